@@ -1,0 +1,127 @@
+// swift-tools-version: 6.2
+// SPDX-License-Identifier: Apache-2.0
+
+import PackageDescription
+
+// One block per floor, in floor order. A floor imports only floors below it, never a neighbour;
+// `make lint` and the build both hold the tree to it (see ARCHITECTURE.md).
+
+let strict: [SwiftSetting] = [
+    .swiftLanguageMode(.v6),
+    .strictMemorySafety(),
+    .treatAllWarnings(as: .error),
+    .enableUpcomingFeature("ExistentialAny"),
+    .enableUpcomingFeature("InternalImportsByDefault"),
+    .enableUpcomingFeature("MemberImportVisibility"),
+]
+// Tests poke at raw memory and C on purpose; marking each spot would hide what they check.
+let strictTests: [SwiftSetting] = [
+    .swiftLanguageMode(.v6),
+    .treatAllWarnings(as: .error),
+    .enableUpcomingFeature("ExistentialAny"),
+]
+let strictC: [CSetting] = [.treatAllWarnings(as: .error)]
+
+let kernelModes: TargetDependencyCondition = .when(traits: ["KernelModes"])!
+
+let floor0: [Target] = [
+    .target(name: "CNet", cSettings: strictC),
+    .systemLibrary(name: "CDatapath", path: "bpf/include"),
+    .systemLibrary(
+        name: "CLibBPF", pkgConfig: "libbpf",
+        providers: [.apt(["libbpf-dev", "libelf-dev"])]),
+]
+
+let pure: [Target] = [
+    .target(name: "FanoutCore", dependencies: ["CDatapath"], swiftSettings: strict)
+]
+
+let floor1: [Target] = [
+    .target(name: "LinuxNet", dependencies: ["CNet", "FanoutCore"], swiftSettings: strict),
+    .target(
+        name: "BPFRuntime", dependencies: ["CLibBPF", "CDatapath", "FanoutCore"],
+        swiftSettings: strict, plugins: ["BPFObjects"]),
+]
+
+let floor2: [Target] = [
+    .target(
+        name: "UserspacePlane",
+        dependencies: [
+            "FanoutCore", "LinuxNet", "CNet", .product(name: "Logging", package: "swift-log"),
+        ],
+        swiftSettings: strict),
+    .target(
+        name: "FanoutConfig", dependencies: ["FanoutCore", .product(name: "Yams", package: "Yams")],
+        swiftSettings: strict),
+    .target(
+        name: "FanoutMetrics",
+        dependencies: [
+            "FanoutCore",
+            .product(name: "Logging", package: "swift-log"),
+            .product(name: "NIOCore", package: "swift-nio"),
+            .product(name: "NIOPosix", package: "swift-nio"),
+            .product(name: "NIOHTTP1", package: "swift-nio"),
+        ],
+        swiftSettings: strict),
+]
+
+let floor3: [Target] = [
+    .target(
+        name: "FanoutControl",
+        dependencies: ["FanoutCore", .product(name: "Logging", package: "swift-log")],
+        swiftSettings: strict)
+]
+
+let floor4: [Target] = [
+    .executableTarget(
+        name: "udp-fanout",
+        dependencies: [
+            "FanoutCore", "LinuxNet", "UserspacePlane", "FanoutConfig", "FanoutMetrics",
+            "FanoutControl",
+            .target(name: "BPFRuntime", condition: kernelModes),
+            .product(name: "ArgumentParser", package: "swift-argument-parser"),
+            .product(name: "Logging", package: "swift-log"),
+            .product(name: "UnixSignals", package: "swift-service-lifecycle"),
+        ],
+        swiftSettings: strict)
+]
+
+let tests: [Target] = [
+    .testTarget(name: "FanoutCoreTests", dependencies: ["FanoutCore", "CDatapath"], swiftSettings: strictTests),
+    .testTarget(
+        name: "DatapathTests", dependencies: ["BPFRuntime", "CDatapath", "FanoutCore"],
+        swiftSettings: strictTests),
+    .testTarget(
+        name: "FanoutConfigTests", dependencies: ["FanoutConfig", "FanoutCore"],
+        swiftSettings: strictTests),
+    .testTarget(
+        name: "FanoutMetricsTests",
+        dependencies: [
+            "FanoutMetrics", "FanoutCore", .product(name: "Logging", package: "swift-log"),
+        ],
+        swiftSettings: strictTests),
+    .testTarget(name: "HouseTests", swiftSettings: strictTests),
+]
+
+let package = Package(
+    name: "udp-fanout",
+    products: [
+        .executable(name: "udp-fanout", targets: ["udp-fanout"])
+    ],
+    traits: [
+        .trait(
+            name: "KernelModes",
+            description: "Link libbpf and libxdp for the modes that run in the kernel."),
+        .default(enabledTraits: ["KernelModes"]),
+    ],
+    dependencies: [
+        .package(url: "https://github.com/apple/swift-argument-parser", from: "1.5.0"),
+        .package(url: "https://github.com/apple/swift-log", from: "1.6.0"),
+        .package(url: "https://github.com/apple/swift-nio", from: "2.80.0"),
+        .package(url: "https://github.com/jpsim/Yams", from: "6.0.0"),
+        .package(url: "https://github.com/swift-server/swift-service-lifecycle", from: "2.6.0"),
+    ],
+    targets: floor0 + pure + floor1 + floor2 + floor3 + floor4 + tests + [
+        .plugin(name: "BPFObjects", capability: .buildTool())
+    ]
+)

@@ -1,0 +1,1 @@
+int cnet_empty;

@@ -1,0 +1,104 @@
+// SPDX-License-Identifier: Apache-2.0
+
+/// Addresses as text, both ways, without the C library: FanoutCore makes no system call.
+enum AddressText {
+    static func parseV4(_ text: some StringProtocol) -> UInt32? {
+        let parts = text.split(separator: ".", omittingEmptySubsequences: false)
+        guard parts.count == 4 else { return nil }
+        var value: UInt32 = 0
+        for part in parts {
+            // A leading zero is refused: some readers take 010 for eight.
+            guard let byte = UInt8(digits: part), part.count == 1 || part.first != "0" else {
+                return nil
+            }
+            value = value << 8 | UInt32(byte)
+        }
+        return value
+    }
+
+    static func parseV6(_ text: some StringProtocol) -> IPAddress? {
+        let pieces = text.split(separator: "%", maxSplits: 1, omittingEmptySubsequences: false)
+        var zone: String?
+        if pieces.count == 2 {
+            guard !pieces[1].isEmpty, !pieces[1].contains(where: { $0.isWhitespace || $0 == "%" })
+            else { return nil }
+            zone = String(pieces[1])
+        }
+        guard let groups = groups(of: String(pieces[0])) else { return nil }
+        let high = groups[0..<4].reduce(UInt64(0)) { $0 << 16 | UInt64($1) }
+        let low = groups[4..<8].reduce(UInt64(0)) { $0 << 16 | UInt64($1) }
+        return IPAddress(high: high, low: low, zone: zone)
+    }
+
+    /// The eight 16-bit groups of an address without its zone.
+    private static func groups(of text: String) -> [UInt16]? {
+        guard let gap = text.firstRange(ofColons: 2) else {
+            return side(text).flatMap { $0.count == 8 ? $0 : nil }
+        }
+        let rest = text[gap.upperBound...]
+        guard let front = side(String(text[..<gap.lowerBound])), let back = side(String(rest)),
+            front.count + back.count <= 7
+        else { return nil }
+        return front + Array(repeating: 0, count: 8 - front.count - back.count) + back
+    }
+
+    /// The groups on one side of `::`; the last may be an IPv4 address, which makes two groups.
+    private static func side(_ text: String) -> [UInt16]? {
+        if text.isEmpty { return [] }
+        var result: [UInt16] = []
+        let parts = text.split(separator: ":", omittingEmptySubsequences: false)
+        for (index, part) in parts.enumerated() {
+            if index == parts.count - 1, part.contains(".") {
+                guard let v4 = parseV4(part) else { return nil }
+                result += [UInt16(v4 >> 16), UInt16(truncatingIfNeeded: v4)]
+            } else {
+                guard (1...4).contains(part.utf8.count), part.allSatisfy(\.isHexDigit),
+                    let group = UInt16(part, radix: 16)
+                else { return nil }
+                result.append(group)
+            }
+        }
+        return result
+    }
+
+    /// RFC 5952: lower case, no leading zeros, the first longest run of zero groups as `::`.
+    static func v6(high: UInt64, low: UInt64) -> String {
+        let groups = [high, low].flatMap { word in
+            [48, 32, 16, 0].map { UInt16(truncatingIfNeeded: word >> $0) }
+        }
+        var best = 0..<0
+        var start = 0
+        for index in 0...groups.count where index == groups.count || groups[index] != 0 {
+            if index - start > max(best.count, 1) { best = start..<index }
+            start = index + 1
+        }
+        func hex(_ part: ArraySlice<UInt16>) -> String {
+            part.map { String($0, radix: 16) }.joined(separator: ":")
+        }
+        return best.isEmpty
+            ? hex(groups[...])
+            : hex(groups[..<best.lowerBound]) + "::" + hex(groups[best.upperBound...])
+    }
+}
+
+extension FixedWidthInteger {
+    /// Decimal digits and nothing else; the standard library's initialiser also takes a sign.
+    init?(digits text: some StringProtocol) {
+        guard !text.isEmpty, text.utf8.allSatisfy({ (48...57).contains($0) }) else { return nil }
+        self.init(text, radix: 10)
+    }
+}
+
+extension String {
+    fileprivate func firstRange(ofColons count: Int) -> Range<Index>? {
+        var index = startIndex
+        while index < endIndex {
+            let tail = self[index...]
+            if tail.hasPrefix(String(repeating: ":", count: count)) {
+                return index..<self.index(index, offsetBy: count)
+            }
+            index = self.index(after: index)
+        }
+        return nil
+    }
+}

@@ -1,0 +1,69 @@
+// SPDX-License-Identifier: Apache-2.0
+
+/// An address and a UDP port, written `ip:port` or `[ip6]:port`.
+public struct Endpoint: Hashable, Sendable {
+    public let address: IPAddress
+    /// 1...65535.
+    public let port: UInt16
+
+    public init(_ address: IPAddress, port: UInt16) {
+        self.address = address
+        self.port = port
+    }
+}
+
+extension Endpoint: CustomStringConvertible {
+    public var description: String {
+        switch address.family {
+        case .v4: "\(address):\(port)"
+        case .v6: "[\(address)]:\(port)"
+        }
+    }
+
+    /// Why a text is not an endpoint, in words that a config error can end with.
+    public enum Malformed: Error, Equatable {
+        case port(String)
+        case address(String)
+        case shape
+
+        public var reason: String {
+            switch self {
+            case .port(let text): "'\(text)' is not a port; write a number from 1 to 65535"
+            case .address(let text):
+                "'\(text)' is not an IP address (names are not resolved); "
+                    + "write ip:port, such as 192.0.2.1:514 or [2001:db8::1]:514"
+            case .shape: "write ip:port, such as 192.0.2.1:514 or [2001:db8::1]:514"
+            }
+        }
+    }
+
+    /// - Throws: `Malformed`, when `text` is not `ip:port` or `[ip6]:port` with a port of 1...65535.
+    public init(parsing text: String) throws(Malformed) {
+        let host: Substring
+        let rest: Substring
+        if text.hasPrefix("[") {
+            guard let close = text.lastIndex(of: "]") else { throw .shape }
+            host = text[text.index(after: text.startIndex)..<close]
+            guard text[text.index(after: close)...].first == ":" else { throw .shape }
+            rest = text[text.index(after: close)...].dropFirst()
+            guard host.contains(":") else { throw .address(String(host)) }
+        } else {
+            guard let colon = text.lastIndex(of: ":") else { throw .shape }
+            host = text[..<colon]
+            rest = text[text.index(after: colon)...]
+            // An IPv6 address without brackets would make the port ambiguous.
+            guard !host.contains(":") else { throw .shape }
+        }
+        guard let address = IPAddress(host) else { throw .address(String(host)) }
+        guard let port = UInt16(digits: rest), port != 0 else { throw .port(String(rest)) }
+        self.init(address, port: port)
+    }
+}
+
+extension Endpoint: Comparable {
+    /// By address, then port: an order that every host agrees on, whatever the config's order is.
+    public static func < (left: Endpoint, right: Endpoint) -> Bool {
+        (left.address.high, left.address.low, left.port, left.address.zone ?? "")
+            < (right.address.high, right.address.low, right.port, right.address.zone ?? "")
+    }
+}

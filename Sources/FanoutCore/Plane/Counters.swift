@@ -1,0 +1,54 @@
+// SPDX-License-Identifier: Apache-2.0
+
+/// What went to one receiver since it joined its listener.
+public struct DownstreamCounters: Equatable, Sendable {
+    public var name: String
+    public var endpoint: Endpoint
+    public var weight: UInt16
+    /// Datagrams handed to the kernel for it.
+    public var packetsForwarded: UInt64 = 0
+    /// UDP payload bytes of those.
+    public var bytesForwarded: UInt64 = 0
+    /// Datagrams meant for it that were not sent.
+    public var drops: [DropReason: UInt64] = [:]
+    /// How often its host said that nobody listens there (ICMP port unreachable, RFC 1122 section
+    /// 4.1.3.1). It concerns datagrams that had been forwarded, so it is no part of the ledger.
+    public var refusals: UInt64 = 0
+
+    public init(_ downstream: Downstream) {
+        name = downstream.name
+        endpoint = downstream.endpoint
+        weight = downstream.weight
+    }
+}
+
+/// What one listener did since it was added; survives a change of its sockets.
+public struct ListenerCounters: Equatable, Sendable {
+    public var listener: String
+    public var mode: ForwardingMode
+    public var packetsReceived: UInt64 = 0
+    /// UDP payload bytes of those.
+    public var bytesReceived: UInt64 = 0
+    public var packetsForwarded: UInt64 = 0
+    public var bytesForwarded: UInt64 = 0
+    public var drops: [DropReason: UInt64] = [:]
+    /// Datagrams that the kernel threw away before they could be received: the socket's buffer was
+    /// full or a checksum wrong (`SO_MEMINFO`). Never part of `packetsReceived`.
+    public var kernelDrops: UInt64 = 0
+    /// Receive calls that returned at least one datagram.
+    public var receiveCalls: UInt64 = 0
+    /// Send calls.
+    public var sendCalls: UInt64 = 0
+    public var workers: Int = 0
+    public var downstreams: [DownstreamCounters] = []
+
+    public init(listener: String, mode: ForwardingMode) {
+        self.listener = listener
+        self.mode = mode
+    }
+
+    public var packetsDropped: UInt64 { drops.values.reduce(0, +) }
+
+    /// The ledger: true of every listener at rest.
+    public var isBalanced: Bool { packetsReceived == packetsForwarded + packetsDropped }
+}

@@ -1,0 +1,47 @@
+// SPDX-License-Identifier: Apache-2.0
+
+/// Something that forwards datagrams for listeners of one mode.
+public protocol DataPlane: Sendable {
+    /// The mode of the listeners that it carries.
+    static var mode: ForwardingMode { get }
+
+    /// Makes the plane do what the change ends in, all or nothing: everything that can fail is done
+    /// before anything is altered. When it returns, removed downstreams receive nothing more, and what
+    /// removed listeners had received is forwarded or counted.
+    ///
+    /// - Throws: `PlaneError` when sockets, memory or privileges are missing; the plane then goes on
+    ///   exactly as before.
+    func apply(_ change: Change) async throws(PlaneError)
+
+    /// The counters of every listener that it carries.
+    func counters() async -> [ListenerCounters]
+
+    /// Ends every listener, forwards or counts what they had received, and returns the last counters.
+    func stop() async -> [ListenerCounters]
+}
+
+/// A data plane that could not do what it was asked, and what to do about it.
+public struct PlaneError: Error, Equatable, Sendable, CustomStringConvertible {
+    /// What was tried, such as `bind`.
+    public let operation: String
+    /// On what: a listener and its address, an interface, a downstream.
+    public let subject: String
+    /// The kernel's errno, or 0 when the refusal is our own.
+    public let code: Int32
+    /// The kernel's name of the error, or what is wrong.
+    public let reason: String
+    /// What the reader can do.
+    public let remedy: String
+
+    public init(
+        operation: String, subject: String, code: Int32 = 0, reason: String, remedy: String
+    ) {
+        self.operation = operation
+        self.subject = subject
+        self.code = code
+        self.reason = reason
+        self.remedy = remedy
+    }
+
+    public var description: String { "\(operation) \(subject): \(reason): \(remedy)" }
+}

@@ -1,0 +1,44 @@
+// SPDX-License-Identifier: Apache-2.0
+
+internal import CDatapath
+
+/// Why a received datagram was not forwarded. The raw value is the metric label `reason`.
+public enum DropReason: String, CaseIterable, Hashable, Sendable {
+    case noHealthy = "no_healthy"
+    case oversize
+    case familyMismatch = "family_mismatch"
+    case wouldBlock = "would_block"
+    case noBuffers = "no_buffers"
+    case refused
+    case unreachable
+    case messageTooLong = "message_too_long"
+    case notPermitted = "not_permitted"
+    case sendError = "send_error"
+
+    /// Its place in a row of counters: the value of the C enumeration.
+    public var index: Int {
+        let code: lb_drop_reason =
+            switch self {
+            case .noHealthy: LB_DROP_NO_HEALTHY
+            case .oversize: LB_DROP_OVERSIZE
+            case .familyMismatch: LB_DROP_FAMILY_MISMATCH
+            case .wouldBlock: LB_DROP_WOULD_BLOCK
+            case .noBuffers: LB_DROP_NO_BUFFERS
+            case .refused: LB_DROP_REFUSED
+            case .unreachable: LB_DROP_UNREACHABLE
+            case .messageTooLong: LB_DROP_MESSAGE_TOO_LONG
+            case .notPermitted: LB_DROP_NOT_PERMITTED
+            case .sendError: LB_DROP_SEND_ERROR
+            }
+        return Int(code.rawValue)
+    }
+
+    /// Reasons that lie with one receiver and are charged to it; the others lie with the listener.
+    public var isDownstreams: Bool {
+        switch self {
+        case .noHealthy, .oversize: false
+        case .familyMismatch, .wouldBlock, .noBuffers, .refused, .unreachable, .messageTooLong,
+            .notPermitted, .sendError: true
+        }
+    }
+}

@@ -1,0 +1,54 @@
+// SPDX-License-Identifier: Apache-2.0
+
+/// What leads from one desired state to the next. Every listener of either state stands in exactly one
+/// of the lists.
+public struct Change: Equatable, Sendable {
+    /// A listener that stays, as it was and as it will be.
+    public struct Pair: Equatable, Sendable {
+        public let from: Listener
+        public let to: Listener
+
+        public init(from: Listener, to: Listener) {
+            self.from = from
+            self.to = to
+        }
+    }
+
+    /// New listeners: sockets are opened.
+    public var added: [Listener] = []
+    /// Listeners that end: what they have received is still forwarded.
+    public var removed: [Listener] = []
+    /// Same sockets, other downstreams or weights: a new slot table.
+    public var retargeted: [Pair] = []
+    /// Something else changed as well: new sockets take over from the old ones.
+    public var replaced: [Pair] = []
+    public var unchanged: [Listener] = []
+
+    public init() {}
+
+    public var isEmpty: Bool {
+        added.isEmpty && removed.isEmpty && retargeted.isEmpty && replaced.isEmpty
+    }
+
+    /// Listeners are matched by name, in the order of the states. O(n).
+    public static func diff(from old: DesiredState, to new: DesiredState) -> Change {
+        var change = Change()
+        let before = Dictionary(uniqueKeysWithValues: old.listeners.map { ($0.name, $0) })
+        let after = Set(new.listeners.map(\.name))
+        change.removed = old.listeners.filter { !after.contains($0.name) }
+        for listener in new.listeners {
+            guard let previous = before[listener.name] else {
+                change.added.append(listener)
+                continue
+            }
+            if previous == listener {
+                change.unchanged.append(listener)
+            } else if previous.sharesSockets(with: listener) {
+                change.retargeted.append(Pair(from: previous, to: listener))
+            } else {
+                change.replaced.append(Pair(from: previous, to: listener))
+            }
+        }
+        return change
+    }
+}

@@ -1,0 +1,17 @@
+// SPDX-License-Identifier: Apache-2.0
+
+/// A receiver of one listener's datagrams.
+public struct Downstream: Hashable, Sendable {
+    /// Unique within the listener; the metric label `downstream`.
+    public let name: String
+    /// Unique within the listener; what hash-keyed tables know it by.
+    public let endpoint: Endpoint
+    /// Its share of new traffic relative to the others, 0...65535; 0 = draining.
+    public let weight: UInt16
+
+    public init(name: String, endpoint: Endpoint, weight: UInt16 = 1) {
+        self.name = name
+        self.endpoint = endpoint
+        self.weight = weight
+    }
+}

@@ -1,0 +1,32 @@
+// SPDX-License-Identifier: Apache-2.0
+
+/// The knobs under `settings`, for the daemon or for one listener.
+public struct ListenerSettings: Hashable, Sendable {
+    /// Longest datagram that is forwarded, payload bytes, 1...65535. Longer ones are counted and dropped.
+    public var maxPacketSize: Int
+    /// How many downstreams the listener may have, 1...1024. Fixes the size of hash-keyed tables.
+    public var maxDownstream: Int
+    /// Messages that one receive call takes, 1...1024.
+    public var batchSize: Int
+    /// Worker threads and sockets, 0...256; 0 = one per CPU that the process may use.
+    public var workers: Int
+    /// Whether each worker stays on one CPU.
+    public var pinCPUs: Bool
+    /// Receive buffer of each socket in bytes; 0 = the system's default (`net.core.rmem_default`).
+    public var receiveBufferBytes: Int
+    /// Whether the listener may join an address that another process already serves.
+    public var sharePort: Bool
+
+    public init(
+        maxPacketSize: Int = 9000, maxDownstream: Int = 64, batchSize: Int = 32, workers: Int = 0,
+        pinCPUs: Bool = true, receiveBufferBytes: Int = 0, sharePort: Bool = false
+    ) {
+        self.maxPacketSize = maxPacketSize
+        self.maxDownstream = maxDownstream
+        self.batchSize = batchSize
+        self.workers = workers
+        self.pinCPUs = pinCPUs
+        self.receiveBufferBytes = receiveBufferBytes
+        self.sharePort = sharePort
+    }
+}

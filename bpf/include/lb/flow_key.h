@@ -1,0 +1,81 @@
+/* SPDX-License-Identifier: (BSD-2-Clause OR GPL-2.0-only) */
+/*
+ * flow_key.h: the hash behind `balance: source_ip` and `balance: four_tuple`.
+ *
+ * There is one copy of it. BPF programs include this header, Swift imports it as the module
+ * CDatapath, so that a source meets the same receiver in whichever mode carries it.
+ *
+ * An address is 128 bits in two host-order words: the first eight bytes on the wire, then the last
+ * eight. IPv4 a.b.c.d is ::ffff:a.b.c.d (RFC 4291, section 2.5.5.2), so a client has one key whether it
+ * arrives on an IPv4 or on a dual-stack socket. The words are mixed one after the other, never added
+ * up: addresses that differ only in where the same digits stand must not collide.
+ */
+#ifndef LB_FLOW_KEY_H
+#define LB_FLOW_KEY_H
+
+#include <linux/types.h>
+
+#define LB_V4_MAPPED_PREFIX 0x0000ffff00000000ULL
+
+struct lb_addr {
+	__u64 high; /* bytes 0..7 of the address, host order; 0 for IPv4 */
+	__u64 low;  /* bytes 8..15, host order; LB_V4_MAPPED_PREFIX | a.b.c.d for IPv4 */
+};
+
+struct lb_flow {
+	struct lb_addr source;
+	struct lb_addr destination;
+	__u16 source_port;	/* host order */
+	__u16 destination_port; /* host order */
+	__u32 reserved;		/* zero */
+};
+
+_Static_assert(sizeof(struct lb_addr) == 16, "lb_addr is two words");
+_Static_assert(sizeof(struct lb_flow) == 40, "lb_flow has no hidden padding");
+
+/* A bijection on 64 bits in which every input bit reaches every output bit: the finaliser of
+ * MurmurHash3 (Austin Appleby, public domain). */
+static inline __u64 lb_mix64(__u64 x)
+{
+	x ^= x >> 33;
+	x *= 0xff51afd7ed558ccdULL;
+	x ^= x >> 33;
+	x *= 0xc4ceb9fe1a85ec53ULL;
+	x ^= x >> 33;
+	return x;
+}
+
+static inline struct lb_addr lb_addr_v4(__u32 host_order)
+{
+	struct lb_addr address = {0, LB_V4_MAPPED_PREFIX | host_order};
+	return address;
+}
+
+/* 64 bits that stand for one address under a seed. */
+static inline __u64 lb_hash_addr(__u64 seed, struct lb_addr address)
+{
+	return lb_mix64(lb_mix64(seed ^ address.high) ^ address.low);
+}
+
+/* The key of `balance: source_ip`, uniform over 32 bits. */
+static inline __u32 lb_key_source_ip(__u64 seed, struct lb_addr source)
+{
+	return (__u32)(lb_hash_addr(seed, source) >> 32);
+}
+
+/* The key of `balance: four_tuple`: both addresses and both ports, in this order. */
+static inline __u32 lb_key_four_tuple(__u64 seed, const struct lb_flow *flow)
+{
+	__u64 hash = lb_hash_addr(seed, flow->source);
+	hash = lb_hash_addr(hash, flow->destination);
+	hash = lb_mix64(hash ^ ((__u64)flow->source_port << 16 | flow->destination_port));
+	return (__u32)(hash >> 32);
+}
+
+/* Where a key lands in a table of `slots` entries; `slots` is not zero. */
+static inline __u32 lb_slot(__u32 key, __u32 slots)
+{
+	return key % slots;
+}
+
+#endif

@@ -1,0 +1,26 @@
+/* SPDX-License-Identifier: (BSD-2-Clause OR GPL-2.0-only) */
+/* limits.h: the sizes that the kernel programs and the daemon agree on. */
+#ifndef LB_LIMITS_H
+#define LB_LIMITS_H
+
+/* Raised whenever a layout, a hash or a meaning in these headers changes. */
+#define LB_ABI_VERSION 1
+
+/* Receivers that one listener can name; a slot holds an index below this. */
+#define LB_DOWNSTREAMS_MAX 1024
+
+/*
+ * Slots of a hash-keyed table per receiver that the listener may have. 128 keeps the share of each
+ * receiver within one per cent of its weight, and what moves when one leaves within two per cent of
+ * its own share (docs/decisions/0003-slot-tables.md has the measurement).
+ */
+#define LB_SLOTS_PER_DOWNSTREAM 128
+
+/* Longest table: the first prime at or above LB_DOWNSTREAMS_MAX * LB_SLOTS_PER_DOWNSTREAM. */
+#define LB_SLOTS_MAX 131101
+
+_Static_assert(LB_SLOTS_MAX >= LB_DOWNSTREAMS_MAX * LB_SLOTS_PER_DOWNSTREAM,
+	       "a full listener must fit the longest slot table");
+_Static_assert(LB_DOWNSTREAMS_MAX <= 0xffff, "a slot is a 16-bit index");
+
+#endif
