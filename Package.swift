@@ -47,7 +47,8 @@ let floor2: [Target] = [
     .target(
         name: "UserspacePlane",
         dependencies: [
-            "FanoutCore", "LinuxNet", "CNet", .product(name: "Logging", package: "swift-log"),
+            "CDatapath", "CNet", "FanoutCore", "LinuxNet",
+            .product(name: "Logging", package: "swift-log"),
         ],
         swiftSettings: strict),
     .target(

@@ -1,0 +1,90 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * CNet.h: the system calls and macros that Swift cannot see (_GNU_SOURCE, CMSG_*, CPU_SET); nothing
+ * else. Every function returns its result, 0 or -errno, so that no caller needs errno.
+ *
+ * Those marked CNET_HOT are called once a batch. They neither allocate nor take a lock in user space,
+ * which the attributes promise to the compiler's proof of the worker's loop.
+ */
+#ifndef CNET_H
+#define CNET_H
+
+#include <netinet/in.h>
+#include <stdint.h>
+#include <sys/socket.h>
+#include <sys/types.h>
+
+#define CNET_HOT __attribute__((swift_attr("@_noLocks"), swift_attr("@_noAllocation")))
+
+/* struct mmsghdr, which glibc hides: one datagram (or super-packet) of a batch. */
+struct cnet_message {
+	struct msghdr header;
+	unsigned int length; /* recvmmsg and sendmmsg write it: bytes received or sent */
+};
+
+/* recvmmsg(2) without a time limit: messages received, or -errno. */
+int cnet_receive_batch(int fd, struct cnet_message *messages, unsigned int count,
+		       int flags) CNET_HOT;
+
+/* sendmmsg(2): messages sent, at least 1, or -errno of the first one. */
+int cnet_send_batch(int fd, struct cnet_message *messages, unsigned int count, int flags) CNET_HOT;
+
+/* Sleeps about that long, at most one second. */
+void cnet_pause(unsigned int microseconds) CNET_HOT;
+
+enum {
+	CNET_WAIT_FOR_ONE = 0x10000, /* MSG_WAITFORONE */
+	CNET_DONT_WAIT = 0x40,	     /* MSG_DONTWAIT */
+	CNET_TRUNCATED = 0x20,	     /* MSG_TRUNC */
+
+	/* Room for what a received message can carry: UDP_GRO and packet information. */
+	CNET_RECEIVE_CONTROL = 128,
+	/* Room for what a sent message can carry: UDP_SEGMENT, or packet information. */
+	CNET_SEND_CONTROL = 64,
+};
+
+/* What a received message says beside its bytes. */
+struct cnet_received {
+	int segment;	  /* bytes of each datagram in a super-packet (udp(7), UDP_GRO); 0: one datagram */
+	int has_destination; /* whether packet information came along */
+	/* The destination address: bytes 0..7 and 8..15 in host order, IPv4 as ::ffff:a.b.c.d. */
+	uint64_t destination_high;
+	uint64_t destination_low;
+};
+void cnet_read_control(const struct msghdr *header, struct cnet_received *out) CNET_HOT;
+
+/* Each writes one control message into the CNET_SEND_CONTROL bytes at `control` and returns the length
+ * to put into msg_controllen. */
+size_t cnet_write_segment(void *control, uint16_t bytes) CNET_HOT;
+size_t cnet_write_source_v4(void *control, uint32_t address) CNET_HOT; /* host order */
+size_t cnet_write_source_v6(void *control, uint64_t high, uint64_t low) CNET_HOT; /* host order */
+
+/* Options by their kernel numbers; glibc of some age lacks the names. 0 or -errno. */
+int cnet_enable_gro(int fd);
+int cnet_enable_packet_information(int fd, int family);
+/* May send from addresses that this host does not bear (ip(7), IP_TRANSPARENT): CAP_NET_RAW. */
+int cnet_enable_transparent(int fd, int family);
+/* SO_RCVBUFFORCE (CAP_NET_ADMIN, no cap), else SO_RCVBUF; *granted is what the kernel then reports,
+ * which is twice what it lets the payload use (socket(7)). */
+int cnet_set_receive_buffer(int fd, int bytes, int *granted);
+int cnet_set_send_buffer(int fd, int bytes);
+/* A filter that drops every datagram on arrival. */
+int cnet_drop_all_input(int fd);
+/* Datagrams that the kernel dropped at this socket (SO_MEMINFO, SK_MEMINFO_DROPS), or -errno. */
+int64_t cnet_socket_drops(int fd);
+
+/* The CPUs that the calling process may use, as bits of `words` words: how many CPUs, or -errno. */
+int cnet_get_affinity(uint64_t *mask, unsigned int words);
+/* Keeps the calling thread on one CPU. */
+int cnet_pin_thread(unsigned int cpu);
+
+/* A thread with every signal blocked, named so that `top -H` shows it (15 characters at most). */
+int cnet_thread_start(unsigned long *thread, size_t stack_bytes, const char *name,
+		      void (*body)(void *), void *argument);
+int cnet_thread_join(unsigned long thread);
+
+/* The kernel's name of an error, such as "EADDRINUSE", and its sentence; never NULL. */
+const char *cnet_error_name(int code);
+const char *cnet_error_text(int code);
+
+#endif

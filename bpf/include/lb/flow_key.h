@@ -15,6 +15,14 @@
 
 #include <linux/types.h>
 
+/* Swift may prove its packet loops free of locks and allocations; these functions take part in that. */
+#if defined(__clang__) && !defined(__bpf__)
+#define LB_INLINE \
+	static inline __attribute__((swift_attr("@_noLocks"), swift_attr("@_noAllocation")))
+#else
+#define LB_INLINE static inline
+#endif
+
 #define LB_V4_MAPPED_PREFIX 0x0000ffff00000000ULL
 
 struct lb_addr {
@@ -35,7 +43,7 @@ _Static_assert(sizeof(struct lb_flow) == 40, "lb_flow has no hidden padding");
 
 /* A bijection on 64 bits in which every input bit reaches every output bit: the finaliser of
  * MurmurHash3 (Austin Appleby, public domain). */
-static inline __u64 lb_mix64(__u64 x)
+LB_INLINE __u64 lb_mix64(__u64 x)
 {
 	x ^= x >> 33;
 	x *= 0xff51afd7ed558ccdULL;
@@ -45,26 +53,26 @@ static inline __u64 lb_mix64(__u64 x)
 	return x;
 }
 
-static inline struct lb_addr lb_addr_v4(__u32 host_order)
+LB_INLINE struct lb_addr lb_addr_v4(__u32 host_order)
 {
 	struct lb_addr address = {0, LB_V4_MAPPED_PREFIX | host_order};
 	return address;
 }
 
 /* 64 bits that stand for one address under a seed. */
-static inline __u64 lb_hash_addr(__u64 seed, struct lb_addr address)
+LB_INLINE __u64 lb_hash_addr(__u64 seed, struct lb_addr address)
 {
 	return lb_mix64(lb_mix64(seed ^ address.high) ^ address.low);
 }
 
 /* The key of `balance: source_ip`, uniform over 32 bits. */
-static inline __u32 lb_key_source_ip(__u64 seed, struct lb_addr source)
+LB_INLINE __u32 lb_key_source_ip(__u64 seed, struct lb_addr source)
 {
 	return (__u32)(lb_hash_addr(seed, source) >> 32);
 }
 
 /* The key of `balance: four_tuple`: both addresses and both ports, in this order. */
-static inline __u32 lb_key_four_tuple(__u64 seed, const struct lb_flow *flow)
+LB_INLINE __u32 lb_key_four_tuple(__u64 seed, const struct lb_flow *flow)
 {
 	__u64 hash = lb_hash_addr(seed, flow->source);
 	hash = lb_hash_addr(hash, flow->destination);
@@ -73,7 +81,7 @@ static inline __u32 lb_key_four_tuple(__u64 seed, const struct lb_flow *flow)
 }
 
 /* Where a key lands in a table of `slots` entries; `slots` is not zero. */
-static inline __u32 lb_slot(__u32 key, __u32 slots)
+LB_INLINE __u32 lb_slot(__u32 key, __u32 slots)
 {
 	return key % slots;
 }

@@ -1,0 +1,69 @@
+// SPDX-License-Identifier: Apache-2.0
+
+public import FanoutCore
+internal import CNet
+internal import Glibc
+
+/// A socket that is closed when its owner goes.
+public struct Socket: ~Copyable, Sendable {
+    /// Valid as long as this value lives.
+    public let descriptor: Int32
+
+    /// A close-on-exec socket; `type` may carry SOCK_NONBLOCK.
+    ///
+    /// - Throws: `SystemError` with the errno of socket(2): EPERM without the capability that the kind
+    ///   needs, EMFILE or ENFILE when descriptors run out.
+    public init(family: Int32, type: Int32, protocol number: Int32 = 0) throws(SystemError) {
+        let flags = type | Int32(SOCK_CLOEXEC.rawValue)
+        descriptor = try check("socket", orError(socket(family, flags, number)))
+    }
+
+    deinit { _ = close(descriptor) }
+
+    public func bind(to endpoint: Endpoint) throws(SystemError) {
+        unsafe try endpoint.withSocketAddress { address, size throws(SystemError) in
+            _ = unsafe try check("bind", orError(Glibc.bind(descriptor, address, size)))
+        }
+    }
+
+    public func connect(to endpoint: Endpoint) throws(SystemError) {
+        unsafe try endpoint.withSocketAddress { address, size throws(SystemError) in
+            _ = unsafe try check("connect", orError(Glibc.connect(descriptor, address, size)))
+        }
+    }
+
+    public func setOption(
+        _ name: String, level: Int32, _ option: Int32, to value: Int32
+    ) throws(SystemError) {
+        var value = value
+        let size = socklen_t(MemoryLayout<Int32>.size)
+        unsafe try check(
+            "setsockopt \(name)", orError(setsockopt(descriptor, level, option, &value, size)))
+    }
+
+    /// Wakes a thread that waits in a receive call, now and in every later call once the queue is
+    /// empty. The kernel reports ENOTCONN for a socket without a peer and does it all the same.
+    public func wakeReceiver() { _ = shutdown(descriptor, Int32(SHUT_RD)) }
+
+    /// Datagrams that the kernel dropped here so far: full buffer, bad checksum.
+    public var kernelDrops: UInt64 { UInt64(max(0, cnet_socket_drops(descriptor))) }
+
+    /// The address that the socket is bound to; port 0 in `bind` becomes the one that was chosen.
+    public var boundPort: UInt16 {
+        get throws(SystemError) {
+            var storage = sockaddr_in6()
+            var size = socklen_t(MemoryLayout<sockaddr_in6>.size)
+            // SAFETY: sockaddr_in6 holds either family's address, and the port stands at one place.
+            let result = unsafe withUnsafeMutablePointer(to: &storage) { pointer in
+                unsafe pointer.withMemoryRebound(to: sockaddr.self, capacity: 1) {
+                    unsafe getsockname(descriptor, $0, &size)
+                }
+            }
+            try check("getsockname", orError(result))
+            return UInt16(bigEndian: storage.sin6_port)
+        }
+    }
+}
+
+/// -errno in place of -1.
+func orError(_ result: Int32) -> Int32 { result < 0 ? -errno : result }

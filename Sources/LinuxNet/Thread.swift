@@ -1,0 +1,38 @@
+// SPDX-License-Identifier: Apache-2.0
+
+internal import CNet
+
+/// A kernel thread of its own, for a loop that blocks in system calls and must not occupy a thread of
+/// Swift's concurrency pool. Signals are blocked in it.
+public struct Thread: ~Copyable, Sendable {
+    private let handle: UInt
+
+    /// - Parameters:
+    ///   - name: what `top -H` shows; cut after 15 bytes.
+    ///   - stackBytes: at least 16 KiB; touched pages alone cost memory.
+    /// - Throws: `SystemError` EAGAIN when the system's limit of threads is reached.
+    public init(
+        name: String, stackBytes: Int = 256 << 10, body: @escaping @Sendable () -> Void
+    ) throws(SystemError) {
+        let box = unsafe Unmanaged.passRetained(Body(body))
+        var handle: UInt = 0
+        let short = String(decoding: name.utf8.prefix(15), as: UTF8.self)
+        // SAFETY: the box is retained above; the thread takes that reference, or we do on failure.
+        let result = unsafe cnet_thread_start(
+            &handle, stackBytes, short,
+            { unsafe Unmanaged<Body>.fromOpaque($0!).takeRetainedValue().run() }, box.toOpaque())
+        if result < 0 {
+            unsafe box.release()
+            throw SystemError("pthread_create", code: -result)
+        }
+        self.handle = handle
+    }
+
+    /// Waits for the thread to end.
+    public consuming func join() { _ = cnet_thread_join(handle) }
+
+    private final class Body: Sendable {
+        let run: @Sendable () -> Void
+        init(_ run: @escaping @Sendable () -> Void) { self.run = run }
+    }
+}

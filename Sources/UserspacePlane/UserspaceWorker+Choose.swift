@@ -1,0 +1,173 @@
+// SPDX-License-Identifier: Apache-2.0
+
+internal import CDatapath
+internal import CNet
+internal import FanoutCore
+internal import Glibc
+
+/// The address that a listener is bound to, as the flow key wants it.
+struct BoundAddress {
+    let address: lb_addr
+    let port: UInt16
+    /// The destination is then read from the packet information of each message.
+    let isWildcard: Bool
+
+    init(_ endpoint: Endpoint) {
+        address = endpoint.address.datapath
+        port = endpoint.port
+        isWildcard = endpoint.address.isWildcard
+    }
+}
+
+extension UserspaceWorker {
+    /// Counts message `index` and puts its datagrams on their receivers' chains, or counts why not.
+    @_noLocks @_noAllocation
+    mutating func admit(_ index: Int, _ table: WorkerCell.Table) {
+        let message = unsafe memory.incoming + index
+        // A receive call that only woke up because the plane ends this worker names no sender.
+        guard unsafe message.pointee.header.msg_namelen > 0 else { return }
+        let length = unsafe Int32(bitPattern: message.pointee.length)
+        var facts = cnet_received()
+        if unsafe message.pointee.header.msg_controllen > 0 {
+            unsafe cnet_read_control(&message.pointee.header, &facts)
+        }
+        let segment = facts.segment > 0 && facts.segment < length ? facts.segment : length
+        let count = segment > 0 ? (length &+ segment &- 1) / segment : 1
+        tally.packetsReceived &+= UInt64(count)
+        tally.bytesReceived &+= UInt64(length)
+
+        if segment > maxPacketSize || length > Int32(memory.bufferBytes) {
+            unsafe admitWithinSize(index, length: length, segment: segment, facts, table)
+            return
+        }
+        guard unsafe table.pointee.slotCount > 0 else {
+            drop(LB_DROP_NO_HEALTHY, UInt64(count))
+            return
+        }
+        let run = unsafe Run(
+            base: memory.payload(index), length: length, segment: segment, count: count, message: index)
+        unsafe choose(run, facts, table)
+    }
+
+    /// A message whose datagrams are longer than allowed. Only the last datagram of a super-packet can
+    /// be shorter than the rest, and so the only one that may still go.
+    @_noLocks @_noAllocation
+    private mutating func admitWithinSize(
+        _ index: Int, length: Int32, segment: Int32, _ facts: cnet_received,
+        _ table: WorkerCell.Table
+    ) {
+        let last = length % segment
+        guard length > segment, last > 0, last <= maxPacketSize,
+            length <= Int32(memory.bufferBytes)
+        else {
+            drop(LB_DROP_OVERSIZE, UInt64((length &+ segment &- 1) / segment))
+            return
+        }
+        drop(LB_DROP_OVERSIZE, UInt64(length / segment))
+        guard unsafe table.pointee.slotCount > 0 else {
+            drop(LB_DROP_NO_HEALTHY, 1)
+            return
+        }
+        let base = unsafe memory.payload(index) + Int(length &- last)
+        let run = unsafe Run(
+            base: base, length: last, segment: last, count: 1, message: index)
+        unsafe choose(run, facts, table)
+    }
+
+    @_noLocks @_noAllocation
+    private mutating func choose(_ run: Run, _ facts: cnet_received, _ table: WorkerCell.Table) {
+        let slots = unsafe table.pointee.slotCount
+        switch key {
+        case .counter, .randomNumber:
+            // Datagram by datagram, also within a super-packet.
+            var rest = run
+            while rest.count > 0 {
+                let slot = nextSlot(of: slots)
+                var one = rest
+                one.length = min(rest.segment, rest.length)
+                one.segment = one.length
+                one.count = 1
+                unsafe append(one, to: Int32(table.pointee.slots[Int(slot)]), table)
+                unsafe rest.base += Int(rest.segment)
+                rest.length &-= rest.segment
+                rest.count &-= 1
+            }
+        case .sourceAddress:
+            let flow = flow(of: Int(run.message), facts)
+            let slot = lb_slot(lb_key_source_ip(0, flow.source), slots)
+            unsafe append(run, to: Int32(table.pointee.slots[Int(slot)]), table)
+        case .fourTuple:
+            var flow = flow(of: Int(run.message), facts)
+            let slot = unsafe lb_slot(lb_key_four_tuple(0, &flow), slots)
+            unsafe append(run, to: Int32(table.pointee.slots[Int(slot)]), table)
+        }
+    }
+
+    @_noLocks @_noAllocation @inline(__always)
+    private mutating func nextSlot(of slots: UInt32) -> UInt32 {
+        if case .counter = key {
+            // A new table may be shorter than the one before.
+            let slot = turn < slots ? turn : turn % slots
+            turn = slot &+ 1
+            return slot
+        }
+        // xorshift64* (Vigna, "An experimental exploration of Marsaglia's xorshift generators", 2016).
+        random ^= random >> 12
+        random ^= random << 25
+        random ^= random >> 27
+        let number = UInt32(truncatingIfNeeded: (random &* 0x2545_f491_4f6c_dd1d) >> 32)
+        return lb_slot(number, slots)
+    }
+
+    @_noLocks @_noAllocation @inline(__always)
+    private mutating func append(_ run: Run, to owner: Int32, _ table: WorkerCell.Table) {
+        let target = unsafe table.pointee.targets + Int(owner)
+        let index = runCount
+        runCount &+= 1
+        unsafe memory.runs[Int(index)] = run
+        if unsafe target.pointee.tail < 0 {
+            unsafe target.pointee.head = index
+            unsafe memory.touched[touchedCount] = owner
+            touchedCount &+= 1
+        } else {
+            unsafe memory.runs[Int(target.pointee.tail)].next = index
+        }
+        unsafe target.pointee.tail = index
+    }
+
+    /// Both ends of the flow that message `index` belongs to.
+    @_noLocks @_noAllocation
+    func flow(of index: Int, _ facts: cnet_received) -> lb_flow {
+        var flow = lb_flow()
+        let source = unsafe memory.source(index)
+        // SAFETY: the kernel wrote a sockaddr of the listener's family; sockaddr_in6 has room for both,
+        // and the port stands at the same place in both.
+        let family = unsafe source.load(as: sa_family_t.self)
+        flow.source_port = unsafe UInt16(
+            bigEndian: source.load(fromByteOffset: 2, as: UInt16.self))
+        if Int32(family) == AF_INET {
+            let word = unsafe source.load(fromByteOffset: 4, as: UInt32.self)
+            flow.source = lb_addr_v4(UInt32(bigEndian: word))
+        } else {
+            flow.source = unsafe readAddress(source + 8)
+        }
+        flow.destination_port = bound.port
+        flow.destination = bound.address
+        if bound.isWildcard, facts.has_destination != 0 {
+            flow.destination = lb_addr(high: facts.destination_high, low: facts.destination_low)
+        }
+        return flow
+    }
+
+    @_noLocks @_noAllocation @inline(__always)
+    private func readAddress(_ bytes: UnsafeMutableRawPointer) -> lb_addr {
+        unsafe lb_addr(
+            high: UInt64(bigEndian: bytes.loadUnaligned(as: UInt64.self)),
+            low: UInt64(bigEndian: bytes.loadUnaligned(fromByteOffset: 8, as: UInt64.self)))
+    }
+
+    @_noLocks @_noAllocation @inline(__always)
+    func drop(_ reason: lb_drop_reason, _ count: UInt64) {
+        counters.add(count, droppedFor: reason)
+    }
+}

@@ -1,0 +1,121 @@
+// SPDX-License-Identifier: Apache-2.0
+
+internal import CDatapath
+internal import CNet
+internal import Glibc
+
+extension UserspaceWorker {
+    /// Sends the composed messages `first..<last` on a receiver's socket. An error at one message
+    /// concerns that message alone: the rest still goes.
+    @_noLocks @_noAllocation
+    mutating func deliver(
+        _ first: Int, _ last: Int, _ target: UnsafeMutablePointer<Target>, _ sent: inout Sent
+    ) {
+        var next = first
+        var refusedOnce = false
+        while next < last {
+            let result = unsafe cnet_send_batch(
+                target.pointee.descriptor, memory.outgoing + next, UInt32(last &- next),
+                Int32(CNET_DONT_WAIT))
+            tally.sendCalls &+= 1
+            if result > 0 {
+                for index in next..<next &+ Int(result) {
+                    let facts = unsafe memory.outgoingFacts[index]
+                    account(facts.datagrams, facts.bytes, &sent)
+                }
+                next &+= Int(result)
+                refusedOnce = false
+                continue
+            }
+            if result == -EINTR { continue }
+            if result == -ECONNREFUSED, !refusedOnce {
+                // The answer to an earlier datagram, which the kernel reports at the next send and
+                // forgets. The datagram in hand has not been tried yet.
+                unsafe target.pointee.counters.add(1, at: LB_COUNT_REFUSALS)
+                refusedOnce = true
+                continue
+            }
+            let datagrams = unsafe memory.outgoingFacts[next].datagrams
+            if datagrams > 1, result == -EINVAL || result == -EIO || result == -EMSGSIZE {
+                unsafe sendSingly(next, target, &sent)
+            } else {
+                unsafe charge(target, reason(of: -result), UInt64(datagrams))
+            }
+            next &+= 1
+            refusedOnce = false
+        }
+    }
+
+    @_noLocks @_noAllocation @inline(__always)
+    mutating func account(_ datagrams: Int32, _ bytes: Int32, _ sent: inout Sent) {
+        sent.packets &+= UInt64(datagrams)
+        sent.bytes &+= UInt64(bytes)
+        tally.packetsForwarded &+= UInt64(datagrams)
+        tally.bytesForwarded &+= UInt64(bytes)
+    }
+
+    /// A drop that lies with one receiver: charged to it and to the listener.
+    @_noLocks @_noAllocation
+    func charge(
+        _ target: UnsafeMutablePointer<Target>, _ reason: lb_drop_reason, _ count: UInt64
+    ) {
+        drop(reason, count)
+        unsafe target.pointee.counters.add(count, droppedFor: reason)
+    }
+
+    /// The kernel would not take a super-packet: too many datagrams for its age, or each longer than
+    /// the path's MTU. Its datagrams go one by one, and the next batches avoid the attempt.
+    @_noLocks @_noAllocation
+    private mutating func sendSingly(
+        _ index: Int, _ target: UnsafeMutablePointer<Target>, _ sent: inout Sent
+    ) {
+        let facts = unsafe memory.outgoingFacts[index]
+        if facts.datagrams > 64 {
+            segmentsMax = 64
+        } else {
+            unsafe target.pointee.superPacketLimit = facts.segment
+            unsafe target.pointee.limitLasts = superPacketHoldOff
+        }
+        let header = unsafe memory.outgoing[index].header
+        for vector in unsafe 0..<Int(header.msg_iovlen) {
+            var base = unsafe header.msg_iov[vector].iov_base.unsafelyUnwrapped
+            var rest = unsafe Int32(truncatingIfNeeded: header.msg_iov[vector].iov_len)
+            while rest > 0 {
+                let bytes = min(rest, facts.segment)
+                unsafe sendOne(base, bytes, target, &sent)
+                unsafe base += Int(bytes)
+                rest &-= bytes
+            }
+        }
+    }
+
+    @_noLocks @_noAllocation
+    private mutating func sendOne(
+        _ base: UnsafeMutableRawPointer, _ bytes: Int32, _ target: UnsafeMutablePointer<Target>,
+        _ sent: inout Sent
+    ) {
+        let spare = memory.outgoingMax
+        let vector = unsafe memory.vectors + memory.outgoingVectors
+        unsafe vector.pointee = iovec(iov_base: base, iov_len: Int(bytes))
+        var header = unsafe msghdr()
+        unsafe header.msg_iov = vector
+        unsafe header.msg_iovlen = 1
+        unsafe memory.outgoing[spare].header = header
+        unsafe memory.outgoingFacts[spare] = Outgoing(datagrams: 1, bytes: bytes, segment: bytes)
+        unsafe deliver(spare, spare &+ 1, target, &sent)
+    }
+
+    /// The drop reason of a send's errno.
+    @_noLocks @_noAllocation
+    func reason(of code: Int32) -> lb_drop_reason {
+        switch code {
+        case EAGAIN: LB_DROP_WOULD_BLOCK
+        case ENOBUFS, ENOMEM: LB_DROP_NO_BUFFERS
+        case ECONNREFUSED: LB_DROP_REFUSED
+        case ENETUNREACH, EHOSTUNREACH, ENETDOWN, EHOSTDOWN, EADDRNOTAVAIL: LB_DROP_UNREACHABLE
+        case EMSGSIZE: LB_DROP_MESSAGE_TOO_LONG
+        case EPERM, EACCES: LB_DROP_NOT_PERMITTED
+        default: LB_DROP_SEND_ERROR
+        }
+    }
+}

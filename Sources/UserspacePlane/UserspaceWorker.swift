@@ -1,0 +1,138 @@
+// SPDX-License-Identifier: Apache-2.0
+
+internal import CDatapath
+internal import CNet
+internal import FanoutCore
+internal import Glibc
+
+// The life of a datagram in userspace mode:
+//
+//   receive   recvmmsg with UDP_GRO: up to `batch_size` messages, each a datagram or a super-packet
+//   admit     count it; too long: `oversize`; nobody ready: `no_healthy`
+//   key       counter, random number, hash of the source or of the four-tuple
+//   slot      slots[key mod n] names the receiver; the datagram joins the receiver's chain of runs
+//   send      receiver by receiver: runs of equal-sized datagrams leave as UDP_SEGMENT super-packets,
+//             the rest one by one, all by sendmmsg on the receiver's own connected socket
+//   count     forwarded, or one drop reason, for the receiver and for the listener
+//
+// Every path ends in exactly one count. Nothing here allocates or locks; the compiler proves it.
+
+/// The loop of one thread over one socket of a listener.
+@safe struct UserspaceWorker: ~Copyable {
+    let descriptor: Int32
+    let key: Balance.KeySource
+    let maxPacketSize: Int32
+    let counters: CounterRow
+    // SAFETY: the plane keeps the cell until it has joined this worker's thread.
+    let cell: UnsafeMutablePointer<WorkerCell>
+    let memory: BatchMemory
+    /// The listener's own address and port, for the four-tuple; a wildcard is looked up a datagram.
+    let bound: BoundAddress
+
+    /// The next slot of `counter`.
+    var turn: UInt32
+    /// State of the generator of `randomNumber`, never 0.
+    var random: UInt64
+    /// Messages that the next receive call takes: fewer when super-packets fill the cache.
+    var window: Int
+    /// Datagrams in one super-packet. Falls to 64 on kernels before 6.9, which take no more.
+    var segmentsMax: Int32 = 128
+    /// Most payload of one super-packet, bytes. The IP datagram that it would be, headers included, has
+    /// to stay below 64 KiB (kernel: IP_MAX_MTU, 65520).
+    let superPacketBytes: Int32 = 65_000
+    /// Batches for which a receiver whose path refused a super-packet gets single datagrams.
+    let superPacketHoldOff: Int32 = 10_000
+    var runCount: Int32 = 0
+    var touchedCount = 0
+    var tally = Tally()
+
+    /// What one batch adds to the listener's row, written once a batch.
+    struct Tally {
+        var packetsReceived: UInt64 = 0
+        var bytesReceived: UInt64 = 0
+        var packetsForwarded: UInt64 = 0
+        var bytesForwarded: UInt64 = 0
+        var sendCalls: UInt64 = 0
+
+        @_noLocks @_noAllocation
+        init() {}
+    }
+
+    /// Runs until the plane ends it, then forwards what is still in the socket.
+    mutating func run() {
+        while !(unsafe cell.pointee.isEnding()) { turnOnce(flags: CNET_WAIT_FOR_ONE) }
+        // The plane has led new datagrams elsewhere. One that was on its way into this socket's queue
+        // arrives within the pause.
+        for _ in 0..<2 {
+            while turnOnce(flags: CNET_DONT_WAIT) > 0 {}
+            cnet_pause(1000)
+        }
+    }
+
+    /// One batch: how many messages it had, or -errno.
+    @discardableResult
+    @_noLocks @_noAllocation
+    mutating func turnOnce(flags: Int) -> Int32 {
+        // MSG_TRUNC reports the true length of a datagram that the buffer cut.
+        let flags = Int32(flags | CNET_TRUNCATED)
+        let received = unsafe cnet_receive_batch(
+            descriptor, memory.incoming, UInt32(window), flags)
+        guard received > 0 else {
+            pauseAfter(received)
+            return received
+        }
+        let table = unsafe cell.pointee.enter()
+        runCount = 0
+        touchedCount = 0
+        tally = Tally()
+        for index in 0..<Int(received) {
+            unsafe admit(index, table)
+            memory.rearm(index)
+        }
+        for index in 0..<touchedCount {
+            let target = unsafe table.pointee.targets + Int(memory.touched[index])
+            if unsafe target.pointee.preservesSource {
+                unsafe sendPreserving(target)
+            } else {
+                unsafe send(target)
+            }
+            unsafe target.pointee.head = -1
+            unsafe target.pointee.tail = -1
+        }
+        publish()
+        unsafe cell.pointee.leave()
+        adapt(to: Int(received))
+        return received
+    }
+
+    /// Errors of the receive call are not a datagram's: EINTR and EAGAIN are normal, anything else
+    /// (ENOMEM, say) passes with time and must not become a busy loop.
+    @_noLocks @_noAllocation
+    private func pauseAfter(_ result: Int32) {
+        if result == -EINTR || result == -EAGAIN || result == 0 { return }
+        cnet_pause(1000)
+    }
+
+    @_noLocks @_noAllocation
+    private func publish() {
+        counters.add(tally.packetsReceived, at: LB_COUNT_PACKETS_RECEIVED)
+        counters.add(tally.bytesReceived, at: LB_COUNT_BYTES_RECEIVED)
+        counters.add(tally.packetsForwarded, at: LB_COUNT_PACKETS_FORWARDED)
+        counters.add(tally.bytesForwarded, at: LB_COUNT_BYTES_FORWARDED)
+        counters.add(tally.sendCalls, at: LB_COUNT_SEND_CALLS)
+        counters.add(1, at: LB_COUNT_RECEIVE_CALLS)
+    }
+
+    /// Super-packets of 64 KiB push each other out of the cache between receipt and sending, so a full
+    /// window of them is halved, and doubled again when the messages are small.
+    @_noLocks @_noAllocation
+    private mutating func adapt(to received: Int) {
+        guard received == window else { return }
+        let bytes = tally.bytesReceived
+        if bytes > 768 << 10, window > 4 {
+            window /= 2
+        } else if bytes < 192 << 10, window < memory.capacity {
+            window = min(window * 2, memory.capacity)
+        }
+    }
+}
