@@ -29,6 +29,9 @@ _Static_assert(CNET_RECEIVE_CONTROL >= CMSG_SPACE(sizeof(int))
 	       "a dual-stack socket may carry both kinds of packet information");
 _Static_assert(CNET_SEND_CONTROL >= CMSG_SPACE(sizeof(struct in6_pktinfo)), "room for the largest");
 
+_Static_assert(sizeof(((struct cnet_name *)0)->words) >= sizeof(struct sockaddr_in6),
+	       "room for either family");
+
 static int result(int value)
 {
 	return value < 0 ? -errno : value;
@@ -42,6 +45,15 @@ int cnet_receive_batch(int fd, struct cnet_message *messages, unsigned int count
 int cnet_send_batch(int fd, struct cnet_message *messages, unsigned int count, int flags)
 {
 	return result(sendmmsg(fd, (struct mmsghdr *)messages, count, flags));
+}
+
+int cnet_reconnect(int fd, const struct cnet_name *peer)
+{
+	struct sockaddr nobody = {.sa_family = AF_UNSPEC};
+
+	/* Without this the kernel would keep the source address of the first connect (ip(7)). */
+	connect(fd, &nobody, sizeof(nobody));
+	return result(connect(fd, (const struct sockaddr *)peer->words, peer->bytes));
 }
 
 void cnet_pause(unsigned int microseconds)

@@ -1,10 +1,28 @@
 // SPDX-License-Identifier: Apache-2.0
 
-internal import CNet
-internal import FanoutCore
+public import CNet
+public import FanoutCore
 internal import Glibc
 
 extension Endpoint {
+    /// The kernel's spelling in a structure with room for either family, and how long it is.
+    ///
+    /// - Throws: `SystemError` ENODEV when the zone of a link-local address names no interface.
+    public var native: cnet_name {
+        get throws(SystemError) {
+            var room = cnet_name()
+            room.bytes = unsafe try withSocketAddress { source, size throws(SystemError) in
+                // SAFETY: `words` has room for the larger of the two (CNet.c asserts it).
+                unsafe withUnsafeMutableBytes(of: &room.words) { words in
+                    unsafe words.copyMemory(
+                        from: UnsafeRawBufferPointer(start: source, count: Int(size)))
+                }
+                return size
+            }
+            return room
+        }
+    }
+
     /// Calls `body` with this endpoint as the kernel spells it.
     ///
     /// - Throws: `SystemError` ENODEV when the zone of a link-local address names no interface.
@@ -68,5 +86,6 @@ extension IPAddress {
         }
     }
 
-    var nativeFamily: Int32 { family == .v4 ? AF_INET : AF_INET6 }
+    /// AF_INET or AF_INET6.
+    public var nativeFamily: Int32 { family == .v4 ? AF_INET : AF_INET6 }
 }

@@ -12,7 +12,7 @@ extension UserspaceWorker {
         _ first: Int, _ last: Int, _ target: UnsafeMutablePointer<Target>, _ sent: inout Sent
     ) {
         var next = first
-        var refusedOnce = false
+        var triedAgain = false
         while next < last {
             let result = unsafe cnet_send_batch(
                 target.pointee.descriptor, memory.outgoing + next, UInt32(last &- next),
@@ -24,25 +24,56 @@ extension UserspaceWorker {
                     account(facts.datagrams, facts.bytes, &sent)
                 }
                 next &+= Int(result)
-                refusedOnce = false
+                triedAgain = false
+            } else if result == -EINTR {
                 continue
-            }
-            if result == -EINTR { continue }
-            if result == -ECONNREFUSED, !refusedOnce {
-                // The answer to an earlier datagram, which the kernel reports at the next send and
-                // forgets. The datagram in hand has not been tried yet.
-                unsafe target.pointee.counters.add(1, at: LB_COUNT_REFUSALS)
-                refusedOnce = true
-                continue
-            }
-            let datagrams = unsafe memory.outgoingFacts[next].datagrams
-            if datagrams > 1, result == -EINVAL || result == -EIO || result == -EMSGSIZE {
-                unsafe sendSingly(next, target, &sent)
+            } else if unsafe !triedAgain && isWorthAnotherTry(-result, target) {
+                triedAgain = true
             } else {
-                unsafe charge(target, reason(of: -result), UInt64(datagrams))
+                unsafe giveUp(next, -result, target, &sent)
+                next &+= 1
+                triedAgain = false
             }
-            next &+= 1
-            refusedOnce = false
+        }
+    }
+
+    /// Whether the message in hand, which the kernel did not send, may go through the second time.
+    ///
+    /// A connected socket reports the ICMP answer to an *earlier* datagram at the next send, and then
+    /// forgets it: the message in hand was not even tried. An error of the route itself may be cured by
+    /// choosing route and source address again, since the address of the first choice can be gone.
+    @_noLocks @_noAllocation
+    private func isWorthAnotherTry(
+        _ code: Int32, _ target: UnsafeMutablePointer<Target>
+    ) -> Bool {
+        switch code {
+        case EAGAIN, ENOBUFS, ENOMEM:
+            return false
+        case ECONNREFUSED:
+            unsafe target.pointee.counters.add(1, at: LB_COUNT_REFUSALS)
+            return true
+        case EDESTADDRREQ, EINVAL, ENETUNREACH, EHOSTUNREACH, ENETDOWN, EADDRNOTAVAIL, ENODEV:
+            if unsafe !target.pointee.reconnected {
+                unsafe target.pointee.reconnected = true
+                _ = unsafe cnet_reconnect(target.pointee.descriptor, &target.pointee.name)
+            }
+            return true
+        default:
+            return true
+        }
+    }
+
+    /// The message has had its chances: single datagrams in place of a super-packet that the kernel
+    /// does not take, else a drop.
+    @_noLocks @_noAllocation
+    private mutating func giveUp(
+        _ index: Int, _ code: Int32, _ target: UnsafeMutablePointer<Target>, _ sent: inout Sent
+    ) {
+        let datagrams = unsafe memory.outgoingFacts[index].datagrams
+        if datagrams > 1, code == EINVAL || code == EIO || code == EMSGSIZE {
+            unsafe sendSingly(index, target, &sent)
+        } else {
+            unsafe charge(target, reason(of: code), UInt64(datagrams))
         }
     }
 
@@ -112,7 +143,8 @@ extension UserspaceWorker {
         case EAGAIN: LB_DROP_WOULD_BLOCK
         case ENOBUFS, ENOMEM: LB_DROP_NO_BUFFERS
         case ECONNREFUSED: LB_DROP_REFUSED
-        case ENETUNREACH, EHOSTUNREACH, ENETDOWN, EHOSTDOWN, EADDRNOTAVAIL: LB_DROP_UNREACHABLE
+        case ENETUNREACH, EHOSTUNREACH, ENETDOWN, EHOSTDOWN, EADDRNOTAVAIL, EDESTADDRREQ:
+            LB_DROP_UNREACHABLE
         case EMSGSIZE: LB_DROP_MESSAGE_TOO_LONG
         case EPERM, EACCES: LB_DROP_NOT_PERMITTED
         default: LB_DROP_SEND_ERROR

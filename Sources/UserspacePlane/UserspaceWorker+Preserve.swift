@@ -12,6 +12,7 @@ extension UserspaceWorker {
     /// Sends a receiver's chain, in order, datagram by datagram.
     @_noLocks @_noAllocation
     mutating func sendPreserving(_ target: UnsafeMutablePointer<Target>) {
+        unsafe relax(target)
         var sent = Sent()
         var messages = 0
         var index = unsafe target.pointee.head

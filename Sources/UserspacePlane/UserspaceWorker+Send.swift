@@ -46,7 +46,8 @@ extension UserspaceWorker {
     }
 
     @_noLocks @_noAllocation
-    private func relax(_ target: UnsafeMutablePointer<Target>) {
+    func relax(_ target: UnsafeMutablePointer<Target>) {
+        unsafe target.pointee.reconnected = false
         guard unsafe target.pointee.limitLasts > 0 else { return }
         unsafe target.pointee.limitLasts &-= 1
         if unsafe target.pointee.limitLasts == 0 {

@@ -1,11 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
 
 internal import CDatapath
+internal import CNet
 internal import FanoutCore
 
 /// A receiver as one worker sees it.
 struct Target {
-    /// The connected socket that leads there; shared with nobody but other workers of the listener.
+    /// The connected socket that leads there.
     let descriptor: Int32
     /// Whether the datagrams go out of a raw socket with the client's source.
     let preservesSource: Bool
@@ -13,14 +14,18 @@ struct Target {
     /// Address and port for the UDP header that a raw socket needs.
     let address: lb_addr
     let port: UInt16
+    /// What the socket is connected to, to do it again.
+    var name: cnet_name
     let counters: CounterRow
     /// The first and last run of this batch, or -1.
     var head: Int32 = -1
     var tail: Int32 = -1
     /// Super-packets are made of datagrams below this size. Falls when the path refuses one.
     var superPacketLimit: Int32 = .max
-    /// Sends until the limit is lifted again: routes and MTUs change.
+    /// Batches until the limit is lifted again: routes and MTUs change.
     var limitLasts: Int32 = 0
+    /// Whether the socket has been led to its peer anew in this batch.
+    var reconnected = false
 }
 
 /// What a worker looks up: who owns each slot, and how to reach them. The worker alone touches the

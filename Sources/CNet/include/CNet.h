@@ -29,6 +29,16 @@ int cnet_receive_batch(int fd, struct cnet_message *messages, unsigned int count
 /* sendmmsg(2): messages sent, at least 1, or -errno of the first one. */
 int cnet_send_batch(int fd, struct cnet_message *messages, unsigned int count, int flags) CNET_HOT;
 
+/* A socket address of either family: a sockaddr_in or sockaddr_in6, and how long it is. */
+struct cnet_name {
+	uint32_t words[7];
+	uint32_t bytes;
+};
+
+/* Leads a connected socket to its peer anew, so that the kernel chooses route and source address
+ * again: 0 or -errno. */
+int cnet_reconnect(int fd, const struct cnet_name *peer) CNET_HOT;
+
 /* Sleeps about that long, at most one second. */
 void cnet_pause(unsigned int microseconds) CNET_HOT;
 

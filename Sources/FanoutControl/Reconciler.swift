@@ -1,0 +1,84 @@
+// SPDX-License-Identifier: Apache-2.0
+
+public import FanoutCore
+public import Logging
+
+// The life of a configuration change:
+//
+//   inputs → DesiredState → Change.diff → DataPlane.apply → one log line
+//
+// What asks for a change (the configuration file today) hands over a whole desired state. The
+// difference to the state in force is a pure value; each plane carries its part out, all or nothing.
+
+/// Keeps the data planes at the desired state.
+public actor Reconciler {
+    private let planes: [any DataPlane]
+    private let logger: Logger
+    private var inForce = DesiredState()
+
+    /// - Parameter planes: at most one of each mode.
+    public init(planes: [any DataPlane], logger: Logger) {
+        self.planes = planes
+        self.logger = logger
+    }
+
+    /// Brings every plane to `desired`.
+    ///
+    /// - Returns: what changed, over all planes.
+    /// - Throws: the `PlaneError` of the plane that could not follow. The planes before it have then
+    ///   been led back, and the state in force is the one before.
+    @discardableResult
+    public func apply(_ desired: DesiredState) async throws(PlaneError) -> Change {
+        let total = Change.diff(from: inForce, to: desired)
+        guard !total.isEmpty else { return total }
+        var done: [any DataPlane] = []
+        for plane in planes {
+            do throws(PlaneError) {
+                try await move(plane, from: inForce, to: desired)
+            } catch {
+                await leadBack(done, from: desired)
+                throw error
+            }
+            done.append(plane)
+        }
+        inForce = desired
+        return total
+    }
+
+    private func move(
+        _ plane: any DataPlane, from old: DesiredState, to new: DesiredState
+    ) async throws(PlaneError) {
+        let mode = type(of: plane).mode
+        let change = Change.diff(from: old.carried(by: mode), to: new.carried(by: mode))
+        if !change.isEmpty { try await plane.apply(change) }
+    }
+
+    private func leadBack(_ planes: [any DataPlane], from desired: DesiredState) async {
+        for plane in planes.reversed() {
+            do throws(PlaneError) {
+                try await move(plane, from: desired, to: inForce)
+            } catch {
+                logger.error(
+                    "a plane could not return to the state before",
+                    metadata: [
+                        "mode": "\(type(of: plane).mode.rawValue)", "error": "\(error)",
+                    ])
+            }
+        }
+    }
+
+    /// The counters of every listener, by name.
+    public func counters() async -> [ListenerCounters] {
+        var all: [ListenerCounters] = []
+        for plane in planes { all += await plane.counters() }
+        return all.sorted { $0.listener < $1.listener }
+    }
+
+    /// Ends every listener; what they had received is forwarded or counted first.
+    public func stop() async -> [ListenerCounters] {
+        var all: [ListenerCounters] = []
+        for plane in planes { all += await plane.stop() }
+        inForce = DesiredState()
+        return all.sorted { $0.listener < $1.listener }
+    }
+}

@@ -1,0 +1,85 @@
+// SPDX-License-Identifier: Apache-2.0
+
+internal import CNet
+public import FanoutCore
+internal import Glibc
+
+/// Whether a bind may find others on its address.
+public enum PortSharing: Sendable {
+    /// Nobody else may be there, not even with SO_REUSEPORT; later sockets of ours may join.
+    case exclusive
+    /// Join the sockets that are there, which need the same uid (socket(7), SO_REUSEPORT).
+    case joining
+}
+
+extension Socket {
+    /// A blocking UDP socket bound to `endpoint`; `[::]` serves IPv4 as well, whatever
+    /// net.ipv6.bindv6only says.
+    ///
+    /// With `.exclusive` SO_REUSEPORT is set only after the bind. The bind then conflicts with every
+    /// other socket on the address, so two daemons that start at once cannot both win; and since the
+    /// kernel looks at the option again when the next socket binds, ours can still join.
+    public static func listening(
+        on endpoint: Endpoint, sharing: PortSharing
+    ) throws(SystemError) -> Socket {
+        let address = endpoint.address
+        let socket = try Socket(
+            family: address.nativeFamily, type: Int32(SOCK_DGRAM.rawValue))
+        if address.family == .v6 {
+            try socket.setOption(
+                "IPV6_V6ONLY", level: Int32(IPPROTO_IPV6), IPV6_V6ONLY,
+                to: address.isWildcard ? 0 : 1)
+        }
+        if sharing == .joining { try socket.allowJoining() }
+        try socket.bind(to: endpoint)
+        if sharing == .exclusive { try socket.allowJoining() }
+        return socket
+    }
+
+    private func allowJoining() throws(SystemError) {
+        try setOption("SO_REUSEPORT", level: SOL_SOCKET, SO_REUSEPORT, to: 1)
+    }
+
+    /// Takes super-packets (UDP_GRO, Linux 5.0); an older kernel delivers single datagrams instead.
+    public func acceptSuperPackets() { _ = cnet_enable_gro(descriptor) }
+
+    /// Reports each datagram's destination address with it.
+    public func reportDestination(family: Int32) throws(SystemError) {
+        try check("setsockopt IP_PKTINFO", cnet_enable_packet_information(descriptor, family))
+    }
+
+    /// Asks for a receive buffer, in bytes of memory as SO_RCVBUF counts them.
+    ///
+    /// - Returns: what the kernel granted; less than `bytes` when `net.core.rmem_max` caps it and
+    ///   the process lacks CAP_NET_ADMIN.
+    public func requestReceiveBuffer(bytes: Int) throws(SystemError) -> Int {
+        var granted: Int32 = 0
+        let request = Int32(clamping: bytes)
+        unsafe try check(
+            "setsockopt SO_RCVBUF", cnet_set_receive_buffer(descriptor, request, &granted))
+        // The kernel doubles a request to make room for its own bookkeeping (socket(7)).
+        return Int(granted) / 2
+    }
+
+    public func requestSendBuffer(bytes: Int32) throws(SystemError) {
+        try check("setsockopt SO_SNDBUF", cnet_set_send_buffer(descriptor, bytes))
+    }
+
+    /// Makes a raw socket send from any source address (CAP_NET_RAW), and receive nothing.
+    public func becomeTransparent(family: Int32) throws(SystemError) {
+        try check("setsockopt IP_TRANSPARENT", cnet_enable_transparent(descriptor, family))
+        try check("setsockopt SO_ATTACH_FILTER", cnet_drop_all_input(descriptor))
+    }
+
+    /// Leads new datagrams past this bound socket, while those in its queue can still be read: with a
+    /// peer set, the kernel matches the peer's datagrams only. The others go to the sockets that share
+    /// the port, or are refused when there is none.
+    public func turnAway(from bound: Endpoint) {
+        let loopback =
+            bound.address.family == .v4
+            ? IPAddress(v4: 0x7f00_0001) : IPAddress(high: 0, low: 1)
+        let peer = bound.address.isWildcard ? loopback : bound.address
+        // tcpmux (port 1) sends no datagrams. Should the address be gone, nothing arrives anyway.
+        try? connect(to: Endpoint(peer, port: 1))
+    }
+}

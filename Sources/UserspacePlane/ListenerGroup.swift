@@ -1,0 +1,124 @@
+// SPDX-License-Identifier: Apache-2.0
+
+internal import FanoutCore
+internal import LinuxNet
+internal import Logging
+
+/// One listener in operation: its workers and what has been counted so far.
+final class ListenerGroup {
+    private(set) var listener: Listener
+    private var workers: [ListenerWorker]
+    /// The counts of workers that have ended.
+    private var past: ListenerCounters
+    private var pastOfDownstream: [Endpoint: DownstreamCounters] = [:]
+
+    /// A group whose workers wait to be opened.
+    ///
+    /// - Parameters:
+    ///   - joining: whether sockets of ours are already on the address, to share it with.
+    ///   - cpus: the CPU for each worker in turn; empty when they are not to be pinned.
+    init(
+        _ listener: Listener, joining: Bool, cpus: [Int], logger: Logger
+    ) throws(PlaneError) {
+        self.listener = listener
+        past = ListenerCounters(listener: listener.name, mode: listener.mode)
+        workers = []
+        let count = Self.workerCount(listener)
+        let tables = try PreparedTable.make(for: listener, workers: count, existing: [])
+        for index in 0..<count {
+            let joins = joining || index > 0 || listener.settings.sharePort
+            let socket = try Self.listen(listener, sharing: joins ? .joining : .exclusive, logger)
+            let plan = ListenerWorker.Plan(
+                listener: listener, index: index,
+                cpu: cpus.isEmpty ? nil : cpus[index % cpus.count])
+            workers.append(
+                try ListenerWorker(plan, socket: socket, table: tables[index], logger: logger))
+        }
+    }
+
+    static func workerCount(_ listener: Listener) -> Int {
+        listener.settings.workers > 0 ? listener.settings.workers : CPUAffinity.allowed.count
+    }
+
+    private static func listen(
+        _ listener: Listener, sharing: PortSharing, _ logger: Logger
+    ) throws(PlaneError) -> Socket {
+        do throws(SystemError) {
+            let socket = try Socket.listening(on: listener.bind, sharing: sharing)
+            socket.acceptSuperPackets()
+            if listener.balance.keySource == .fourTuple, listener.bind.address.isWildcard {
+                try socket.reportDestination(family: listener.bind.address.nativeFamily)
+            }
+            let wanted = listener.settings.receiveBufferBytes
+            if wanted > 0 {
+                let granted = try socket.requestReceiveBuffer(bytes: wanted)
+                if granted < wanted {
+                    logger.warning(
+                        "the kernel caps the receive buffer; raise it with sysctl -w net.core.rmem_max",
+                        metadata: [
+                            "listener": "\(listener.name)", "recv_buf_size": "\(wanted)",
+                            "granted": "\(granted)",
+                        ])
+                }
+            }
+            return socket
+        } catch {
+            throw PlaneError(binding: error, of: listener)
+        }
+    }
+
+    /// Lets the workers receive. Nothing can fail any more.
+    func open(logger: Logger) {
+        logger.info(
+            "starting userspace forwarder",
+            metadata: [
+                "listener": "\(listener.name)", "bind": "\(listener.bind)",
+                "balance": "\(listener.balance.rawValue)", "workers": "\(workers.count)",
+                "downstreams": "\(listener.downstreams.count)",
+            ])
+        for worker in workers { worker.open() }
+    }
+
+    /// The tables for new downstreams or weights; nothing is altered yet.
+    func prepare(_ next: Listener) throws(PlaneError) -> [PreparedTable] {
+        try PreparedTable.make(
+            for: next, workers: workers.count, existing: workers.map(\.links))
+    }
+
+    /// Puts the tables in place, worker by worker.
+    func adopt(_ next: Listener, _ tables: [PreparedTable]) {
+        for (worker, table) in zip(workers, tables) { worker.adopt(table) }
+        listener = next
+    }
+
+    /// Takes over from a group of the same name: its counts live on.
+    func inherit(from other: ListenerGroup) {
+        let counts = other.counters()
+        past = counts
+        past.downstreams = []
+        pastOfDownstream = Dictionary(
+            uniqueKeysWithValues: counts.downstreams.map { ($0.endpoint, $0) })
+    }
+
+    func beginRetiring() { for worker in workers { worker.beginRetiring() } }
+
+    func finishRetiring() { for worker in workers { worker.finishRetiring() } }
+
+    func counters() -> ListenerCounters {
+        var sum = past
+        sum.workers = workers.count
+        for worker in workers {
+            sum.add(worker.counters)
+            sum.kernelDrops += worker.kernelDrops
+        }
+        sum.downstreams = listener.downstreams.map { downstream in
+            var counts = DownstreamCounters(downstream)
+            if let before = pastOfDownstream[downstream.endpoint] { counts.add(before) }
+            for worker in workers {
+                if let link = worker.links[downstream.endpoint] { counts.add(link.counters) }
+            }
+            return counts
+        }
+        return sum
+    }
+}

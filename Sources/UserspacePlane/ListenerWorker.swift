@@ -1,0 +1,118 @@
+// SPDX-License-Identifier: Apache-2.0
+
+internal import FanoutCore
+internal import Glibc
+internal import LinuxNet
+internal import Logging
+
+/// One worker as the plane holds it: its socket, its thread and the table that it looks things up in.
+@safe final class ListenerWorker {
+    /// What the thread needs to know of the listener, fixed for the worker's life.
+    struct Plan {
+        let listener: Listener
+        /// 0-based among the listener's workers.
+        let index: Int
+        /// The CPU to stay on, if any.
+        let cpu: Int?
+    }
+
+    private let plan: Plan
+    private let socket: Socket
+    let counters = CounterRow()
+    private(set) var links: [Endpoint: DownstreamLink]
+    // SAFETY: allocated in init, freed in deinit, which runs only after the thread has ended.
+    private let cell: UnsafeMutablePointer<WorkerCell>
+    private var thread: Thread?
+
+    /// Starts the thread, which waits for `open` or `abandon`.
+    init(
+        _ plan: Plan, socket: consuming Socket, table: PreparedTable, logger: Logger
+    ) throws(PlaneError) {
+        self.plan = plan
+        self.socket = socket
+        links = table.links
+        unsafe cell = .allocate(capacity: 1)
+        unsafe cell.initialize(to: WorkerCell(table.take()))
+        let entry = unsafe Entry(
+            cell: cell, descriptor: self.socket.descriptor, counters: counters, plan: plan,
+            logger: logger)
+        do throws(SystemError) {
+            thread = try Thread(name: "fanout-\(plan.listener.name)") { entry.run() }
+        } catch {
+            throw PlaneError(starting: error, of: plan.listener)
+        }
+    }
+
+    deinit {
+        if let thread = thread.take() {
+            unsafe cell.pointee.isHeldAtGate() ? cell.pointee.abandon() : beginRetiring()
+            thread.join()
+        }
+        let table = unsafe cell.pointee.currentTable()
+        unsafe WorkerTable.free(table)
+        unsafe cell.deinitialize(count: 1)
+        unsafe cell.deallocate()
+        counters.free()
+    }
+
+    /// Lets the worker receive.
+    func open() { unsafe cell.pointee.open() }
+
+    /// Puts a table in place. When it returns the worker no longer uses the one before, and the
+    /// sockets that only that one named are closed.
+    func adopt(_ table: PreparedTable) {
+        let kept = table.links
+        let old = unsafe cell.pointee.exchange(table.take())
+        unsafe cell.pointee.awaitQuiescence()
+        unsafe WorkerTable.free(old)
+        links = kept
+    }
+
+    /// Leads new datagrams elsewhere and tells the worker to forward the rest and end.
+    func beginRetiring() {
+        socket.turnAway(from: plan.listener.bind)
+        unsafe cell.pointee.end()
+        socket.wakeReceiver()
+    }
+
+    /// Waits until the worker has ended.
+    func finishRetiring() { thread.take()?.join() }
+
+    /// Datagrams that the kernel dropped at this worker's socket.
+    var kernelDrops: UInt64 { socket.kernelDrops }
+}
+
+/// What runs on the thread.
+@safe private struct Entry: @unchecked Sendable {
+    // SAFETY: ListenerWorker frees the cell and the row only after it has joined the thread.
+    let cell: UnsafeMutablePointer<WorkerCell>
+    let descriptor: Int32
+    let counters: CounterRow
+    let plan: ListenerWorker.Plan
+    let logger: Logger
+
+    func run() {
+        if let cpu = plan.cpu {
+            do {
+                try CPUAffinity.pinCurrentThread(to: cpu)
+            } catch {
+                logger.warning(
+                    "worker is not pinned", metadata: ["cpu": "\(cpu)", "error": "\(error)"])
+            }
+        }
+        guard unsafe cell.pointee.passGate() else { return }
+        logger.debug(
+            "entering receive loop",
+            metadata: ["listener": "\(plan.listener.name)", "worker": "\(plan.index)"])
+        let listener = plan.listener
+        var worker = unsafe UserspaceWorker(
+            descriptor: descriptor, key: listener.balance.keySource,
+            maxPacketSize: Int32(listener.settings.maxPacketSize), counters: counters, cell: cell,
+            memory: BatchMemory(capacity: listener.settings.batchSize),
+            bound: BoundAddress(listener.bind),
+            // Workers begin at different slots, lest all of them open with the same receiver.
+            turn: UInt32(plan.index) &* 0x9e37_79b1,
+            random: UInt64.random(in: 1...UInt64.max), window: listener.settings.batchSize)
+        worker.run()
+    }
+}

@@ -1,0 +1,76 @@
+// SPDX-License-Identifier: Apache-2.0
+
+public import FanoutCore
+internal import LinuxNet
+public import Logging
+
+/// Forwarding with sockets, for any user: see UserspaceWorker.swift for a datagram's way through it.
+public actor UserspacePlane: DataPlane {
+    public static let mode = ForwardingMode.userspace
+
+    private var groups: [String: ListenerGroup] = [:]
+    private let logger: Logger
+    private let cpus: [Int]
+    /// Where the next pinned worker goes, so that listeners with one worker each spread over the CPUs.
+    private var nextCPU = 0
+
+    public init(logger: Logger) {
+        self.logger = logger
+        cpus = CPUAffinity.allowed
+    }
+
+    public func apply(_ change: Change) throws(PlaneError) {
+        // Everything that can fail comes first; what it built frees itself when it throws.
+        var opened: [ListenerGroup] = []
+        for listener in change.added + change.replaced.map(\.to) {
+            opened.append(try prepare(listener))
+        }
+        var retargeted: [(ListenerGroup, Listener, [PreparedTable])] = []
+        for pair in change.retargeted {
+            guard let group = groups[pair.to.name] else { continue }
+            retargeted.append((group, pair.to, try group.prepare(pair.to)))
+        }
+
+        // From here on nothing fails. New sockets first, so that an address which changes hands is
+        // never without one.
+        let leaving = (change.removed + change.replaced.map(\.from)).compactMap {
+            groups.removeValue(forKey: $0.name)
+        }
+        for group in opened { group.open(logger: logger) }
+        for (group, listener, tables) in retargeted { group.adopt(listener, tables) }
+        retire(leaving)
+        for group in opened {
+            if let former = leaving.first(where: { $0.listener.name == group.listener.name }) {
+                group.inherit(from: former)
+            }
+            groups[group.listener.name] = group
+        }
+    }
+
+    private func prepare(_ listener: Listener) throws(PlaneError) -> ListenerGroup {
+        let isOurs = groups.values.contains { $0.listener.bind == listener.bind }
+        var order: [Int] = []
+        if listener.settings.pinCPUs {
+            order = cpus.indices.map { cpus[(nextCPU + $0) % cpus.count] }
+            nextCPU = (nextCPU + ListenerGroup.workerCount(listener)) % cpus.count
+        }
+        return try ListenerGroup(listener, joining: isOurs, cpus: order, logger: logger)
+    }
+
+    /// All of them wind down side by side.
+    private func retire(_ leaving: [ListenerGroup]) {
+        for group in leaving { group.beginRetiring() }
+        for group in leaving { group.finishRetiring() }
+    }
+
+    public func counters() -> [ListenerCounters] {
+        groups.values.map { $0.counters() }.sorted { $0.listener < $1.listener }
+    }
+
+    public func stop() -> [ListenerCounters] {
+        let leaving = groups.values.sorted { $0.listener.name < $1.listener.name }
+        groups = [:]
+        retire(leaving)
+        return leaving.map { $0.counters() }
+    }
+}
