@@ -51,7 +51,8 @@ let floor2: [Target] = [
         ],
         swiftSettings: strict),
     .target(
-        name: "FanoutConfig", dependencies: ["FanoutCore", .product(name: "Yams", package: "Yams")],
+        name: "FanoutConfig",
+        dependencies: ["FanoutCore", .product(name: "Yams", package: "Yams")],
         swiftSettings: strict),
     .target(
         name: "FanoutMetrics",
@@ -87,7 +88,9 @@ let floor4: [Target] = [
 ]
 
 let tests: [Target] = [
-    .testTarget(name: "FanoutCoreTests", dependencies: ["FanoutCore", "CDatapath"], swiftSettings: strictTests),
+    .testTarget(
+        name: "FanoutCoreTests", dependencies: ["FanoutCore", "CDatapath"],
+        swiftSettings: strictTests),
     .testTarget(
         name: "DatapathTests", dependencies: ["BPFRuntime", "CDatapath", "FanoutCore"],
         swiftSettings: strictTests),
