@@ -52,7 +52,8 @@ let floor2: [Target] = [
         ],
         swiftSettings: strict),
     .target(
-        name: "FanoutConfig", dependencies: ["FanoutCore", .product(name: "Yams", package: "Yams")],
+        name: "FanoutConfig",
+        dependencies: ["FanoutCore", .product(name: "Yams", package: "Yams")],
         swiftSettings: strict),
     .target(
         name: "FanoutMetrics",
@@ -88,7 +89,9 @@ let floor4: [Target] = [
 ]
 
 let tests: [Target] = [
-    .testTarget(name: "FanoutCoreTests", dependencies: ["FanoutCore", "CDatapath"], swiftSettings: strictTests),
+    .testTarget(
+        name: "FanoutCoreTests", dependencies: ["FanoutCore", "CDatapath"],
+        swiftSettings: strictTests),
     .testTarget(
         name: "DatapathTests", dependencies: ["BPFRuntime", "CDatapath", "FanoutCore"],
         swiftSettings: strictTests),

@@ -24,6 +24,7 @@ public enum FlowKey {
         flow.destination = destination.address.datapath
         flow.source_port = source.port
         flow.destination_port = destination.port
+        // SAFETY: the C function reads the one value behind the pointer before it returns.
         return unsafe lb_key_four_tuple(seed, &flow)
     }
 }

@@ -6,9 +6,9 @@
  * CDatapath, so that a source meets the same receiver in whichever mode carries it.
  *
  * An address is 128 bits in two host-order words: the first eight bytes on the wire, then the last
- * eight. IPv4 a.b.c.d is ::ffff:a.b.c.d (RFC 4291, section 2.5.5.2), so a client has one key whether it
- * arrives on an IPv4 or on a dual-stack socket. The words are mixed one after the other, never added
- * up: addresses that differ only in where the same digits stand must not collide.
+ * eight. IPv4 a.b.c.d is ::ffff:a.b.c.d (RFC 4291, section 2.5.5.2), so a client has one key whether
+ * it arrives on an IPv4 or on a dual-stack socket. The words are mixed one after the other, never
+ * added up: addresses that differ only in where the same digits stand must not collide.
  */
 #ifndef LB_FLOW_KEY_H
 #define LB_FLOW_KEY_H

@@ -1,0 +1,115 @@
+// SPDX-License-Identifier: Apache-2.0
+
+import Foundation
+
+/// The floors of the house: what each module may import. A module that is not in the table has no
+/// place in the tree yet.
+enum Floors {
+    /// What a module may import, besides the Swift standard library.
+    struct Rule {
+        let floor: Double
+        let imports: Set<String>
+        /// The composition floor may import anything, concrete planes apart.
+        var anything = false
+    }
+
+    /// What comes with the toolchain and the C library.
+    static let system: Set = [
+        "Dispatch", "Foundation", "FoundationEssentials", "Glibc", "Musl", "Synchronization",
+    ]
+    static let kernelLibraries: Set = ["CLibBPF", "CLibXDP"]
+    static let nio: Set = [
+        "NIOConcurrencyHelpers", "NIOCore", "NIOFoundationCompat", "NIOHTTP1", "NIOPosix", "NIOSSL",
+    ]
+    static let edges: Set = ["LinuxNet", "BPFRuntime", "ReusePortLB"]
+
+    static let table: [String: Rule] = [
+        // 0: C
+        "CNet": Rule(floor: 0, imports: []),
+        "CDatapath": Rule(floor: 0, imports: []),
+        "CReusePortLB": Rule(floor: 0, imports: []),
+        "CLibBPF": Rule(floor: 0, imports: []),
+        "CLibXDP": Rule(floor: 0, imports: []),
+        // ½: pure
+        "FanoutCore": Rule(floor: 0.5, imports: ["CDatapath"]),
+        // 1: edges
+        "LinuxNet": Rule(floor: 1, imports: system.union(["CNet", "CDatapath", "FanoutCore"])),
+        "BPFRuntime": Rule(
+            floor: 1,
+            imports: system.union(kernelLibraries).union(["CNet", "CDatapath", "FanoutCore"])),
+        "ReusePortLB": Rule(
+            floor: 1, imports: system.union(["CNet", "CDatapath", "CReusePortLB"])),
+        // 2: adapters
+        "UserspacePlane": adapter(),
+        "TCPlane": adapter(kernelLibraries),
+        "AFXDPPlane": adapter(kernelLibraries),
+        "XDPNATPlane": adapter(kernelLibraries),
+        "FanoutConfig": adapter(["Yams"]),
+        "FanoutDiscovery": adapter(nio.union(["AsyncHTTPClient", "Yams"])),
+        "FanoutHealth": adapter(),
+        "FanoutMetrics": adapter(nio),
+        // 3: control
+        "FanoutControl": Rule(
+            floor: 3, imports: ["FanoutCore", "Logging", "Synchronization"]),
+        // 4: composition
+        "udp-fanout": Rule(floor: 4, imports: planes, anything: true),
+        "collector": Rule(floor: 4, imports: [], anything: true),
+        "publisher": Rule(floor: 4, imports: [], anything: true),
+    ]
+
+    static let planes: Set = ["UserspacePlane", "TCPlane", "AFXDPPlane", "XDPNATPlane"]
+
+    private static func adapter(_ more: Set<String> = []) -> Rule {
+        let below = edges.union(["FanoutCore", "CNet", "CDatapath", "Logging"])
+        return Rule(floor: 2, imports: system.union(below).union(more))
+    }
+
+    /// The imports of a Swift file below `Sources` that its module's floor does not allow.
+    static func violations(in file: SourceFile) -> [Finding] {
+        let parts = file.path.split(separator: "/")
+        guard parts.count > 2, parts[0] == "Sources", file.kind == "swift" else { return [] }
+        let module = String(parts[1])
+        guard let rule = table[module] else {
+            return [file.finding("the module \(module) stands on no floor; add it to the table")]
+        }
+        return imports(of: file).compactMap { imported in
+            if rule.imports.contains(imported.module) { return nil }
+            if rule.anything, !imported.module.hasSuffix("Plane") { return nil }
+            return file.finding(
+                "\(module) (floor \(rule.floor)) may not import \(imported.module)",
+                line: imported.line)
+        }
+    }
+
+    /// The modules that a Swift file imports; of `import struct A.B` that is A.
+    static func imports(of file: SourceFile) -> [(module: String, line: Int)] {
+        file.lines.compactMap { line in
+            line.text.prefixMatch(of: importLine).map { (String($0.output.module), line.number) }
+        }
+    }
+
+    private static var importLine: Regex<(Substring, module: Substring)> {
+        #/
+        \s* (?: @ [\w()]+ \s+ )*
+        (?: (?: public | package | internal | fileprivate | private ) \s+ )?
+        import \s+
+        (?: (?: typealias | struct | class | actor | enum | protocol | let | var | func ) \s+ )?
+        (?<module> \w+ )
+        /#
+    }
+
+    /// The includes of a kernel program that are neither the kernel's, libbpf's nor this tree's.
+    static func foreignIncludes(in file: SourceFile) -> [Finding] {
+        guard file.folder == "bpf", ["c", "h"].contains(file.kind) else { return [] }
+        return file.lines.compactMap { line in
+            guard let match = line.text.prefixMatch(of: /\s*#\s*include\s*[<"]([^>"]+)[>"]/) else {
+                return nil
+            }
+            let header = match.output.1
+            if ["lb/", "bpf/", "linux/"].contains(where: header.hasPrefix) { return nil }
+            // bpf/lib holds what only kernel programs share.
+            if header.hasSuffix(".bpf.h"), !header.contains("/") { return nil }
+            return file.finding("a kernel program may not include \(header)", line: line.number)
+        }
+    }
+}

@@ -1,0 +1,83 @@
+// SPDX-License-Identifier: Apache-2.0
+
+import Testing
+
+@Suite("The floors of the house")
+struct FloorsTests {
+    @Test("every import is allowed by the floor of its module")
+    func importsOfTheTree() throws {
+        let sources = try SourceTree.sources()
+        #expect(sources.contains { !Floors.imports(of: $0).isEmpty && $0.folder == "Sources" })
+        let findings = sources.flatMap(Floors.violations)
+        #expect(findings.isEmpty, "\(findings.report)")
+    }
+
+    @Test("every folder of Sources stands on a floor")
+    func modulesOfTheTree() throws {
+        let unknown = try SourceTree.modules().filter { Floors.table[$0] == nil }
+        #expect(unknown == [])
+    }
+
+    @Test("kernel programs include only lb/, bpf/ and linux/ headers")
+    func includesOfTheTree() throws {
+        let sources = try SourceTree.sources()
+        #expect(sources.contains { $0.folder == "bpf" && $0.kind == "c" })
+        let findings = sources.flatMap(Floors.foreignIncludes)
+        #expect(findings.isEmpty, "\(findings.report)")
+    }
+
+    @Test(
+        "an import from beside or above is found",
+        arguments: [
+            ("Sources/FanoutCore/A.swift", "import Foundation"),
+            ("Sources/FanoutCore/Deep/A.swift", "internal import Glibc"),
+            ("Sources/FanoutCore/A.swift", "public import LinuxNet"),
+            ("Sources/LinuxNet/A.swift", "import BPFRuntime"),
+            ("Sources/LinuxNet/A.swift", "@_spi(Raw) internal import Logging"),
+            ("Sources/UserspacePlane/A.swift", "private import FanoutMetrics"),
+            ("Sources/TCPlane/A.swift", "    import XDPNATPlane"),
+            ("Sources/FanoutMetrics/A.swift", "import struct FanoutConfig.Settings"),
+            ("Sources/FanoutControl/A.swift", "@preconcurrency import LinuxNet"),
+            ("Sources/FanoutControl/A.swift", "internal import UserspacePlane"),
+            ("Sources/collector/A.swift", "import UserspacePlane"),
+            ("Sources/publisher/A.swift", "import NewPlane"),
+            ("Sources/udp-fanout/A.swift", "import NewPlane"),
+            ("Sources/Nowhere/A.swift", "import FanoutCore"),
+        ])
+    func breach(path: String, text: String) {
+        #expect(Floors.violations(in: SourceFile(path: path, text: text)).count == 1)
+    }
+
+    @Test(
+        "an import from below passes",
+        arguments: [
+            ("Sources/FanoutCore/A.swift", "internal import CDatapath\n// import Foundation"),
+            ("Sources/BPFRuntime/A.swift", "internal import CLibBPF\nimport FanoutCore"),
+            ("Sources/UserspacePlane/A.swift", "internal import LinuxNet\nimport Logging"),
+            ("Sources/udp-fanout/A.swift", "import UserspacePlane\nimport AnyLibrary"),
+            ("Plugins/BPFObjects/A.swift", "import PackagePlugin"),
+            ("Sources/CNet/CNet.c", "#include <stdio.h>"),
+        ])
+    func allowed(path: String, text: String) {
+        #expect(Floors.violations(in: SourceFile(path: path, text: text)) == [])
+    }
+
+    @Test("a finding names the line and the module")
+    func findingSaysWhere() {
+        let file = SourceFile(
+            path: "Sources/FanoutCore/A.swift", text: "// head\n\ninternal import Glibc\n")
+        #expect(
+            Floors.violations(in: file).map(\.description) == [
+                "Sources/FanoutCore/A.swift:3: FanoutCore (floor 0.5) may not import Glibc"
+            ])
+    }
+
+    @Test(
+        "a foreign header in a kernel program is found",
+        arguments: ["<stdio.h>", "<sys/socket.h>", "\"../Sources/CNet/include/CNet.h\""])
+    func foreignHeader(header: String) {
+        let text = "#include <linux/bpf.h>\n#include \(header)\n#include <lib.bpf.h>\n"
+        let file = SourceFile(path: "bpf/a.bpf.c", text: text)
+        #expect(Floors.foreignIncludes(in: file).map(\.line) == [2])
+    }
+}

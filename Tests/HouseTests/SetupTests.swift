@@ -1,0 +1,109 @@
+// SPDX-License-Identifier: Apache-2.0
+
+import Foundation
+import Testing
+
+/// `scripts/setup.sh` on a machine of our making: a folder of stand-ins for the commands that it
+/// calls is its whole PATH, and a log shows which of them it called.
+@Suite("The set-up")
+struct SetupTests {
+    @Test("calls no apt-get when nothing is missing")
+    func warmTree() throws {
+        let run = try Machine().run("build", "test", "lint")
+        #expect(run.status == 0, "\(run.said)")
+        #expect(run.called == [])
+        #expect(run.said == "")
+    }
+
+    @Test("names what is missing, then installs just that, with no service started")
+    func missing() throws {
+        let machine = try Machine(missing: ["libxdp-dev", "prometheus"])
+        let run = try machine.run("test")
+        #expect(run.status == 0, "\(run.said)")
+        #expect(run.said.hasPrefix("setup: installing with apt-get: libxdp-dev prometheus\n"))
+        #expect(
+            run.called == [
+                "apt-get update -q",
+                "apt-get install -qy --no-install-recommends libxdp-dev prometheus",
+                "starts forbidden: yes",
+                "update-rc.d prometheus disable",
+            ])
+        #expect(!FileManager.default.fileExists(atPath: machine.policy.path), "the policy stayed")
+    }
+
+    @Test("leaves a policy that was there as it was")
+    func policyOfTheMachine() throws {
+        let machine = try Machine(missing: ["tcpdump"])
+        try Data("exit 0\n".utf8).write(to: machine.policy)
+        #expect(try machine.run("test").status == 0)
+        #expect(try String(contentsOf: machine.policy, encoding: .utf8) == "exit 0\n")
+    }
+
+    @Test("goes through sudo when it is not root")
+    func notRoot() throws {
+        let run = try Machine(missing: ["clang-format"], user: 1000).run("lint")
+        #expect(run.status == 0, "\(run.said)")
+        #expect(run.called.contains("sudo apt-get update -q"))
+    }
+
+    @Test("says what to install by hand when it is neither root nor has sudo")
+    func neitherRootNorSudo() throws {
+        let run = try Machine(missing: ["clang-format"], user: 1000, without: ["sudo"]).run("lint")
+        #expect(run.status == 1)
+        #expect(run.called == [])
+        #expect(
+            run.said.contains(
+                "neither root nor sudo, install by hand: "
+                    + "apt-get install --no-install-recommends clang-format"))
+    }
+
+    @Test("says what to install by hand when there is no apt-get")
+    func noAptGet() throws {
+        let run = try Machine(missing: ["clang-format"], without: ["apt-get"]).run("lint")
+        #expect(run.status == 1)
+        #expect(run.said.contains("there is no apt-get here, install by hand: "))
+    }
+
+    @Test("refuses a system without dpkg, naming what it would have looked for")
+    func notDebian() throws {
+        let run = try Machine(without: ["dpkg-query"]).run("lint")
+        #expect(run.status == 1)
+        #expect(run.said.contains("not a Debian system"))
+        #expect(run.said.contains("clang-format"))
+    }
+
+    @Test("takes a Swift that is new enough", arguments: ["6.2", "6.2.1", "6.3.1", "6.10", "7.0"])
+    func goodSwift(version: String) throws {
+        #expect(try Machine(swift: version).run("build").status == 0)
+    }
+
+    @Test("refuses an old Swift and says where a newer one is", arguments: ["5.10", "6.1.3"])
+    func oldSwift(version: String) throws {
+        let run = try Machine(swift: version).run("build")
+        #expect(run.status == 1)
+        #expect(run.said.contains("Swift \(version) is too old, 6.2 is the least: install Swift"))
+    }
+
+    @Test("says so when there is no Swift at all")
+    func noSwift() throws {
+        let run = try Machine(without: ["swift"]).run("build")
+        #expect(run.status == 1)
+        #expect(run.said.hasPrefix("setup: swift is not on PATH: install Swift"))
+    }
+
+    @Test("fails when apt-get does")
+    func aptGetFails() throws {
+        let machine = try Machine(missing: ["tcpdump"], aptGetStatus: 100)
+        let run = try machine.run("test")
+        #expect(run.status == 1)
+        #expect(run.said.contains("apt-get update failed, install by hand"))
+        #expect(!FileManager.default.fileExists(atPath: machine.policy.path), "the policy stayed")
+    }
+
+    @Test("refuses a purpose that it does not know")
+    func unknownPurpose() throws {
+        let run = try Machine().run("biuld")
+        #expect(run.status != 0)
+        #expect(run.said.contains("no such purpose: biuld"))
+    }
+}

@@ -1,0 +1,84 @@
+// SPDX-License-Identifier: Apache-2.0
+
+import Foundation
+
+/// What the house asks of a source file whatever it does. Each rule is a pure function of one file,
+/// so that it can be shown a bad one.
+enum Tidy {
+    static let linesMax = 300
+
+    /// A product file past the size at which one asks why.
+    static func tooLong(_ file: SourceFile) -> [Finding] {
+        guard ["Sources", "bpf", "Plugins", "Benchmarks"].contains(file.folder) else { return [] }
+        let count = file.lines.count - (file.text.hasSuffix("\n") ? 1 : 0)
+        return count > linesMax ? [file.finding("\(count) lines, \(linesMax) are the most")] : []
+    }
+
+    /// A file that does not name its licence in its first lines, or names the wrong one.
+    static func licence(_ file: SourceFile) -> [Finding] {
+        let wanted = file.folder == "bpf" ? "(BSD-2-Clause OR GPL-2.0-only)" : "Apache-2.0"
+        // A `#!` line or the tools version has to come first.
+        let head = file.lines.prefix(2).map(\.text)
+        let named = head.contains { $0.contains("SPDX-License-Identifier: \(wanted)") }
+        return named ? [] : [file.finding("no SPDX-License-Identifier: \(wanted) at its head")]
+    }
+
+    /// A name that says nothing of what the file holds.
+    static func emptyName(_ file: SourceFile) -> [Finding] {
+        ["manager", "helper", "util", "common", "misc"]
+            .filter(file.name.lowercased().contains)
+            .map { file.finding("a name with '\($0)' in it says nothing") }
+    }
+
+    /// A note of work that was put off. The marks are put together here, so as not to find themselves.
+    static func leftovers(_ file: SourceFile) -> [Finding] {
+        let marks = ["TO" + "DO", "FIX" + "ME", "XX" + "X", "HA" + "CK"]
+        return file.lines.flatMap { line in
+            let words = line.text.split { !$0.isLetter }
+            return marks.filter { mark in words.contains { $0 == mark } }
+                .map { file.finding("a leftover \($0)", line: line.number) }
+        }
+    }
+
+    /// Unsafe Swift above the edges, in a file that is no worker and says nothing of its safety.
+    static func unsafeCode(_ file: SourceFile) -> [Finding] {
+        guard file.folder == "Sources", file.kind == "swift",
+            !Floors.edges.contains(where: { file.path.hasPrefix("Sources/\($0)/") }),
+            !file.name.contains("Worker"), !file.text.contains("// SAFETY:")
+        else { return [] }
+        return file.lines.filter { code(of: $0.text).contains(/\bunsafe\b/) }
+            .map { file.finding("unsafe without a // SAFETY: comment", line: $0.number) }
+    }
+
+    /// A path that exists on its author's machine only.
+    static func machinePath(_ file: SourceFile) -> [Finding] {
+        var folders = ["Users", "home", "mnt", "root", "work", "workspace"]
+        if ["Sources", "bpf", "Plugins"].contains(file.folder) { folders.append("tmp") }
+        return file.lines.flatMap { line in
+            line.text.matches(of: /(?:^|[\s"'`(=:,])\/(\w+)\/\w/)
+                .filter { folders.contains(String($0.output.1)) }
+                .map { file.finding("a path of one machine: /\($0.output.1)", line: line.number) }
+        }
+    }
+
+    /// A tracked path that a build made.
+    static func built(_ path: String) -> Bool {
+        let parts = path.split(separator: "/").map(String.init)
+        let name = parts.last ?? ""
+        let kinds: Set = ["a", "bc", "d", "la", "lo", "o", "pyc", "so", "swiftmodule"]
+        let fromAutotools: Set = [
+            "Makefile.in", "aclocal.m4", "autom4te.cache", "config.guess", "config.log",
+            "config.status", "config.sub", "configure", "install-sh", "libtool", "ltmain.sh",
+        ]
+        return !fromAutotools.isDisjoint(with: parts)
+            || !Set([".build", ".swiftpm", ".deps", ".libs"]).isDisjoint(with: parts)
+            || kinds.contains(URL(filePath: name).pathExtension)
+            || name.contains(".so.")
+    }
+
+    /// A line of Swift without its comment and without what stands in quotes.
+    private static func code(of line: Substring) -> String {
+        let unquoted = String(line).replacing(/"(?:\\.|[^"\\])*"/, with: "\"\"")
+        return unquoted.firstRange(of: "//").map { String(unquoted[..<$0.lowerBound]) } ?? unquoted
+    }
+}

@@ -1,0 +1,132 @@
+// SPDX-License-Identifier: Apache-2.0
+
+import Foundation
+import Testing
+
+@Suite("A tidy tree")
+struct TidyTests {
+    /// One rule, and the files that prove that it can fail.
+    struct Rule: CustomTestStringConvertible {
+        let says: String
+        let check: @Sendable (SourceFile) -> [Finding]
+        let bad: [SourceFile]
+        let good: SourceFile
+
+        var testDescription: String { says }
+    }
+
+    @Test("holds to every rule", arguments: rules)
+    func tree(rule: Rule) throws {
+        let findings = try SourceTree.sources().flatMap(rule.check)
+        #expect(findings.isEmpty, "\(rule.says): \(findings.report)")
+    }
+
+    @Test("is judged by rules that find a breach and let a good file pass", arguments: rules)
+    func ruleCanFail(rule: Rule) {
+        for file in rule.bad {
+            #expect(rule.check(file).count == 1, "\(rule.says): \(file.path): \(file.text)")
+        }
+        #expect(rule.check(rule.good) == [])
+    }
+
+    @Test("is read whole: Swift, C, headers, scripts and the manifest")
+    func scanSeesEveryKind() throws {
+        let sources = try SourceTree.sources()
+        for path in [
+            "Package.swift", ".ci/run", "bpf/include/lb/limits.h", "bpf/embed.sh",
+            "scripts/setup.sh", "Tests/HouseTests/TidyTests.swift",
+        ] {
+            #expect(sources.contains { $0.path == path }, "\(path)")
+        }
+        #expect(sources.contains { $0.folder == "Sources" && $0.kind == "c" })
+        #expect(!sources.contains { $0.path.contains(".build/") })
+    }
+
+    @Test("has nothing in git that a build makes")
+    func trackedFiles() throws {
+        let tracked = try #require(
+            try SourceTree.tracked(), "this test needs a git checkout, not an unpacked archive")
+        #expect(tracked.contains("Package.swift"))
+        #expect(tracked.filter(Tidy.built) == [])
+    }
+
+    @Test(
+        "knows a built file by its path",
+        arguments: [
+            ".build/debug.yaml", "bpf/a.bpf.o", "lib/libreuseportlb.so.1.0", "configure",
+            "Benchmarks/.build/x", "Makefile.in", "autom4te.cache/requests",
+        ])
+    func builtFiles(path: String) {
+        #expect(Tidy.built(path))
+    }
+
+    @Test(
+        "knows a source by its path",
+        arguments: ["configure.ac", "Makefile.am", "bpf/a.bpf.c", "bpf/include/lb/limits.h"])
+    func sourceFiles(path: String) {
+        #expect(!Tidy.built(path))
+    }
+}
+
+extension TidyTests {
+    static let rules: [Rule] = [
+        Rule(
+            says: "a product file has at most \(Tidy.linesMax) lines",
+            check: Tidy.tooLong,
+            bad: [file("Sources/A/A.swift", lines(301)), file("bpf/a.h", lines(301) + "\n")],
+            good: file("Sources/A/A.swift", lines(300) + "\n")),
+        Rule(
+            says: "a file names its licence",
+            check: Tidy.licence,
+            bad: [
+                file("Sources/A/A.swift", "import A\n"),
+                file("Sources/CNet/CNet.h", ""),
+                file("bpf/a.h", "/* SPDX-License-Identifier: Apache-2.0 */\n"),
+                file("scripts/a.sh", "#!/bin/sh\n\n# SPDX-License-Identifier: Apache-2.0\n"),
+            ],
+            good: file("scripts/a.sh", "#!/bin/sh\n# SPDX-License-Identifier: Apache-2.0\n")),
+        Rule(
+            says: "a file's name says what it holds",
+            check: Tidy.emptyName,
+            bad: ["TableManager", "SocketHelpers", "NetUtils", "Common", "Misc+More"]
+                .map { file("Sources/A/\($0).swift", "") },
+            good: file("Sources/Common/Turns.swift", "")),
+        Rule(
+            says: "no work is put off in a comment",
+            check: Tidy.leftovers,
+            bad: ["TO" + "DO", "FIX" + "ME", "XX" + "X", "HA" + "CK"]
+                .map { file("Sources/A/A.swift", "let a = 1\n// \($0): later\n") },
+            good: file("Sources/A/A.swift", "// hacking a todo list\n")),
+        Rule(
+            says: "unsafe code stays on the edges, in workers, or gives its reason",
+            check: Tidy.unsafeCode,
+            bad: ["let a = unsafe b", "nonisolated(unsafe) var a = 1", "@unsafe func a() {}"]
+                .map { file("Sources/FanoutMetrics/A.swift", $0) },
+            good: file("Sources/FanoutMetrics/A.swift", "let a = \"unsafe\" // unsafe is a word")),
+        Rule(
+            says: "a reason makes unsafe code pass",
+            check: Tidy.unsafeCode,
+            bad: [file("Sources/FanoutCore/A.swift", "// SAFE\nunsafe a()")],
+            good: file("Sources/FanoutCore/A.swift", "// SAFETY: a is pinned\nunsafe a()")),
+        Rule(
+            says: "edges and workers are trusted",
+            check: Tidy.unsafeCode,
+            bad: [file("Sources/UserspacePlane/UserspacePlane.swift", "unsafe a()")],
+            good: file("Sources/UserspacePlane/UserspaceWorker.swift", "unsafe a()")),
+        Rule(
+            says: "no file names a folder of its author's machine",
+            check: Tidy.machinePath,
+            bad: ["home", "root", "tmp"].map {
+                file("Sources/A/A.swift", "let a = \"/\($0)/me\"")
+            },
+            good: file("Sources/A/A.swift", "let a = \"/proc/self\" // a/home/b, /metrics")),
+    ]
+
+    private static func file(_ path: String, _ text: String) -> SourceFile {
+        SourceFile(path: path, text: text)
+    }
+
+    private static func lines(_ count: Int) -> String {
+        Array(repeating: "let a = 1", count: count).joined(separator: "\n")
+    }
+}

@@ -1,0 +1,101 @@
+#!/bin/sh
+# SPDX-License-Identifier: Apache-2.0
+#
+# setup.sh PURPOSE...   installs what Debian's packages must give: build, test, lint
+#
+# It looks at the machine each time, so that a package removed since is noticed; with nothing missing
+# that is two commands and a tenth of a second, and apt-get is not touched. `make SETUP=no …` leaves
+# it out, for a system that has the same things under other names.
+set -eu
+
+swift_wanted=6.2
+swift_remedy="install Swift 6.3 (https://www.swift.org/install/linux/ or: swiftly install 6.3) and put it on PATH"
+
+say() { printf 'setup: %s\n' "$*" >&2; }
+fail() {
+    say "$*"
+    exit 1
+}
+
+# What each purpose needs; the reason stands beside what does not explain itself.
+packages_for() {
+    case $1 in
+    build)
+        echo libbpf-dev libelf-dev libxdp-dev linux-libc-dev pkg-config # the kernel modes
+        echo libc6-dev libstdc++-12-dev                                 # what swiftc links with
+        echo git ca-certificates                                        # SwiftPM's dependencies
+        ;;
+    test)
+        packages_for build
+        echo prometheus                         # promtool, which judges /metrics
+        echo netcat-openbsd curl python3        # clients that are not ours
+        echo iproute2 procps tcpdump binutils
+        ;;
+    lint)
+        packages_for build
+        echo clang-format
+        ;;
+    *) fail "no such purpose: $1 (build, test, lint)" ;;
+    esac
+}
+
+check_swift() {
+    command -v swift >/dev/null || fail "swift is not on PATH: $swift_remedy"
+    found=$(swift --version 2>/dev/null | sed -n 's/.*Swift version \([0-9][0-9.]*\).*/\1/p' | head -n 1)
+    [ -n "$found" ] || fail "'swift --version' does not answer: $swift_remedy"
+    oldest=$(printf '%s\n%s\n' "$swift_wanted" "$found" | sort -V | head -n 1)
+    [ "$oldest" = "$swift_wanted" ] ||
+        fail "Swift $found is too old, $swift_wanted is the least: $swift_remedy"
+}
+
+missing_of() {
+    installed=$(dpkg-query -W -f='${Package} ${db:Status-Status}\n' "$@" 2>/dev/null || true)
+    for package in "$@"; do
+        printf '%s\n' "$installed" | grep -Fqx "$package installed" || echo "$package"
+    done
+}
+
+# Only promtool of the prometheus package is wanted, no server on port 9090 and none at the next boot.
+# Debian's way to say so is a policy-rc.d that forbids starts while apt-get runs; one that is
+# there already (containers have it) stays as it is. The variable is for the script's own test.
+policy=${POLICY_RC_D:-/usr/sbin/policy-rc.d}
+forbid_starts() {
+    [ ! -e "$policy" ] || return 0
+    trap '$as_root rm -f "$policy"' EXIT
+    trap 'exit 130' INT
+    trap 'exit 143' TERM
+    printf '#!/bin/sh\nexit 101\n' | $as_root tee "$policy" >/dev/null
+    $as_root chmod 755 "$policy"
+}
+
+install_packages() {
+    by_hand="install by hand: apt-get install --no-install-recommends $*"
+    command -v apt-get >/dev/null || fail "missing: $*; there is no apt-get here, $by_hand"
+    as_root=
+    if [ "$(id -u)" -ne 0 ]; then
+        command -v sudo >/dev/null || fail "missing: $*; neither root nor sudo, $by_hand"
+        as_root=sudo
+    fi
+    say "installing with apt-get: $*"
+    forbid_starts
+    $as_root apt-get update -q >&2 || fail "apt-get update failed, $by_hand"
+    $as_root env DEBIAN_FRONTEND=noninteractive \
+        apt-get install -qy --no-install-recommends "$@" >&2 || fail "apt-get failed, $by_hand"
+    case " $* " in
+    *' prometheus '*) $as_root update-rc.d prometheus disable >&2 || true ;;
+    esac
+}
+
+[ $# -gt 0 ] || fail "usage: setup.sh build|test|lint ..."
+check_swift
+needed=
+for purpose; do
+    needed="$needed $(packages_for "$purpose")"
+done
+# shellcheck disable=SC2086  # package names are words
+set -- $(printf '%s\n' $needed | sort -u)
+command -v dpkg-query >/dev/null ||
+    fail "this is not a Debian system; install what these hold and run make with SETUP=no: $*"
+# shellcheck disable=SC2046
+set -- $(missing_of "$@")
+[ $# -eq 0 ] || install_packages "$@"
