@@ -1,0 +1,51 @@
+// SPDX-License-Identifier: Apache-2.0
+
+/// What this process uses, as the kernel tells it under /proc/self.
+public struct ProcessSample: Equatable, Sendable {
+    /// Resident memory.
+    public var residentBytes: UInt64
+    public var openFDs: UInt64
+    /// User and system time since the process started.
+    public var cpuSeconds: Double
+
+    public init(residentBytes: UInt64, openFDs: UInt64, cpuSeconds: Double) {
+        self.residentBytes = residentBytes
+        self.openFDs = openFDs
+        self.cpuSeconds = cpuSeconds
+    }
+
+    /// Reads one line of /proc/PID/stat (proc_pid_stat(5)).
+    ///
+    /// - Parameters:
+    ///   - stat: the line.
+    ///   - openFDs: the number of entries in /proc/PID/fd.
+    ///   - pageBytes: the size of a memory page, in which fields 24 is given.
+    ///   - ticksPerSecond: the clock in which fields 14 and 15 are given, above 0.
+    /// - Returns: nil when the line has another shape.
+    public init?(stat: String, openFDs: UInt64, pageBytes: UInt64, ticksPerSecond: UInt64) {
+        // Field 2 is the program's name in parentheses and may itself hold blanks and parentheses.
+        guard ticksPerSecond > 0, let nameEnd = stat.lastIndex(of: ")") else { return nil }
+        let fields = stat[stat.index(after: nameEnd)...].split(whereSeparator: \.isWhitespace)
+        let firstField = 3
+        guard fields.count > 24 - firstField,
+            let userTicks = UInt64(fields[14 - firstField]),
+            let systemTicks = UInt64(fields[15 - firstField]),
+            let residentPages = UInt64(fields[24 - firstField])
+        else { return nil }
+        residentBytes = residentPages * pageBytes
+        self.openFDs = openFDs
+        cpuSeconds = Double(userTicks + systemTicks) / Double(ticksPerSecond)
+    }
+
+    /// This process, now; nil when /proc is not mounted. Blocks on no device: /proc is memory.
+    public static func current() -> ProcessSample? {
+        guard let stat = ProcDirectory.text(of: "/proc/self/stat"),
+            let entries = ProcDirectory.entryCount(of: "/proc/self/fd")
+        else { return nil }
+        // The descriptor through which the directory was counted is gone again.
+        let openFDs = UInt64(entries) - min(UInt64(entries), 1)
+        return ProcessSample(
+            stat: stat, openFDs: openFDs, pageBytes: ProcDirectory.pageBytes,
+            ticksPerSecond: ProcDirectory.ticksPerSecond)
+    }
+}

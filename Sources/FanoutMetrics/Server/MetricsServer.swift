@@ -1,0 +1,95 @@
+// SPDX-License-Identifier: Apache-2.0
+
+public import FanoutCore
+public import Logging
+internal import NIOCore
+internal import NIOPosix
+
+/// Serves `/metrics` and `/healthz` over HTTP/1.1, from one thread of its own.
+///
+/// Nothing a client does reaches beyond that thread and the limits: connections, bytes and times are
+/// bounded, at most one snapshot is being taken at any time, and none unless somebody asks.
+public actor MetricsServer {
+    /// Where it listens: the address asked for, with the kernel's port when port 0 was asked for.
+    public nonisolated let boundEndpoint: Endpoint
+
+    private let group: MultiThreadedEventLoopGroup
+    private let listener: any Channel
+    private let shared: NIOLoopBound<Shared>
+    private let logger: Logger
+    private var stopping: Task<Void, Never>?
+
+    private init(
+        boundEndpoint: Endpoint, group: MultiThreadedEventLoopGroup, listener: any Channel,
+        shared: NIOLoopBound<Shared>, logger: Logger
+    ) {
+        self.boundEndpoint = boundEndpoint
+        self.group = group
+        self.listener = listener
+        self.shared = shared
+        self.logger = logger
+    }
+
+    /// Opens the port and serves it until `stop`.
+    ///
+    /// - Parameters:
+    ///   - bind: port 0 lets the kernel choose one.
+    ///   - path: where the metrics are, such as `/metrics`; comes before `/healthz`.
+    ///   - snapshot: called for a scrape, never twice at a time, on no particular thread.
+    /// - Throws: `MetricsServerError` when the port cannot be opened; nothing is left behind then.
+    public static func start(
+        bind: Endpoint, path: String, logger: Logger, limits: Limits = Limits(),
+        snapshot: @escaping @Sendable () async -> MetricsSnapshot
+    ) async throws(MetricsServerError) -> MetricsServer {
+        let group = MultiThreadedEventLoopGroup(numberOfThreads: 1)
+        do {
+            let loop = group.next()
+            let shared = try await loop.submit {
+                let table = ConnectionTable(capacity: limits.connections)
+                let scrapes = ScrapeQueue(
+                    eventLoop: loop.assumeIsolated(), table: table, snapshot: snapshot)
+                let shared = Shared(table: table, scrapes: scrapes, limits: limits, path: path)
+                return NIOLoopBound(shared, eventLoop: loop)
+            }.get()
+            let address = try SocketAddress(ipAddress: "\(bind.address)", port: Int(bind.port))
+            let listener = try await bootstrap(group, shared).bind(to: address).get()
+            let port = listener.localAddress?.port.flatMap { UInt16(exactly: $0) } ?? bind.port
+            let bound = Endpoint(bind.address, port: port)
+            logger.info(
+                "metrics server started", metadata: ["bind": "\(bound)", "path": "\(path)"])
+            return MetricsServer(
+                boundEndpoint: bound, group: group, listener: listener, shared: shared,
+                logger: logger)
+        } catch {
+            try? await group.shutdownGracefully()
+            throw MetricsServerError(binding: bind, error)
+        }
+    }
+
+    /// Closes the port, lets answers under way end (for `Limits.stopTime` at most) and ends the thread.
+    /// Returns when all is done, also to a second caller.
+    public func stop() async {
+        if stopping == nil {
+            let (group, listener, shared) = (group, listener, shared)
+            stopping = Task {
+                try? await listener.close().get()
+                try? await Self.drain(shared)
+                try? await group.shutdownGracefully()
+            }
+        }
+        await stopping?.value
+        logger.debug("metrics server stopped")
+    }
+
+    private static func drain(_ shared: NIOLoopBound<Shared>) async throws {
+        let loop = shared.eventLoop
+        try await loop.flatSubmit {
+            let drained = loop.makePromise(of: Void.self)
+            shared.value.table.drain(drained)
+            let limit = loop.scheduleTask(in: TimeAmount(shared.value.limits.stopTime)) {
+                drained.succeed()
+            }
+            return drained.futureResult.always { _ in limit.cancel() }
+        }.get()
+    }
+}

@@ -1,0 +1,47 @@
+// SPDX-License-Identifier: Apache-2.0
+
+internal import Glibc
+internal import FanoutCore
+internal import NIOCore
+
+/// The metrics server could not open its port, and what to do about it.
+public struct MetricsServerError: Error, Equatable, Sendable, CustomStringConvertible {
+    /// The key of the configuration that asked for it.
+    public let operation: String
+    /// The address.
+    public let subject: String
+    /// The kernel's errno, or 0 when the refusal is not the kernel's.
+    public let code: Int32
+    /// The kernel's name of the error, or what is wrong.
+    public let reason: String
+    /// What the reader can do.
+    public let remedy: String
+
+    /// Such as `metrics.bind 127.0.0.1:9090: EADDRINUSE: another process serves this port; choose
+    /// another metrics.bind`.
+    public var description: String { "\(operation) \(subject): \(reason): \(remedy)" }
+
+    init(binding endpoint: Endpoint, _ error: any Error) {
+        operation = "metrics.bind"
+        subject = "\(endpoint)"
+        code = (error as? IOError)?.errnoCode ?? 0
+        (reason, remedy) = Self.words(for: error, code)
+    }
+
+    private static func words(for error: any Error, _ code: Int32) -> (String, String) {
+        switch code {
+        case EADDRINUSE:
+            ("EADDRINUSE", "another process serves this port; choose another metrics.bind")
+        case EADDRNOTAVAIL:
+            ("EADDRNOTAVAIL", "no interface of this host has the address; correct metrics.bind")
+        case EACCES:
+            ("EACCES", "ports below 1024 need CAP_NET_BIND_SERVICE; choose another metrics.bind")
+        case EAFNOSUPPORT:
+            ("EAFNOSUPPORT", "this host has no such address family; correct metrics.bind")
+        case EMFILE, ENFILE:
+            (code == EMFILE ? "EMFILE" : "ENFILE", "raise the limit of open files (LimitNOFILE)")
+        case 0: ("\(error)", "correct metrics.bind")
+        default: ("errno \(code)", "choose another metrics.bind")
+        }
+    }
+}

@@ -1,0 +1,160 @@
+// SPDX-License-Identifier: Apache-2.0
+
+internal import NIOCore
+internal import NIOHTTP1
+
+/// Answers the requests of one connection, one after the other. Lives on the event loop.
+///
+/// The pipeline handler before it holds back reading and further requests until an answer's end is
+/// written. That is written only when the client has taken the answer's bytes, so a client that asks
+/// without reading costs one answer.
+final class RequestHandler: ChannelInboundHandler {
+    typealias InboundIn = HTTPServerRequestPart
+    typealias OutboundOut = HTTPServerResponsePart
+
+    private let connection: Connection
+    private let scrapes: ScrapeQueue
+    private let metricsPath: String
+    private var request: HTTPRequestHead?
+    private var context: ChannelHandlerContext?
+    /// Whether the last answer has been given: what still comes is not looked at.
+    private var isDone = false
+
+    init(_ connection: Connection, scrapes: ScrapeQueue, metricsPath: String) {
+        self.connection = connection
+        self.scrapes = scrapes
+        self.metricsPath = metricsPath
+    }
+
+    func handlerAdded(context: ChannelHandlerContext) { self.context = context }
+
+    func handlerRemoved(context: ChannelHandlerContext) {
+        self.context = nil
+        isDone = true
+        scrapes.forget(connection)
+    }
+
+    // MARK: - Requests
+
+    func channelRead(context: ChannelHandlerContext, data: NIOAny) {
+        guard !isDone else { return }
+        switch Self.unwrapInboundIn(data) {
+        case .head(let head):
+            request = head
+            // Refused before the body comes: it is never read. A client that asks leave to send one
+            // (Expect: 100-continue) learns it in time.
+            if head.announcesBody { respond(refusal(of: head)) }
+        case .body: break
+        case .end: if let request { answer(request) }
+        }
+    }
+
+    private func refusal(of head: HTTPRequestHead) -> Response {
+        connection.endsAfterAnswer = true
+        return head.method == .GET || head.method == .HEAD ? .bodyRefused : .methodNotAllowed
+    }
+
+    private func answer(_ request: HTTPRequestHead) {
+        // After a request to upgrade, the parser takes no further request.
+        if !request.isKeepAlive || request.headers.contains(name: "upgrade") {
+            connection.endsAfterAnswer = true
+        }
+        switch Route(method: request.method, target: request.uri, metricsPath: metricsPath) {
+        case .metrics:
+            connection.enter(.answering)
+            scrapes.scrape(for: connection) { [weak self] page in
+                self?.respond(Response(page: page))
+            }
+        case .health: respond(.healthy)
+        case .notFound: respond(.notFound)
+        case .methodNotAllowed:
+            // The parser is done with a connection once it has seen CONNECT.
+            if request.method == .CONNECT { connection.endsAfterAnswer = true }
+            respond(.methodNotAllowed)
+        }
+    }
+
+    // MARK: - Answers
+
+    private func respond(_ response: Response) {
+        guard let context, !isDone, context.channel.isActive else { return }
+        isDone = response.endsConnection || connection.endsAfterAnswer
+        connection.enter(.writing)
+        let head = response.head(for: request, closing: isDone)
+        context.write(Self.wrapOutboundOut(.head(head)), promise: nil)
+        let body = request?.method == .HEAD ? ByteBuffer() : response.body
+        let written = context.eventLoop.makePromise(of: Void.self)
+        written.futureResult.assumeIsolated().whenSuccess { self.finish() }
+        if isDone {
+            context.write(Self.wrapOutboundOut(.body(.byteBuffer(body))), promise: nil)
+            context.writeAndFlush(Self.wrapOutboundOut(.end(nil)), promise: written)
+        } else {
+            context.writeAndFlush(Self.wrapOutboundOut(.body(.byteBuffer(body))), promise: written)
+        }
+    }
+
+    /// The answer is out. Goes on in a turn of its own: a chain of pipelined requests would otherwise
+    /// be answered each on top of the other's stack.
+    private func finish() {
+        context?.eventLoop.assumeIsolated().execute { [weak self] in
+            guard let self, let context = self.context else { return }
+            if self.isDone || self.connection.endsAfterAnswer {
+                self.endConnection(context)
+            } else {
+                self.connection.enter(.idle)
+                context.writeAndFlush(Self.wrapOutboundOut(.end(nil)), promise: nil)
+            }
+        }
+    }
+
+    /// Closes our side and gives the client time to read and close its own.
+    private func endConnection(_ context: ChannelHandlerContext) {
+        if !isDone {
+            // The decision came after the header: the answer's end has yet to be told, or the
+            // pipeline would go on holding back reading.
+            isDone = true
+            context.writeAndFlush(Self.wrapOutboundOut(.end(nil)), promise: nil)
+        }
+        connection.enter(.lingering)
+        if connection.inputEnded {
+            connection.close()
+        } else {
+            context.close(mode: .output, promise: nil)
+        }
+    }
+
+    // MARK: - Events
+
+    func userInboundEventTriggered(context: ChannelHandlerContext, event: Any) {
+        switch event {
+        case is Connection.AnswerOverdue: respond(.overdue)
+        case ChannelEvent.inputClosed: inputClosed()
+        default: context.fireUserInboundEventTriggered(event)
+        }
+    }
+
+    /// A client may close its side as soon as it has asked, and still wants the answer.
+    private func inputClosed() {
+        switch connection.phase {
+        case .answering, .writing: connection.endsAfterAnswer = true
+        case .idle, .receiving, .lingering: connection.close()
+        }
+    }
+
+    func errorCaught(context: ChannelHandlerContext, error: any Error) {
+        guard let error = error as? HTTPParserError else {
+            context.close(promise: nil)
+            return
+        }
+        request = nil
+        respond(error == .headerOverflow ? .headerTooLarge : .malformed)
+    }
+}
+
+extension HTTPRequestHead {
+    /// Whether bytes follow the header (RFC 9112, section 6.3).
+    fileprivate var announcesBody: Bool {
+        headers.contains(name: "transfer-encoding")
+            || headers["content-length"].contains { $0 != "0" }
+    }
+}

@@ -1,0 +1,57 @@
+// SPDX-License-Identifier: Apache-2.0
+
+internal import NIOCore
+internal import NIOHTTP1
+
+/// An answer: everything but what depends on the connection.
+struct Response {
+    let status: HTTPResponseStatus
+    let contentType: String
+    let body: ByteBuffer
+    /// Whether nothing that follows on this connection could be made sense of.
+    let endsConnection: Bool
+
+    /// An answer in one line of plain text.
+    init(_ status: HTTPResponseStatus, _ line: String, endsConnection: Bool = false) {
+        self.status = status
+        contentType = "text/plain; charset=utf-8"
+        body = ByteBuffer(string: line + "\n")
+        self.endsConnection = endsConnection
+    }
+
+    /// The page of metrics.
+    init(page: ByteBuffer) {
+        status = .ok
+        contentType = Exposition.contentType
+        body = page
+        endsConnection = false
+    }
+
+    static let healthy = Response(.ok, "ok")
+    static let notFound = Response(.notFound, "not found")
+    static let methodNotAllowed = Response(.methodNotAllowed, "only GET and HEAD are served here")
+    static let bodyRefused = Response(
+        .payloadTooLarge, "a request may not have a body here", endsConnection: true)
+    static let headerTooLarge = Response(
+        .requestHeaderFieldsTooLarge, "the request's header is too long", endsConnection: true)
+    static let malformed = Response(.badRequest, "this is not HTTP/1.1", endsConnection: true)
+    static let overdue = Response(
+        .serviceUnavailable, "the counters could not be read in time", endsConnection: true)
+
+    /// The status line and header.
+    ///
+    /// - Parameter closing: whether the connection ends with this answer.
+    func head(for request: HTTPRequestHead?, closing: Bool) -> HTTPResponseHead {
+        var headers = HTTPHeaders()
+        headers.add(name: "Content-Type", value: contentType)
+        headers.add(name: "Content-Length", value: String(body.readableBytes))
+        if status == .methodNotAllowed { headers.add(name: "Allow", value: "GET, HEAD") }
+        if closing {
+            headers.add(name: "Connection", value: "close")
+        } else if request?.version == .http1_0 {
+            headers.add(name: "Connection", value: "keep-alive")
+        }
+        let version = request?.version == .http1_0 ? HTTPVersion.http1_0 : .http1_1
+        return HTTPResponseHead(version: version, status: status, headers: headers)
+    }
+}

@@ -1,0 +1,47 @@
+// SPDX-License-Identifier: Apache-2.0
+
+extension MetricCatalog {
+    /// What the text format's HELP line says: one sentence, without backslash or newline.
+    public var help: String {
+        switch self {
+        case .packetsReceived: "Datagrams received."
+        case .packetsForwarded: "Datagrams handed to the kernel for a downstream."
+        case .packetsDropped:
+            "Datagrams received but not forwarded, by reason; "
+                + "received = forwarded + the sum over all reasons."
+        case .packetsNoHealthy:
+            "Datagrams dropped because no downstream was ready; also counted as "
+                + "udp_fanout_packets_dropped_total{reason=no_healthy}."
+        case .bytesReceived: "UDP payload bytes received."
+        case .bytesForwarded: "UDP payload bytes handed to the kernel for a downstream."
+        case .kernelDrops:
+            "Datagrams that the kernel threw away before they could be received "
+                + "(socket buffer full or checksum wrong); no part of received."
+        case .receiveCalls: "Receive calls that returned at least one datagram."
+        case .sendCalls: "Send calls."
+        case .workers: "Worker threads of the listener."
+        case .downstreamPacketsForwarded: "Datagrams handed to the kernel for this downstream."
+        case .downstreamBytesForwarded:
+            "UDP payload bytes handed to the kernel for this downstream."
+        case .downstreamPacketsDropped:
+            "Datagrams meant for this downstream that were not sent, by reason."
+        case .downstreamRefused:
+            "Answers from this downstream's host that nobody listens there (ICMP port "
+                + "unreachable), about datagrams already counted as forwarded."
+        case .downstreamWeight:
+            "Share of new traffic relative to the listener's other downstreams; 0 = draining."
+        case .downstreamActive: "Downstreams of the listener with a weight above 0."
+        case .buildInfo: "Always 1; the labels describe the build."
+        case .startTime: "When the daemon started, in seconds since 1970-01-01 UTC."
+        case .reloadSuccessful: "Whether the last reload of the configuration succeeded (1 or 0)."
+        case .reloadSuccessTime:
+            "When a configuration was last taken into force, in seconds since 1970-01-01 UTC."
+        case .reloads: "Reloads of the configuration, by result."
+        case .connectionsRefused:
+            "Connections to the metrics port that were closed because too many were open."
+        case .processResidentMemory: "Resident memory size in bytes."
+        case .processOpenFDs: "Open file descriptors."
+        case .processCPU: "User and system CPU time spent, in seconds."
+        }
+    }
+}

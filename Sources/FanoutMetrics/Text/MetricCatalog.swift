@@ -1,0 +1,77 @@
+// SPDX-License-Identifier: Apache-2.0
+
+/// Every metric that `/metrics` can show. The raw value is the metric's name.
+///
+/// A case without samples at scrape time (no listener, say) is left out of the page; a case is never
+/// there for something that nothing counts.
+public enum MetricCatalog: String, CaseIterable, Hashable, Sendable {
+    case packetsReceived = "udp_fanout_packets_received_total"
+    case packetsForwarded = "udp_fanout_packets_forwarded_total"
+    case packetsDropped = "udp_fanout_packets_dropped_total"
+    case packetsNoHealthy = "udp_fanout_packets_no_healthy_total"
+    case bytesReceived = "udp_fanout_bytes_received_total"
+    case bytesForwarded = "udp_fanout_bytes_forwarded_total"
+    case kernelDrops = "udp_fanout_kernel_drops_total"
+    case receiveCalls = "udp_fanout_receive_calls_total"
+    case sendCalls = "udp_fanout_send_calls_total"
+    case workers = "udp_fanout_workers"
+
+    case downstreamPacketsForwarded = "udp_fanout_downstream_packets_forwarded_total"
+    case downstreamBytesForwarded = "udp_fanout_downstream_bytes_forwarded_total"
+    case downstreamPacketsDropped = "udp_fanout_downstream_packets_dropped_total"
+    case downstreamRefused = "udp_fanout_downstream_refused_total"
+    case downstreamWeight = "udp_fanout_downstream_weight"
+    case downstreamActive = "udp_fanout_downstream_active"
+
+    case buildInfo = "udp_fanout_build_info"
+    case startTime = "udp_fanout_start_time_seconds"
+    case reloadSuccessful = "udp_fanout_config_last_reload_successful"
+    case reloadSuccessTime = "udp_fanout_config_last_reload_success_timestamp_seconds"
+    case reloads = "udp_fanout_config_reloads_total"
+    case connectionsRefused = "udp_fanout_metrics_connections_refused_total"
+
+    case processResidentMemory = "process_resident_memory_bytes"
+    case processOpenFDs = "process_open_fds"
+    case processCPU = "process_cpu_seconds_total"
+
+    /// What the text format's TYPE line says.
+    public enum Kind: String, Hashable, Sendable {
+        /// Only grows; starts again at 0 with the process or with the listener.
+        case counter
+        /// A value of this moment.
+        case gauge
+    }
+
+    public var kind: Kind {
+        switch self {
+        case .packetsReceived, .packetsForwarded, .packetsDropped, .packetsNoHealthy,
+            .bytesReceived, .bytesForwarded, .kernelDrops, .receiveCalls, .sendCalls,
+            .downstreamPacketsForwarded, .downstreamBytesForwarded, .downstreamPacketsDropped,
+            .downstreamRefused, .reloads, .connectionsRefused, .processCPU:
+            .counter
+        case .workers, .downstreamWeight, .downstreamActive, .buildInfo, .startTime,
+            .reloadSuccessful, .reloadSuccessTime, .processResidentMemory, .processOpenFDs:
+            .gauge
+        }
+    }
+
+    /// The names of its labels, in the order in which samples bear them.
+    public var labels: [String] {
+        switch self {
+        case .packetsReceived, .packetsForwarded, .packetsNoHealthy, .bytesReceived,
+            .bytesForwarded, .kernelDrops, .receiveCalls, .sendCalls, .workers:
+            ["listener", "mode"]
+        case .packetsDropped: ["listener", "mode", "reason"]
+        case .downstreamPacketsForwarded, .downstreamBytesForwarded, .downstreamRefused,
+            .downstreamWeight:
+            ["listener", "mode", "downstream"]
+        case .downstreamPacketsDropped: ["listener", "mode", "downstream", "reason"]
+        case .downstreamActive: ["listener"]
+        case .buildInfo: ["version", "kernel_modes"]
+        case .reloads: ["result"]
+        case .startTime, .reloadSuccessful, .reloadSuccessTime, .connectionsRefused,
+            .processResidentMemory, .processOpenFDs, .processCPU:
+            []
+        }
+    }
+}

@@ -1,0 +1,60 @@
+// SPDX-License-Identifier: Apache-2.0
+
+/// Writes the text format line by line: `begin` a metric, give its samples, `end` it.
+struct SampleWriter {
+    private(set) var bytes: [UInt8] = []
+    private var name: [UInt8] = []
+    /// Where the metric's HELP line starts, and where its first sample would.
+    private var block = 0..<0
+
+    /// `name="value",name="value"`, the values escaped.
+    static func labels(_ pairs: (name: String, value: String)...) -> [UInt8] {
+        var bytes: [UInt8] = []
+        for pair in pairs {
+            if !bytes.isEmpty { bytes.append(UInt8(ascii: ",")) }
+            bytes.append(contentsOf: pair.name.utf8)
+            bytes.append(contentsOf: "=\"".utf8)
+            LabelText.append(pair.value, to: &bytes)
+            bytes.append(UInt8(ascii: "\""))
+        }
+        return bytes
+    }
+
+    /// HELP and TYPE.
+    mutating func begin(_ metric: MetricCatalog) {
+        let start = bytes.count
+        name = Array(metric.rawValue.utf8)
+        bytes.append(contentsOf: "# HELP \(metric.rawValue) \(metric.help)\n".utf8)
+        bytes.append(contentsOf: "# TYPE \(metric.rawValue) \(metric.kind.rawValue)\n".utf8)
+        block = start..<bytes.count
+    }
+
+    /// Takes HELP and TYPE back when no sample came.
+    mutating func end() {
+        if bytes.count == block.upperBound { bytes.removeLast(block.count) }
+    }
+
+    mutating func sample(_ value: UInt64) { sample([], value) }
+
+    /// Seconds keep their fraction; whole ones are written without one.
+    mutating func sample(_ value: Double) {
+        bytes.append(contentsOf: name)
+        let text = Int64(exactly: value).map { String($0) } ?? String(value)
+        bytes.append(contentsOf: " \(text)\n".utf8)
+    }
+
+    /// One line. `more` are labels behind `labels`, which are then not empty.
+    mutating func sample(_ labels: [UInt8], and more: [UInt8] = [], _ value: UInt64) {
+        bytes.append(contentsOf: name)
+        if !labels.isEmpty {
+            bytes.append(UInt8(ascii: "{"))
+            bytes.append(contentsOf: labels)
+            if !more.isEmpty { bytes.append(UInt8(ascii: ",")) }
+            bytes.append(contentsOf: more)
+            bytes.append(UInt8(ascii: "}"))
+        }
+        bytes.append(UInt8(ascii: " "))
+        bytes.append(contentsOf: String(value).utf8)
+        bytes.append(UInt8(ascii: "\n"))
+    }
+}

@@ -1,0 +1,70 @@
+// SPDX-License-Identifier: Apache-2.0
+
+import FanoutCore
+import FanoutMetrics
+
+/// A name with everything in it that a text format could trip over.
+let nastyName = "a\"b\\c\nd\re\u{1b}[31m\u{7f}\u{9b}\u{202e}{x=\"1\"} 5 # HELP\u{0}\u{e0001}ünï"
+
+extension Downstream {
+    static func numbered(_ number: Int, weight: UInt16 = 1) -> Downstream {
+        let address = IPAddress(v4: 0x7f00_0001)
+        return Downstream(
+            name: "r\(number)", endpoint: Endpoint(address, port: UInt16(1000 + number)),
+            weight: weight)
+    }
+}
+
+extension ListenerCounters {
+    /// 100 received, 90 forwarded, 7 dropped for want of a downstream, 3 for want of buffer space.
+    static func sample(
+        _ name: String, mode: ForwardingMode = .userspace, downstreams: Int = 0
+    ) -> ListenerCounters {
+        var counters = ListenerCounters(listener: name, mode: mode)
+        counters.packetsReceived = 100
+        counters.bytesReceived = 6400
+        counters.packetsForwarded = 90
+        counters.bytesForwarded = 5760
+        counters.drops = [.noHealthy: 7, .noBuffers: 3]
+        counters.kernelDrops = 11
+        counters.receiveCalls = 12
+        counters.sendCalls = 13
+        counters.workers = 2
+        counters.downstreams = (0..<downstreams).map {
+            DownstreamCounters(.numbered($0, weight: UInt16($0)))
+        }
+        return counters
+    }
+}
+
+extension MetricsSnapshot {
+    static func of(_ listeners: [ListenerCounters]) -> MetricsSnapshot {
+        MetricsSnapshot(
+            listeners: listeners,
+            reload: ReloadStatus(
+                lastSuccessful: false, lastSuccessTimestampSeconds: 1_700_000_000.25,
+                successes: 3, failures: 1),
+            build: BuildInfo(version: "1.2.3", kernelModes: true), startTimeSeconds: 1_600_000_000)
+    }
+
+    /// A page of more than a megabyte: more than the sockets between server and client take.
+    static let large = of((0..<200).map { .sample("listener-\($0)", downstreams: 5) })
+}
+
+extension ProcessSample {
+    static let sample = ProcessSample(residentBytes: 4096, openFDs: 5, cpuSeconds: 1.5)
+}
+
+/// The page of a snapshot as text.
+func page(_ snapshot: MetricsSnapshot, refused: UInt64 = 0) -> String {
+    let server = ServerCounters(connectionsRefused: refused)
+    let text = Exposition.text(of: snapshot, server: server, process: .sample)
+    return String(decoding: text, as: UTF8.self)
+}
+
+/// The value of the one sample that starts with `series`; nil unless there is exactly one.
+func value(of series: String, in page: String) -> UInt64? {
+    let lines = page.split(separator: "\n").filter { $0.hasPrefix(series + " ") }
+    guard lines.count == 1 else { return nil }
+    return UInt64(lines[0].dropFirst(series.count + 1))
+}

@@ -1,0 +1,99 @@
+// SPDX-License-Identifier: Apache-2.0
+
+/// The page of one listener with one downstream, byte for byte.
+// swift-format-ignore
+let goldenPage = #"""
+    # HELP udp_fanout_packets_received_total Datagrams received.
+    # TYPE udp_fanout_packets_received_total counter
+    udp_fanout_packets_received_total{listener="syslog",mode="userspace"} 100
+    # HELP udp_fanout_packets_forwarded_total Datagrams handed to the kernel for a downstream.
+    # TYPE udp_fanout_packets_forwarded_total counter
+    udp_fanout_packets_forwarded_total{listener="syslog",mode="userspace"} 90
+    # HELP udp_fanout_packets_dropped_total Datagrams received but not forwarded, by reason; received = forwarded + the sum over all reasons.
+    # TYPE udp_fanout_packets_dropped_total counter
+    udp_fanout_packets_dropped_total{listener="syslog",mode="userspace",reason="no_healthy"} 7
+    udp_fanout_packets_dropped_total{listener="syslog",mode="userspace",reason="oversize"} 0
+    udp_fanout_packets_dropped_total{listener="syslog",mode="userspace",reason="family_mismatch"} 0
+    udp_fanout_packets_dropped_total{listener="syslog",mode="userspace",reason="would_block"} 0
+    udp_fanout_packets_dropped_total{listener="syslog",mode="userspace",reason="no_buffers"} 3
+    udp_fanout_packets_dropped_total{listener="syslog",mode="userspace",reason="refused"} 0
+    udp_fanout_packets_dropped_total{listener="syslog",mode="userspace",reason="unreachable"} 0
+    udp_fanout_packets_dropped_total{listener="syslog",mode="userspace",reason="message_too_long"} 0
+    udp_fanout_packets_dropped_total{listener="syslog",mode="userspace",reason="not_permitted"} 0
+    udp_fanout_packets_dropped_total{listener="syslog",mode="userspace",reason="send_error"} 0
+    # HELP udp_fanout_packets_no_healthy_total Datagrams dropped because no downstream was ready; also counted as udp_fanout_packets_dropped_total{reason=no_healthy}.
+    # TYPE udp_fanout_packets_no_healthy_total counter
+    udp_fanout_packets_no_healthy_total{listener="syslog",mode="userspace"} 7
+    # HELP udp_fanout_bytes_received_total UDP payload bytes received.
+    # TYPE udp_fanout_bytes_received_total counter
+    udp_fanout_bytes_received_total{listener="syslog",mode="userspace"} 6400
+    # HELP udp_fanout_bytes_forwarded_total UDP payload bytes handed to the kernel for a downstream.
+    # TYPE udp_fanout_bytes_forwarded_total counter
+    udp_fanout_bytes_forwarded_total{listener="syslog",mode="userspace"} 5760
+    # HELP udp_fanout_kernel_drops_total Datagrams that the kernel threw away before they could be received (socket buffer full or checksum wrong); no part of received.
+    # TYPE udp_fanout_kernel_drops_total counter
+    udp_fanout_kernel_drops_total{listener="syslog",mode="userspace"} 11
+    # HELP udp_fanout_receive_calls_total Receive calls that returned at least one datagram.
+    # TYPE udp_fanout_receive_calls_total counter
+    udp_fanout_receive_calls_total{listener="syslog",mode="userspace"} 12
+    # HELP udp_fanout_send_calls_total Send calls.
+    # TYPE udp_fanout_send_calls_total counter
+    udp_fanout_send_calls_total{listener="syslog",mode="userspace"} 13
+    # HELP udp_fanout_workers Worker threads of the listener.
+    # TYPE udp_fanout_workers gauge
+    udp_fanout_workers{listener="syslog",mode="userspace"} 2
+    # HELP udp_fanout_downstream_packets_forwarded_total Datagrams handed to the kernel for this downstream.
+    # TYPE udp_fanout_downstream_packets_forwarded_total counter
+    udp_fanout_downstream_packets_forwarded_total{listener="syslog",mode="userspace",downstream="r1"} 90
+    # HELP udp_fanout_downstream_bytes_forwarded_total UDP payload bytes handed to the kernel for this downstream.
+    # TYPE udp_fanout_downstream_bytes_forwarded_total counter
+    udp_fanout_downstream_bytes_forwarded_total{listener="syslog",mode="userspace",downstream="r1"} 5760
+    # HELP udp_fanout_downstream_packets_dropped_total Datagrams meant for this downstream that were not sent, by reason.
+    # TYPE udp_fanout_downstream_packets_dropped_total counter
+    udp_fanout_downstream_packets_dropped_total{listener="syslog",mode="userspace",downstream="r1",reason="family_mismatch"} 0
+    udp_fanout_downstream_packets_dropped_total{listener="syslog",mode="userspace",downstream="r1",reason="would_block"} 0
+    udp_fanout_downstream_packets_dropped_total{listener="syslog",mode="userspace",downstream="r1",reason="no_buffers"} 3
+    udp_fanout_downstream_packets_dropped_total{listener="syslog",mode="userspace",downstream="r1",reason="refused"} 0
+    udp_fanout_downstream_packets_dropped_total{listener="syslog",mode="userspace",downstream="r1",reason="unreachable"} 0
+    udp_fanout_downstream_packets_dropped_total{listener="syslog",mode="userspace",downstream="r1",reason="message_too_long"} 0
+    udp_fanout_downstream_packets_dropped_total{listener="syslog",mode="userspace",downstream="r1",reason="not_permitted"} 0
+    udp_fanout_downstream_packets_dropped_total{listener="syslog",mode="userspace",downstream="r1",reason="send_error"} 0
+    # HELP udp_fanout_downstream_refused_total Answers from this downstream's host that nobody listens there (ICMP port unreachable), about datagrams already counted as forwarded.
+    # TYPE udp_fanout_downstream_refused_total counter
+    udp_fanout_downstream_refused_total{listener="syslog",mode="userspace",downstream="r1"} 4
+    # HELP udp_fanout_downstream_weight Share of new traffic relative to the listener's other downstreams; 0 = draining.
+    # TYPE udp_fanout_downstream_weight gauge
+    udp_fanout_downstream_weight{listener="syslog",mode="userspace",downstream="r1"} 5
+    # HELP udp_fanout_downstream_active Downstreams of the listener with a weight above 0.
+    # TYPE udp_fanout_downstream_active gauge
+    udp_fanout_downstream_active{listener="syslog"} 1
+    # HELP udp_fanout_build_info Always 1; the labels describe the build.
+    # TYPE udp_fanout_build_info gauge
+    udp_fanout_build_info{version="1.2.3",kernel_modes="true"} 1
+    # HELP udp_fanout_start_time_seconds When the daemon started, in seconds since 1970-01-01 UTC.
+    # TYPE udp_fanout_start_time_seconds gauge
+    udp_fanout_start_time_seconds 1600000000
+    # HELP udp_fanout_config_last_reload_successful Whether the last reload of the configuration succeeded (1 or 0).
+    # TYPE udp_fanout_config_last_reload_successful gauge
+    udp_fanout_config_last_reload_successful 0
+    # HELP udp_fanout_config_last_reload_success_timestamp_seconds When a configuration was last taken into force, in seconds since 1970-01-01 UTC.
+    # TYPE udp_fanout_config_last_reload_success_timestamp_seconds gauge
+    udp_fanout_config_last_reload_success_timestamp_seconds 1700000000.25
+    # HELP udp_fanout_config_reloads_total Reloads of the configuration, by result.
+    # TYPE udp_fanout_config_reloads_total counter
+    udp_fanout_config_reloads_total{result="success"} 3
+    udp_fanout_config_reloads_total{result="failure"} 1
+    # HELP udp_fanout_metrics_connections_refused_total Connections to the metrics port that were closed because too many were open.
+    # TYPE udp_fanout_metrics_connections_refused_total counter
+    udp_fanout_metrics_connections_refused_total 9
+    # HELP process_resident_memory_bytes Resident memory size in bytes.
+    # TYPE process_resident_memory_bytes gauge
+    process_resident_memory_bytes 4096
+    # HELP process_open_fds Open file descriptors.
+    # TYPE process_open_fds gauge
+    process_open_fds 5
+    # HELP process_cpu_seconds_total User and system CPU time spent, in seconds.
+    # TYPE process_cpu_seconds_total counter
+    process_cpu_seconds_total 1.5
+
+    """#

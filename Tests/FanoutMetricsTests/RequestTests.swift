@@ -1,0 +1,153 @@
+// SPDX-License-Identifier: Apache-2.0
+
+import FanoutMetrics
+import Testing
+
+@Suite("requests to the metrics server")
+struct RequestTests {
+    @Test("GET of the metrics path answers with the page and its content type")
+    func get() async throws {
+        let reply = try await withServer { try RawClient(port: $0).get("/metrics") }
+        #expect(reply.status == 200)
+        #expect(reply.header("content-type") == "text/plain; version=0.0.4; charset=utf-8")
+        #expect(reply.text.contains(#"udp_fanout_packets_received_total{listener="one""#))
+        #expect(reply.text.contains("process_resident_memory_bytes "))
+    }
+
+    @Test("HEAD answers with GET's header and no body")
+    func head() async throws {
+        let (head, next) = try await withServer { port in
+            let client = try RawClient(port: port)
+            client.send("HEAD /healthz HTTP/1.1\r\nHost: test\r\n\r\n")
+            let head = try client.reply(toHead: true)
+            return (head, try client.get("/healthz"))
+        }
+        #expect(head.status == 200 && head.header("content-length") == "3")
+        // A body would have stood before this answer.
+        #expect(next.status == 200 && next.text == "ok\n")
+    }
+
+    @Test("/healthz answers ok")
+    func health() async throws {
+        let reply = try await withServer { try RawClient(port: $0).get("/healthz") }
+        #expect(reply.status == 200 && reply.text == "ok\n")
+        #expect(reply.header("content-type") == "text/plain; charset=utf-8")
+    }
+
+    @Test("the metrics are where the configuration wants them, and only there")
+    func configuredPath() async throws {
+        let statuses = try await withServer(path: "/inner/page") { port in
+            let client = try RawClient(port: port)
+            return try ["/inner/page", "/metrics"].map { try client.get($0).status }
+        }
+        #expect(statuses == [200, 404])
+    }
+
+    @Test(
+        "a query or fragment is ignored and a target may be a whole URL",
+        arguments: [
+            ("/metrics?name=x", 200), ("/metrics#part", 200), ("http://a.example/metrics", 200),
+            ("HTTP://a.example:1/metrics?x", 200), ("https://a.example/healthz", 200),
+            ("http://a.example", 404), ("http://a.example?/metrics", 404), ("/", 404),
+            ("/metrics/", 404), ("/metricsx", 404), ("/METRICS", 404), ("//metrics", 404),
+            ("/x/../metrics", 404),
+        ])
+    func targets(target: String, status: Int) async throws {
+        let reply = try await withServer { try RawClient(port: $0).get(target) }
+        #expect(reply.status == status)
+    }
+
+    @Test(
+        "methods other than GET and HEAD are refused and the allowed ones named",
+        arguments: ["POST", "PUT", "DELETE", "OPTIONS", "TRACE", "PATCH", "PROPFIND"])
+    func otherMethods(method: String) async throws {
+        let (refusal, next) = try await withServer { port in
+            let client = try RawClient(port: port)
+            client.send("\(method) /metrics HTTP/1.1\r\nHost: test\r\n\r\n")
+            return (try client.reply(), try client.get("/healthz"))
+        }
+        #expect(refusal.status == 405 && refusal.header("allow") == "get, head")
+        #expect(next.status == 200)
+    }
+
+    @Test("CONNECT is refused and ends the connection")
+    func connect() async throws {
+        let rest = try await withServer { port in
+            let client = try RawClient(port: port)
+            client.send("CONNECT a.example:1 HTTP/1.1\r\nHost: a.example:1\r\n\r\n")
+            return try client.rest()
+        }
+        #expect(String(decoding: rest, as: UTF8.self).hasPrefix("HTTP/1.1 405 "))
+    }
+
+    @Test("a wish to upgrade is not followed; the answer ends the connection")
+    func upgrade() async throws {
+        let rest = try await withServer { port in
+            let client = try RawClient(port: port)
+            client.send("GET /healthz HTTP/1.1\r\nHost: test\r\nConnection: Upgrade\r\n")
+            client.send("Upgrade: h2c\r\n\r\n")
+            return try client.rest()
+        }
+        let text = String(decoding: rest, as: UTF8.self)
+        #expect(text.hasPrefix("HTTP/1.1 200 ") && text.hasSuffix("\r\n\r\nok\n"))
+    }
+
+    @Test(
+        "a body is refused before it comes, and the refusal arrives although it comes",
+        arguments: [
+            ("GET", "Content-Length: 100000", 413), ("HEAD", "Transfer-Encoding: chunked", 413),
+            ("POST", "Content-Length: 100000", 405), ("GET", "Content-Length: 00", 413),
+        ])
+    func bodies(method: String, header: String, status: Int) async throws {
+        let reply = try await withServer { port in
+            let client = try RawClient(port: port)
+            client.send("\(method) /metrics HTTP/1.1\r\nHost: test\r\n\(header)\r\n\r\n")
+            client.send(repeatElement(UInt8(ascii: "x"), count: 100_000))
+            let reply = try client.reply(toHead: method == "HEAD")
+            client.finishSending()
+            _ = try client.rest()
+            return reply
+        }
+        #expect(reply.status == status && reply.header("connection") == "close")
+    }
+
+    @Test("many requests on one connection are answered in order, also when sent at once")
+    func pipelining() async throws {
+        let statuses = try await withServer { port in
+            let client = try RawClient(port: port)
+            let pair = ["/healthz", "/nowhere"].map { "GET \($0) HTTP/1.1\r\nHost: t\r\n\r\n" }
+            client.send(String(repeating: pair.joined(), count: 500))
+            return try (0..<1000).map { _ in try client.reply().status }
+        }
+        #expect(statuses == (0..<1000).map { $0 % 2 == 0 ? 200 : 404 })
+    }
+
+    @Test("HTTP/1.0 ends with the answer unless it asks to be kept alive")
+    func http10() async throws {
+        let (ended, kept) = try await withServer { port in
+            let ending = try RawClient(port: port)
+            ending.send("GET /healthz HTTP/1.0\r\n\r\n")
+            let ended = try ending.rest()
+            let keeping = try RawClient(port: port)
+            let request = "GET /healthz HTTP/1.0\r\nConnection: keep-alive\r\n\r\n"
+            keeping.send(request)
+            let first = try keeping.reply()
+            keeping.send(request)
+            return (ended, (first, try keeping.reply()))
+        }
+        let text = String(decoding: ended, as: UTF8.self)
+        #expect(text.hasPrefix("HTTP/1.0 200 ") && text.hasSuffix("ok\n"))
+        #expect(kept.0.header("connection") == "keep-alive" && kept.1.status == 200)
+    }
+
+    @Test("a client that closes its side after asking still gets the answer")
+    func halfClose() async throws {
+        let text = try await withServer { port in
+            let client = try RawClient(port: port)
+            client.send("GET /metrics HTTP/1.1\r\nHost: test\r\n\r\n")
+            client.finishSending()
+            return String(decoding: try client.rest(), as: UTF8.self)
+        }
+        #expect(text.hasPrefix("HTTP/1.1 200 ") && text.contains("udp_fanout_build_info"))
+    }
+}
