@@ -1,0 +1,44 @@
+// SPDX-License-Identifier: Apache-2.0
+
+/// What holds when a key is not written.
+public enum KeyDefault: Equatable, Sendable {
+    /// The key must be written.
+    case required
+    /// This value, as it would be written in YAML.
+    case value(String)
+    /// Nothing; the text says what that means.
+    case absent(String)
+}
+
+extension ConfigKey {
+    /// What holds when the key is not written.
+    public var defaultValue: KeyDefault {
+        switch self {
+        case .listeners, .listenerName, .listenerBind, .downstreamName, .downstreamAddress,
+            .kubernetesService, .kubernetesPort:
+            .required
+        case .settings, .health, .metrics, .listenerSettings: .absent("the default of each key")
+        case .listenerMode: .value("userspace")
+        case .listenerBalance: .value("round_robin")
+        case .listenerPreserveSource: .absent("false in userspace, true in the kernel modes")
+        case .listenerInterface: .absent("required for the kernel modes")
+        case .listenerAddresses: .absent("only the addresses of bind")
+        case .listenerDownstream: .absent("required unless kubernetes is set")
+        case .listenerKubernetes: .absent("no discovery")
+        case .downstreamWeight: .value("1")
+        case .downstreamMAC: .absent("not used")
+        case .kubernetesNamespace: .absent("the pod's namespace in a cluster, else default")
+        case .maxPacketSize: .value("9000")
+        case .maxDownstream: .value("64")
+        case .batchSize: .value("32")
+        case .workers, .receiveBuffer: .value("0")
+        case .pinCPUs: .value("true")
+        case .sharePort, .healthEnabled, .metricsEnabled: .value("false")
+        case .healthInterval: .value("5")
+        case .healthTimeout: .value("2")
+        case .healthProtocol: .value("icmp")
+        case .metricsBind: .value("0.0.0.0:9090")
+        case .metricsPath: .value("/metrics")
+        }
+    }
+}

@@ -1,0 +1,48 @@
+// SPDX-License-Identifier: Apache-2.0
+
+extension ConfigKey {
+    /// What the key is for, in one line.
+    public var meaning: String {
+        switch self {
+        case .listeners: "The addresses on which datagrams arrive, and who receives them."
+        case .settings: "Knobs of every listener."
+        case .health: "Whether and how downstreams are probed."
+        case .metrics: "The HTTP server that Prometheus scrapes."
+        case .listenerName: "Unique name; the metric label listener."
+        case .listenerBind: "Address and port that datagrams are sent to."
+        case .listenerMode: "Which data plane carries the datagrams."
+        case .listenerBalance:
+            "Who receives what; roundrobin and iphash are read as round_robin and source_ip."
+        case .listenerPreserveSource: "Whether receivers see the client's address and port."
+        case .listenerInterface: "The interface that a kernel mode hooks into."
+        case .listenerAddresses:
+            "Further destinations that a kernel mode serves; any = every destination on the port."
+        case .listenerDownstream: "The receivers."
+        case .listenerKubernetes: "The service whose ready endpoints are the receivers."
+        case .listenerSettings: "Knobs of this listener; each key overrides the one at the top."
+        case .downstreamName: "Name, unique within the listener; the metric label downstream."
+        case .downstreamAddress: "Address and port of the receiver, unique within the listener."
+        case .downstreamWeight: "Share of new traffic relative to the others; 0 = draining."
+        case .downstreamMAC: "Legacy: checked, then ignored; the next hop comes from the routes."
+        case .kubernetesNamespace: "Namespace of the service."
+        case .kubernetesService: "Name of the service (label kubernetes.io/service-name)."
+        case .kubernetesPort: "Port of each endpoint, by number or by name."
+        case .maxPacketSize:
+            "Longest datagram that is forwarded, payload bytes; longer ones are counted and dropped."
+        case .maxDownstream: "How many downstreams a listener may have."
+        case .batchSize: "Messages that one receive call takes."
+        case .workers: "Worker threads of each listener; 0 = one per CPU."
+        case .pinCPUs: "Whether each worker stays on one CPU."
+        case .receiveBuffer: "Receive buffer of each socket in bytes; 0 = the system's default."
+        case .sharePort: "Whether to join an address that another process already serves."
+        case .healthEnabled: "Whether downstreams are probed."
+        case .healthInterval: "Seconds from one probe of a downstream to the next."
+        case .healthTimeout: "Seconds that an answer may take; at most interval_secs."
+        case .healthProtocol:
+            "What a probe sends: an ICMP echo request, or a datagram to be echoed."
+        case .metricsEnabled: "Whether metrics are served."
+        case .metricsBind: "TCP address of the server, which also answers /healthz."
+        case .metricsPath: "Path of the metrics."
+        }
+    }
+}

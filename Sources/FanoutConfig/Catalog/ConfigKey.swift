@@ -1,0 +1,97 @@
+// SPDX-License-Identifier: Apache-2.0
+
+internal import FanoutCore
+
+/// Every key of the configuration file: the one table that the decoder, the suggestions for unknown
+/// keys and the generated references read. The raw value is the key's path, `[]` marking list items.
+public enum ConfigKey: String, CaseIterable, Hashable, Sendable {
+    case listeners, settings, health, metrics
+
+    case listenerName = "listeners[].name"
+    case listenerBind = "listeners[].bind"
+    case listenerMode = "listeners[].mode"
+    case listenerBalance = "listeners[].balance"
+    case listenerPreserveSource = "listeners[].preserve_source"
+    case listenerInterface = "listeners[].interface"
+    case listenerAddresses = "listeners[].addresses"
+    case listenerDownstream = "listeners[].downstream"
+    case listenerKubernetes = "listeners[].kubernetes"
+    case listenerSettings = "listeners[].settings"
+
+    case downstreamName = "listeners[].downstream[].name"
+    case downstreamAddress = "listeners[].downstream[].address"
+    case downstreamWeight = "listeners[].downstream[].weight"
+    case downstreamMAC = "listeners[].downstream[].mac"
+
+    case kubernetesNamespace = "listeners[].kubernetes.namespace"
+    case kubernetesService = "listeners[].kubernetes.service"
+    case kubernetesPort = "listeners[].kubernetes.port"
+
+    case maxPacketSize = "settings.max_packet_size"
+    case maxDownstream = "settings.max_downstream"
+    case batchSize = "settings.batch_size"
+    case workers = "settings.workers"
+    case pinCPUs = "settings.pin_cpus"
+    case receiveBuffer = "settings.recv_buf_size"
+    case sharePort = "settings.share_port"
+
+    case healthEnabled = "health.enabled"
+    case healthInterval = "health.interval_secs"
+    case healthTimeout = "health.timeout_secs"
+    case healthProtocol = "health.protocol"
+
+    case metricsEnabled = "metrics.enabled"
+    case metricsBind = "metrics.bind"
+    case metricsPath = "metrics.path"
+
+    /// The key as it is written: the last part of its path.
+    public var name: String {
+        rawValue.lastIndex(of: ".").map { String(rawValue[rawValue.index(after: $0)...]) }
+            ?? rawValue
+    }
+
+    /// The mapping that the key stands in.
+    public var section: ConfigSection { Self.sections[self] ?? .root }
+
+    /// Every place where the key may stand; `settings` may also stand inside a listener.
+    public var paths: [String] { section.paths.map { $0.isEmpty ? name : "\($0).\(name)" } }
+
+    private static let sections = Dictionary(
+        uniqueKeysWithValues: allCases.map { key in
+            let parent = key.rawValue.lastIndex(of: ".").map { String(key.rawValue[..<$0]) } ?? ""
+            return (key, ConfigSection.allCases.first { $0.paths[0] == parent } ?? .root)
+        })
+}
+
+extension ConfigKey {
+    /// What may stand behind the key. The only place where a range is written.
+    public var type: ValueType {
+        switch self {
+        case .listeners: .list(of: .listener)
+        case .settings, .listenerSettings: .section(.settings)
+        case .health: .section(.health)
+        case .metrics: .section(.metrics)
+        case .listenerName, .downstreamName: .name
+        case .listenerBind, .downstreamAddress, .metricsBind: .endpoint
+        case .listenerMode: .choice(ForwardingMode.allCases.map(\.rawValue))
+        case .listenerBalance: .choice(Balance.allCases.map(\.rawValue))
+        case .listenerInterface: .interface
+        case .listenerAddresses: .addresses
+        case .listenerDownstream: .list(of: .downstream)
+        case .listenerKubernetes: .section(.kubernetes)
+        case .downstreamWeight: .integer(0...65535)
+        case .downstreamMAC: .macAddress
+        case .kubernetesNamespace, .kubernetesService: .dnsLabel
+        case .kubernetesPort: .servicePort
+        case .maxPacketSize: .integer(1...65535)
+        case .maxDownstream, .batchSize: .integer(1...1024)
+        case .workers: .integer(0...256)
+        case .receiveBuffer: .integer(0...(1 << 30))
+        case .healthInterval, .healthTimeout: .integer(1...3600)
+        case .healthProtocol: .choice(HealthConfiguration.ProbeProtocol.allCases.map(\.rawValue))
+        case .metricsPath: .urlPath
+        case .listenerPreserveSource, .pinCPUs, .sharePort, .healthEnabled, .metricsEnabled:
+            .boolean
+        }
+    }
+}

@@ -1,0 +1,42 @@
+// SPDX-License-Identifier: Apache-2.0
+
+/// Finds the word that was probably meant.
+enum Spelling {
+    /// Longer words are not looked up: no known word comes near them, and time stays bounded.
+    private static let longest = 64
+
+    /// The candidate that needs the fewest edits, when these are few for a word of that length; the
+    /// first of equals.
+    static func nearest(to word: String, among candidates: [String]) -> String? {
+        guard word.utf8.count <= longest else { return nil }
+        let letters = Array(word.lowercased().utf8)
+        var best: (word: String, distance: Int)?
+        for candidate in candidates {
+            let limit = max(1, min(letters.count, candidate.utf8.count) / 3)
+            let distance = distance(letters, Array(candidate.lowercased().utf8))
+            if distance <= limit, distance < best?.distance ?? .max {
+                best = (candidate, distance)
+            }
+        }
+        return best?.word
+    }
+
+    /// Insertions, deletions, substitutions and swaps of neighbours that lead from one word to the
+    /// other. O(a × b).
+    static func distance(_ a: [UInt8], _ b: [UInt8]) -> Int {
+        var beforeLast: [Int] = []
+        var last = Array(0...b.count)
+        for i in 0..<a.count {
+            var row = [i + 1]
+            for j in 0..<b.count {
+                var cost = min(last[j + 1] + 1, row[j] + 1, last[j] + (a[i] == b[j] ? 0 : 1))
+                if i > 0, j > 0, a[i] == b[j - 1], a[i - 1] == b[j] {
+                    cost = min(cost, beforeLast[j - 1] + 1)
+                }
+                row.append(cost)
+            }
+            (beforeLast, last) = (last, row)
+        }
+        return last[b.count]
+    }
+}

@@ -1,0 +1,58 @@
+// SPDX-License-Identifier: Apache-2.0
+
+/// What may stand behind a key.
+public enum ValueType: Equatable, Sendable {
+    /// Text of 1...128 bytes without control characters.
+    case name
+    /// `ip:port` or `[ip6]:port`.
+    case endpoint
+    /// The name of a network interface.
+    case interface
+    /// A whole number in this range, in plain decimal digits.
+    case integer(ClosedRange<Int>)
+    /// `true` or `false`.
+    case boolean
+    /// One of these words.
+    case choice([String])
+    /// A list of IP addresses, or the word `any`.
+    case addresses
+    /// Six bytes in hexadecimal, such as `02:00:00:00:00:01`.
+    case macAddress
+    /// A DNS label as in RFC 1123, section 2.1: 1...63 of `a-z`, `0-9` and inner `-`.
+    case dnsLabel
+    /// 1...65535, or a DNS label.
+    case servicePort
+    /// The path of a URL.
+    case urlPath
+    /// A mapping.
+    case section(ConfigSection)
+    /// A list of mappings.
+    case list(of: ConfigSection)
+
+    /// What to write, in words that a problem can end with.
+    public var remedy: String {
+        switch self {
+        case .name: "write a name"
+        case .endpoint: "write ip:port, such as 192.0.2.1:514 or [2001:db8::1]:514"
+        case .interface: "write the name of a network interface, such as eth0"
+        case .integer(let range):
+            "write a whole number from \(range.lowerBound) to \(range.upperBound)"
+        case .boolean: "write true or false"
+        case .choice(let words): "write " + words.alternatives
+        case .addresses: "write a list of IP addresses without ports, or any"
+        case .macAddress: "write six bytes, such as 02:00:00:00:00:01"
+        case .dnsLabel: "write lower-case letters, digits and inner '-', at most 63 of them"
+        case .servicePort: "write a number from 1 to 65535 or the name of a port of the service"
+        case .urlPath: "write a path, such as /metrics"
+        case .section: "write its keys below it, indented"
+        case .list: "write a list, each item beginning with '- '"
+        }
+    }
+}
+
+extension [String] {
+    /// `a, b or c`.
+    var alternatives: String {
+        count < 2 ? first ?? "" : dropLast().joined(separator: ", ") + " or " + self[count - 1]
+    }
+}

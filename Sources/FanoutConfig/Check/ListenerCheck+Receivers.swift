@@ -1,0 +1,53 @@
+// SPDX-License-Identifier: Apache-2.0
+
+internal import FanoutCore
+
+extension ListenerCheck {
+    /// Names are metric labels; addresses are what hash-keyed tables know receivers by.
+    func checkUnique() {
+        var names: [String: Int] = [:]
+        var addresses: [Endpoint: Int] = [:]
+        for item in draft.downstreams ?? [] {
+            if let name = item.name,
+                let line = names.updateValue(name.origin.line ?? 0, forKey: name.value)
+            {
+                findings.error(
+                    at: name.origin,
+                    "\(name.value.quoted) is the name of the receiver on line \(line)",
+                    "write another name")
+            }
+            if let address = item.address,
+                let line = addresses.updateValue(address.origin.line ?? 0, forKey: address.value)
+            {
+                findings.error(
+                    at: address.origin, "\(address.value) is the receiver on line \(line)",
+                    "remove it; write weight to give a receiver more")
+            }
+        }
+    }
+
+    /// A datagram keeps its source only within one family of addresses.
+    func checkSource() {
+        guard let mode = draft.mode?.value, let bind = draft.bind?.value,
+            draft.preserveSource?.value ?? mode.preservesSourceByDefault
+        else { return }
+        let place = draft.preserveSource?.origin ?? key(.listenerPreserveSource)
+        let others = (draft.downstreams ?? []).compactMap(\.address).filter {
+            $0.value.address.family != bind.address.family
+        }
+        guard !others.isEmpty else { return }
+        if bind.address.isWildcard, bind.address.family == .v6 {
+            findings.warning(
+                at: place, "only IPv4 clients keep their source towards IPv4 receivers",
+                "write a listener of its own for IPv6, with IPv6 receivers")
+            return
+        }
+        for other in others {
+            findings.error(
+                at: other.origin,
+                "\(other.value) is \(other.value.address.family.rawValue) and the listener "
+                    + "\(bind.address.family.rawValue), so a datagram cannot keep its source",
+                "write an \(bind.address.family.rawValue) receiver, or preserve_source: false")
+        }
+    }
+}

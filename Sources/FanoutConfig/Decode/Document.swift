@@ -1,0 +1,55 @@
+// SPDX-License-Identifier: Apache-2.0
+
+internal import FanoutCore
+
+/// A whole file, read section by section and then checked across sections.
+struct Document {
+    private let findings = Findings()
+    private var configuration: Configuration?
+
+    init(_ tree: SyntaxTree) {
+        guard !tree.root.isNothing else {
+            findings.error(
+                at: Origin(file: tree.file, key: ""), "the file is empty",
+                "write at least listeners")
+            return
+        }
+        let top = Origin(file: tree.file, line: 1, column: 1, key: "")
+        guard
+            let root = SectionReader(tree.root, as: .root, at: top, tree: tree, findings: findings)
+        else { return }
+        var settings = ListenerSettings()
+        if let reader = root.reader(for: .settings) { settings.override(with: reader) }
+        let items = root.items(of: .listeners)
+        if let origin = root.keyOrigin(of: .listeners), items?.isEmpty == true {
+            findings.error(
+                at: origin, "holds no listener", "write at least one, beginning with '- '")
+        }
+        let drafts = root.readers(for: .listeners, items ?? []).map {
+            ListenerDraft($0, settings: settings)
+        }
+        check(drafts)
+        let listeners = drafts.compactMap(ListenerConfiguration.init)
+        configuration = Configuration(
+            listeners: listeners, settings: settings,
+            health: root.reader(for: .health).map(HealthConfiguration.init)
+                ?? HealthConfiguration(),
+            metrics: root.reader(for: .metrics).map(MetricsConfiguration.init)
+                ?? MetricsConfiguration())
+    }
+
+    private func check(_ drafts: [ListenerDraft]) {
+        for draft in drafts { ListenerCheck(draft, findings).run() }
+        NameCheck.run(drafts, findings)
+        CollisionCheck.run(drafts, findings)
+        LoopCheck.run(drafts, findings)
+    }
+
+    var result: ConfigurationResult {
+        guard findings.errors.isEmpty, let configuration else {
+            return .invalid(findings.errors.sorted(by: ConfigProblem.isBefore))
+        }
+        return .valid(
+            configuration, warnings: findings.warnings.sorted(by: ConfigProblem.isBefore))
+    }
+}

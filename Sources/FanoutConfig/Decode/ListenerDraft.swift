@@ -1,0 +1,100 @@
+// SPDX-License-Identifier: Apache-2.0
+
+internal import FanoutCore
+
+/// A listener as far as it could be read: what is unreadable is nil and has been reported, and the
+/// rest still takes part in the checks, so that one mistake does not hide another.
+struct ListenerDraft {
+    struct DownstreamDraft {
+        var origin: Origin
+        var name: Located<String>?
+        var address: Located<Endpoint>?
+        var weight: Located<Int>?
+        var mac: Located<String>?
+    }
+
+    var origin: Origin
+    var name: Located<String>?
+    var bind: Located<Endpoint>?
+    var mode: Located<ForwardingMode>?
+    var balance = Balance.roundRobin
+    var preserveSource: Located<Bool>?
+    var interface: Located<String>?
+    /// Whether the key stands there, readable or not.
+    var namesInterface: Bool
+    var addresses: Located<ServedAddresses>?
+    /// nil when the key is not written or not a list.
+    var downstreams: [DownstreamDraft]?
+    /// Items of the list, unreadable ones included.
+    var downstreamCount = 0
+    var downstreamOrigin: Origin?
+    var kubernetes: KubernetesConfiguration?
+    var kubernetesOrigin: Origin?
+    var settings: ListenerSettings
+
+    init(_ reader: SectionReader, settings common: ListenerSettings) {
+        origin = reader.origin
+        name = reader.name(.listenerName)
+        bind = reader.endpoint(.listenerBind)
+        mode =
+            reader.keyOrigin(of: .listenerMode) == nil
+            ? Located(value: .userspace, origin: reader.origin.under(reader.path(of: "mode")))
+            : reader.choice(.listenerMode, of: ForwardingMode.self)
+        balance =
+            reader.choice(
+                .listenerBalance, of: Balance.self,
+                spellings: ["roundrobin": .roundRobin, "iphash": .sourceIP])?.value ?? .roundRobin
+        preserveSource = reader.boolean(.listenerPreserveSource)
+        interface = reader.interface(.listenerInterface)
+        namesInterface = reader.keyOrigin(of: .listenerInterface) != nil
+        addresses = reader.addresses(.listenerAddresses)
+        downstreamOrigin = reader.keyOrigin(of: .listenerDownstream)
+        let items = reader.items(of: .listenerDownstream)
+        downstreamCount = items?.count ?? 0
+        downstreams = items.map {
+            reader.readers(for: .listenerDownstream, $0).map(DownstreamDraft.init)
+        }
+        kubernetesOrigin = reader.keyOrigin(of: .listenerKubernetes)
+        kubernetes = reader.reader(for: .listenerKubernetes).flatMap(KubernetesConfiguration.init)
+        settings = common
+        if let own = reader.reader(for: .listenerSettings) { settings.override(with: own) }
+    }
+
+    /// How problems of other listeners call this one.
+    var title: String { "listener " + (name?.value.quoted ?? origin.key) }
+}
+
+extension ListenerDraft.DownstreamDraft {
+    init(_ reader: SectionReader) {
+        origin = reader.origin
+        name = reader.name(.downstreamName)
+        address = reader.endpoint(.downstreamAddress)
+        weight = reader.integer(.downstreamWeight)
+        mac = reader.macAddress(.downstreamMAC)
+    }
+}
+
+extension ListenerConfiguration {
+    /// The finished listener; nil while a part that must be there is missing.
+    init?(_ draft: ListenerDraft) {
+        guard let name = draft.name, let bind = draft.bind, let mode = draft.mode else {
+            return nil
+        }
+        var downstreams: [DownstreamConfiguration] = []
+        for item in draft.downstreams ?? [] {
+            guard let name = item.name, let address = item.address else { return nil }
+            downstreams.append(
+                DownstreamConfiguration(
+                    name: name.value, address: address.value,
+                    weight: UInt16(clamping: item.weight?.value ?? 1), mac: item.mac?.value))
+        }
+        self.init(
+            name: name.value, bind: bind.value, mode: mode.value, balance: draft.balance,
+            preserveSource: draft.preserveSource?.value, interface: draft.interface?.value,
+            addresses: draft.addresses?.value ?? .listed([]), downstreams: downstreams,
+            kubernetes: draft.kubernetes, settings: draft.settings)
+        origin = draft.origin
+        modeOrigin = mode.origin
+        kubernetesOrigin = draft.kubernetesOrigin ?? .none
+    }
+}

@@ -1,0 +1,92 @@
+// SPDX-License-Identifier: Apache-2.0
+
+internal import Yams
+
+/// A single value as it is written.
+struct ScalarText {
+    let text: String
+    let isQuoted: Bool
+}
+
+extension SectionReader {
+    /// The single value behind `key`; nil when it is not written or, having said why, empty or a list
+    /// or a mapping.
+    func scalar(_ key: ConfigKey) -> Located<ScalarText>? {
+        guard let field = value(of: key) else { return nil }
+        guard case .scalar(let scalar) = field.value else {
+            refuse(field.origin, "is not a single value", key)
+            return nil
+        }
+        guard !field.value.isNothing, !scalar.string.isEmpty else {
+            refuse(field.origin, "is empty", key)
+            return nil
+        }
+        let text = ScalarText(text: scalar.string, isQuoted: scalar.style != .plain)
+        return Located(value: text, origin: field.origin)
+    }
+
+    func refuse(_ origin: Origin, _ what: String, _ key: ConfigKey) {
+        findings.error(at: origin, what, key.type.remedy)
+    }
+
+    /// A text without control characters, 1...128 bytes.
+    func name(_ key: ConfigKey) -> Located<String>? {
+        guard let field = scalar(key) else { return nil }
+        let text = field.value.text
+        if let scalar = text.unicodeScalars.first(where: \.isControl) {
+            findings.error(
+                at: field.origin, "\(text.quoted) holds the control character \(scalar.codePoint)",
+                "write the name without it")
+            return nil
+        }
+        guard text.utf8.count <= Self.longestName else {
+            findings.error(
+                at: field.origin, "is \(text.utf8.count) bytes long",
+                "write a name of at most \(Self.longestName) bytes")
+            return nil
+        }
+        return Located(value: text, origin: field.origin)
+    }
+
+    private static var longestName: Int { 128 }
+
+    /// `true` or `false`; the other words of YAML 1.1 are refused, for YAML 1.2 reads them as text.
+    func boolean(_ key: ConfigKey) -> Located<Bool>? {
+        guard let field = scalar(key) else { return nil }
+        switch (field.value.text, field.value.isQuoted) {
+        case ("true", false): return Located(value: true, origin: field.origin)
+        case ("false", false): return Located(value: false, origin: field.origin)
+        case (let text, let isQuoted):
+            let remedy =
+                switch text.lowercased() {
+                case "true", "yes", "on", "y", "1": "write true"
+                case "false", "no", "off", "n", "0": "write false"
+                default: key.type.remedy
+                }
+            let isWord = isQuoted && (text == "true" || text == "false")
+            findings.error(
+                at: field.origin,
+                isWord ? "\(text) stands in quotes" : "\(text.quoted) is not a boolean",
+                isWord ? "write \(text) without quotes" : remedy)
+            return nil
+        }
+    }
+
+    /// One of the words of an enumeration, or one of `spellings`.
+    func choice<Word: RawRepresentable<String>>(
+        _ key: ConfigKey, of type: Word.Type, spellings: [String: Word] = [:]
+    ) -> Located<Word>? {
+        guard let field = scalar(key), case .choice(let words) = key.type else { return nil }
+        let text = field.value.text
+        if let word = type.init(rawValue: text) ?? spellings[text] {
+            return Located(value: word, origin: field.origin)
+        }
+        var remedy = key.type.remedy
+        if let near = Spelling.nearest(to: text, among: words) {
+            let others = words.filter { $0 != near }
+            remedy = "write \(near) (or \(others.alternatives))"
+        }
+        findings.error(at: field.origin, "\(text.quoted) is not a \(key.name)", remedy)
+        return nil
+    }
+}

@@ -1,0 +1,135 @@
+// SPDX-License-Identifier: Apache-2.0
+
+internal import FanoutCore
+
+extension Configuration {
+    /// The configuration as YAML: every key that has a value, written or by default. It loads back to
+    /// an equal configuration.
+    public var effectiveYAML: String {
+        var writer = YAMLWriter()
+        writer.open(.listeners)
+        for listener in listeners { writer.item { $0.write(listener) } }
+        writer.close()
+        writer.section(.settings) { $0.write(settings) }
+        writer.section(.health) {
+            $0.plain(.healthEnabled, health.enabled)
+            $0.plain(.healthInterval, health.interval.components.seconds)
+            $0.plain(.healthTimeout, health.timeout.components.seconds)
+            $0.plain(.healthProtocol, health.probeProtocol.rawValue)
+        }
+        writer.section(.metrics) {
+            $0.plain(.metricsEnabled, metrics.enabled)
+            $0.text(.metricsBind, metrics.bind.description)
+            $0.text(.metricsPath, metrics.path)
+        }
+        return writer.output
+    }
+}
+
+/// Lines of YAML, indented by the depth of the sections around them. Every text is quoted, so that no
+/// reader takes `no` or `1:30` for anything else.
+private struct YAMLWriter {
+    private(set) var output = ""
+    private var depth = 0
+    /// Set between a list item's dash and its first key.
+    private var atItem = false
+
+    mutating func open(_ key: ConfigKey) {
+        line("\(key.name):")
+        depth += 1
+    }
+
+    mutating func close() { depth -= 1 }
+
+    mutating func section(_ key: ConfigKey, _ body: (inout YAMLWriter) -> Void) {
+        open(key)
+        body(&self)
+        close()
+    }
+
+    mutating func item(_ body: (inout YAMLWriter) -> Void) {
+        atItem = true
+        depth += 1
+        body(&self)
+        depth -= 1
+    }
+
+    mutating func plain(_ key: ConfigKey, _ value: some CustomStringConvertible) {
+        line("\(key.name): \(value)")
+    }
+
+    mutating func text(_ key: ConfigKey, _ value: String) { plain(key, Self.quote(value)) }
+
+    private mutating func line(_ text: String) {
+        output += String(repeating: "  ", count: atItem ? depth - 1 : depth)
+        output += (atItem ? "- " : "") + text + "\n"
+        atItem = false
+    }
+
+    /// A double-quoted YAML text; what does not print is escaped.
+    static func quote(_ text: String) -> String {
+        var result = "\""
+        for scalar in text.unicodeScalars {
+            switch scalar.properties.generalCategory {
+            case _ where scalar == "\"" || scalar == "\\": result += "\\\(scalar)"
+            case .control, .format, .lineSeparator, .paragraphSeparator, .privateUse, .unassigned:
+                let digits = String(scalar.value, radix: 16)
+                result += "\\U" + String(repeating: "0", count: 8 - digits.count) + digits
+            default: result.unicodeScalars.append(scalar)
+            }
+        }
+        return result + "\""
+    }
+}
+
+extension YAMLWriter {
+    mutating func write(_ listener: ListenerConfiguration) {
+        text(.listenerName, listener.name)
+        text(.listenerBind, listener.bind.description)
+        plain(.listenerMode, listener.mode.rawValue)
+        plain(.listenerBalance, listener.balance.rawValue)
+        plain(.listenerPreserveSource, listener.preserveSource)
+        if let interface = listener.interface { text(.listenerInterface, interface) }
+        switch listener.addresses {
+        case .any: plain(.listenerAddresses, "any")
+        case .listed(let addresses) where listener.mode.needsInterface:
+            let list = addresses.map { Self.quote($0.description) }.joined(separator: ", ")
+            plain(.listenerAddresses, "[\(list)]")
+        case .listed: break
+        }
+        if let kubernetes = listener.kubernetes {
+            section(.listenerKubernetes) { $0.write(kubernetes) }
+        } else {
+            open(.listenerDownstream)
+            for downstream in listener.downstreams {
+                item {
+                    $0.text(.downstreamName, downstream.name)
+                    $0.text(.downstreamAddress, downstream.address.description)
+                    $0.plain(.downstreamWeight, downstream.weight)
+                    if let mac = downstream.mac { $0.text(.downstreamMAC, mac) }
+                }
+            }
+            close()
+        }
+        section(.listenerSettings) { $0.write(listener.settings) }
+    }
+
+    private mutating func write(_ kubernetes: KubernetesConfiguration) {
+        if let namespace = kubernetes.namespace { text(.kubernetesNamespace, namespace) }
+        text(.kubernetesService, kubernetes.service)
+        switch kubernetes.port {
+        case .number(let number): plain(.kubernetesPort, number)
+        case .name(let name): text(.kubernetesPort, name)
+        }
+    }
+
+    mutating func write(_ settings: ListenerSettings) {
+        plain(.maxPacketSize, settings.maxPacketSize)
+        plain(.maxDownstream, settings.maxDownstream)
+        plain(.batchSize, settings.batchSize)
+        plain(.workers, settings.workers)
+        plain(.pinCPUs, settings.pinCPUs)
+        plain(.receiveBuffer, settings.receiveBufferBytes)
+        plain(.sharePort, settings.sharePort)
+    }
+}

@@ -1,0 +1,35 @@
+// SPDX-License-Identifier: Apache-2.0
+
+public import FanoutCore
+
+extension Configuration {
+    /// What this file asks for and a build that carries only `modes`, without discovery and health
+    /// checks, cannot do: one problem for each place, in line order.
+    public func unsupported(modes: Set<ForwardingMode>) -> [ConfigProblem] {
+        let instead = ForwardingMode.allCases.filter(modes.contains).map(\.rawValue)
+        var problems: [ConfigProblem] = []
+        for listener in listeners {
+            if !modes.contains(listener.mode) {
+                problems.append(
+                    ConfigProblem(
+                        at: listener.modeOrigin,
+                        what: "mode \(listener.mode.rawValue) is not part of this build",
+                        remedy: "write mode: \(instead.joined(separator: " or mode: "))"))
+            }
+            if listener.kubernetes != nil {
+                problems.append(
+                    ConfigProblem(
+                        at: listener.kubernetesOrigin,
+                        what: "discovery through kubernetes is not part of this build",
+                        remedy: "write downstream with the receivers' addresses"))
+            }
+        }
+        if health.enabled {
+            problems.append(
+                ConfigProblem(
+                    at: health.enabledOrigin, what: "health checks are not part of this build",
+                    remedy: "write enabled: false"))
+        }
+        return problems.sorted(by: ConfigProblem.isBefore)
+    }
+}

@@ -1,0 +1,66 @@
+// SPDX-License-Identifier: Apache-2.0
+
+public import FanoutCore
+
+/// Everything that one configuration file says, with the defaults filled in.
+///
+/// A value that `load` or `read` returns has passed every check that can be made on the file alone;
+/// whether an interface exists or a port is free shows only when it is used.
+public struct Configuration: Equatable, Sendable {
+    /// At least one, in the order of the file; names are unique and no two bind addresses collide.
+    public var listeners: [ListenerConfiguration]
+    /// The file's own `settings`; each listener's `settings` already contain them.
+    public var settings: ListenerSettings
+    public var health: HealthConfiguration
+    public var metrics: MetricsConfiguration
+
+    public init(
+        listeners: [ListenerConfiguration], settings: ListenerSettings = ListenerSettings(),
+        health: HealthConfiguration = HealthConfiguration(),
+        metrics: MetricsConfiguration = MetricsConfiguration()
+    ) {
+        self.listeners = listeners
+        self.settings = settings
+        self.health = health
+        self.metrics = metrics
+    }
+
+    /// The listeners as FanoutCore values.
+    public var desiredState: DesiredState { DesiredState(listeners: listeners.map(\.listener)) }
+}
+
+/// What became of a configuration file.
+public enum ConfigurationResult: Equatable, Sendable {
+    /// It can be used; `warnings` are in line order.
+    case valid(Configuration, warnings: [ConfigProblem])
+    /// It cannot: at least one problem, all that were found, in line order.
+    case invalid([ConfigProblem])
+}
+
+extension Configuration {
+    /// Reads the file at `path`, at most `SourceLimits.bytes` of it, and checks all of it.
+    public static func load(path: String) -> ConfigurationResult {
+        do {
+            return read(try ConfigFile.bytes(of: path), file: path)
+        } catch {
+            return .invalid([error])
+        }
+    }
+
+    /// Reads YAML text that the caller holds as bytes; `file` is what problems call it.
+    public static func read(_ bytes: [UInt8], file: String) -> ConfigurationResult {
+        do {
+            let source = try SourceText(bytes, file: file)
+            let problems = TokenScan.problems(of: source)
+            guard problems.isEmpty else { return .invalid(problems) }
+            return Document(try SyntaxTree(source)).result
+        } catch {
+            return .invalid([error])
+        }
+    }
+
+    /// Reads YAML text; `file` is what problems call it.
+    public static func read(_ text: String, file: String) -> ConfigurationResult {
+        read(Array(text.utf8), file: file)
+    }
+}

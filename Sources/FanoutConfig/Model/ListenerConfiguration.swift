@@ -1,0 +1,59 @@
+// SPDX-License-Identifier: Apache-2.0
+
+public import FanoutCore
+
+/// One item of `listeners`.
+public struct ListenerConfiguration: Equatable, Sendable {
+    /// Unique in the file, 1...128 bytes, no control characters.
+    public var name: String
+    /// The address and port that datagrams are sent to.
+    public var bind: Endpoint
+    public var mode: ForwardingMode
+    public var balance: Balance
+    /// Whether receivers see the client's address and port; the mode's own way unless written.
+    public var preserveSource: Bool
+    /// The interface that a kernel mode hooks into; always set in those modes.
+    public var interface: String?
+    /// Further destinations that a kernel mode serves; `.listed([])` in userspace.
+    public var addresses: ServedAddresses
+    /// At least one, unless `kubernetes` is set; then none.
+    public var downstreams: [DownstreamConfiguration]
+    public var kubernetes: KubernetesConfiguration?
+    /// The file's `settings` with the listener's own laid over them key by key.
+    public var settings: ListenerSettings
+
+    var origin = Origin.none
+    var modeOrigin = Origin.none
+    var kubernetesOrigin = Origin.none
+
+    public init(
+        name: String, bind: Endpoint, mode: ForwardingMode = .userspace,
+        balance: Balance = .roundRobin, preserveSource: Bool? = nil, interface: String? = nil,
+        addresses: ServedAddresses = .listed([]), downstreams: [DownstreamConfiguration],
+        kubernetes: KubernetesConfiguration? = nil, settings: ListenerSettings = ListenerSettings()
+    ) {
+        self.name = name
+        self.bind = bind
+        self.mode = mode
+        self.balance = balance
+        self.preserveSource = preserveSource ?? mode.preservesSourceByDefault
+        self.interface = interface
+        self.addresses = addresses
+        self.downstreams = downstreams
+        self.kubernetes = kubernetes
+        self.settings = settings
+    }
+
+    /// The listener as every data plane knows it. Downstreams that discovery finds are not in it.
+    public var listener: Listener {
+        Listener(
+            name: name, bind: bind, mode: mode, balance: balance, preserveSource: preserveSource,
+            downstreams: downstreams.map(\.downstream), settings: settings)
+    }
+}
+
+extension ForwardingMode {
+    /// What `preserve_source` means when it is not written: the kernel modes rewrite only the
+    /// destination, while userspace sends from a socket of its own.
+    public var preservesSourceByDefault: Bool { self != .userspace }
+}
