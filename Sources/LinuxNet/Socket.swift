@@ -20,6 +20,15 @@ public struct Socket: ~Copyable, Sendable {
 
     deinit { _ = close(descriptor) }
 
+    /// A TCP socket bound to `endpoint`, to hold a port.
+    public static func boundStream(on endpoint: Endpoint) throws(SystemError) -> Socket {
+        let socket = try Socket(
+            family: endpoint.address.nativeFamily, type: Int32(SOCK_STREAM.rawValue))
+        try socket.setOption("SO_REUSEADDR", level: SOL_SOCKET, SO_REUSEADDR, to: 1)
+        try socket.bind(to: endpoint)
+        return socket
+    }
+
     public func bind(to endpoint: Endpoint) throws(SystemError) {
         unsafe try endpoint.withSocketAddress { address, size throws(SystemError) in
             _ = unsafe try check("bind", orError(Glibc.bind(descriptor, address, size)))

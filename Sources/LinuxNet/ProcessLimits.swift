@@ -1,0 +1,23 @@
+// SPDX-License-Identifier: Apache-2.0
+
+internal import Glibc
+
+/// Limits of the process (getrlimit(2)).
+public enum ProcessLimits {
+    /// Raises the soft limit of open files to the hard one, which any process may do: each worker has
+    /// a socket for each receiver, and the usual soft limit is 1024.
+    ///
+    /// - Returns: the limit in force.
+    @discardableResult
+    public static func raiseOpenFiles() -> UInt64 {
+        var limit = rlimit()
+        unsafe getrlimit(__rlimit_resource_t(RLIMIT_NOFILE.rawValue), &limit)
+        var raised = limit
+        raised.rlim_cur = limit.rlim_max
+        let result = unsafe setrlimit(__rlimit_resource_t(RLIMIT_NOFILE.rawValue), &raised)
+        return UInt64(result == 0 ? raised.rlim_cur : limit.rlim_cur)
+    }
+
+    /// Ends the process at once, with nothing flushed and nothing waited for.
+    public static func exitNow(_ code: Int32) -> Never { _exit(code) }
+}

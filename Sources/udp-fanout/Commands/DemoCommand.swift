@@ -1,0 +1,111 @@
+// SPDX-License-Identifier: Apache-2.0
+
+internal import ArgumentParser
+internal import FanoutConfig
+internal import FanoutCore
+internal import LinuxNet
+internal import Logging
+
+struct DemoCommand: AsyncParsableCommand {
+    static let configuration = CommandConfiguration(
+        commandName: "demo",
+        abstract: "Show the daemon at work on loopback: three receivers, a sender, a live table.",
+        discussion: """
+            Everything runs in this process and needs no privilege, no file and no other host. The \
+            ports are the defaults below, or free ones when something else has them.
+            """)
+
+    @Option(help: "The listener's UDP port on 127.0.0.1.")
+    var port: UInt16 = 9000
+
+    @Option(help: "The TCP port of the metrics page on 127.0.0.1.")
+    var metricsPort: UInt16 = 9090
+
+    @Option(help: "round_robin, random, source_ip or four_tuple.")
+    var balance = Balance.roundRobin
+
+    @Option(help: "Datagrams a second, 1 to 100000.")
+    var rate = 1000
+
+    @Option(help: "Stop after this many seconds; 0 = at Ctrl+C.")
+    var duration = 0
+
+    @Option(name: [.long, .customShort("l")], help: "trace, debug, info, warn or error.")
+    var logLevel = LogLevel.warn
+
+    func validate() throws {
+        guard (1...100_000).contains(rate) else {
+            throw ValidationError("--rate takes a number from 1 to 100000")
+        }
+        guard duration >= 0 else { throw ValidationError("--duration takes seconds, 0 or more") }
+    }
+
+    func run() async throws {
+        let level = logLevel.level
+        LoggingSystem.bootstrap { _ in LineLogHandler(level: level) }
+        let logger = Logger(label: "udp-fanout")
+        let demo: Demo
+        do {
+            demo = try Demo(
+                port: port, metricsPort: metricsPort, balance: balance, rate: rate)
+        } catch {
+            StandardStream.error.write("demo: \(error); it needs UDP sockets on 127.0.0.1\n")
+            throw ExitCode(1)
+        }
+        let daemon = Daemon(path: nil, configuration: demo.configuration, logger: logger)
+        let signals = await SignalLoop(logger: logger)
+        guard await daemon.start() else { throw ExitCode(1) }
+        try demo.start()
+        introduce(demo.configuration)
+        let showing = Task { await show(demo, daemon) }
+        Task { await signals.run(onHangUp: {}, onTermination: { showing.cancel() }) }
+        await showing.value
+        demo.stopSending()
+        await daemon.stop()
+        demo.stop()
+        ProcessLimits.exitNow(0)
+    }
+
+    private func introduce(_ configuration: Configuration) {
+        let bind = configuration.listeners[0].bind
+        StandardStream.output.write(
+            """
+            udp-fanout demo: datagrams to \(bind) reach exactly one of three receivers each.
+              balance   \(balance.rawValue), \(rate) datagrams a second from 127.0.0.1 to 127.0.0.8
+              metrics   http://\(configuration.metrics.bind)/metrics
+              try it    echo hello | nc -u -w0 \(bind.address) \(bind.port)
+              stop      Ctrl+C
+
+
+            """)
+    }
+
+    /// Draws the table until the task is cancelled or the duration is over.
+    private func show(_ demo: Demo, _ daemon: Daemon) async {
+        let isTerminal = StandardStream.output.isTerminal
+        let interval = Duration.milliseconds(isTerminal ? 500 : 1000)
+        let clock = ContinuousClock()
+        let begin = clock.now
+        var last = begin
+        var before = demo.received
+        var isFirst = true
+        while !Task.isCancelled {
+            try? await Task.sleep(for: interval)
+            let now = clock.now
+            guard let counters = await daemon.counters().first else { return }
+            let table = demo.table(counters, since: before, now - last)
+            (before, last) = (demo.received, now)
+            if isTerminal {
+                // Back to the table's first line, and over it (ECMA-48: CPL, EL).
+                let up = isFirst ? "" : "\u{1b}[\(table.lines.count)F"
+                StandardStream.output.write(up + table.lines.map { $0 + "\u{1b}[K\n" }.joined())
+            } else {
+                StandardStream.output.write(table.plain + "\n")
+            }
+            isFirst = false
+            if duration > 0, now - begin >= .seconds(duration) { return }
+        }
+    }
+}
+
+extension Balance: @retroactive ExpressibleByArgument {}

@@ -1,0 +1,64 @@
+// SPDX-License-Identifier: Apache-2.0
+
+internal import ArgumentParser
+internal import FanoutConfig
+internal import FanoutCore
+internal import LinuxNet
+internal import Logging
+
+/// What every command that logs takes.
+struct LogOptions: ParsableArguments {
+    @Option(
+        name: [.long, .customShort("l")],
+        help: "trace, debug, info, warn or error; UDP_FANOUT_LOG overrides it.")
+    var logLevel = LogLevel.info
+
+    func logger() throws -> Logger {
+        var environment: [String: String] = [:]
+        for name in ["UDP_FANOUT_LOG", "RUST_LOG"] { environment[name] = Environment[name] }
+        let level = try LogLevel.chosen(flag: logLevel, environment: environment).level
+        LoggingSystem.bootstrap { _ in LineLogHandler(level: level) }
+        return Logger(label: "udp-fanout")
+    }
+}
+
+struct RunCommand: AsyncParsableCommand {
+    static let configuration = CommandConfiguration(
+        commandName: "run", abstract: "Run the daemon (the default).")
+
+    @Option(name: [.long, .customShort("c")], help: "The YAML configuration file.")
+    var config = "config.yaml"
+
+    @OptionGroup var log: LogOptions
+
+    @Option(help: "A TC program in place of the one inside; for listeners of mode tc_ebpf.")
+    var ebpfProgram: String?
+
+    @Option(help: "An XDP program in place of the one inside; for listeners of mode af_xdp.")
+    var xdpProgram: String?
+
+    func run() async throws {
+        let logger = try log.logger()
+        logger.info(
+            "starting udp-fanout",
+            metadata: ["version": "\(Version.number)", "config": "\(config)"])
+        for (flag, path) in [("--ebpf-program", ebpfProgram), ("--xdp-program", xdpProgram)] {
+            guard let path else { continue }
+            logger.warning(
+                "no listener of this build takes a program; it is not loaded",
+                metadata: ["flag": "\(flag)", "path": "\(path)"])
+        }
+        let configuration = try ConfigurationReport(path: config).accepted(logger)
+        let daemon = Daemon(path: config, configuration: configuration, logger: logger)
+        let signals = await SignalLoop(logger: logger)
+        guard await daemon.start() else { throw ExitCode(1) }
+        await signals.run(
+            onHangUp: { Task { await daemon.reload() } },
+            onTermination: {
+                Task {
+                    await daemon.stop()
+                    ProcessLimits.exitNow(0)
+                }
+            })
+    }
+}

@@ -1,0 +1,86 @@
+// SPDX-License-Identifier: Apache-2.0
+
+internal import FanoutConfig
+internal import FanoutCore
+internal import LinuxNet
+internal import Logging
+
+/// The daemon with everything around it: receivers, traffic and a table, in one unprivileged process.
+/// The daemon itself is the real one; only its configuration does not come from a file.
+final class Demo {
+    let configuration: Configuration
+    private let receivers: [DemoReceiver]
+    private let sender: DemoSender
+    private var threads: [Running] = []
+
+    private final class Running {
+        private var thread: Thread?
+        init(_ thread: consuming Thread) { self.thread = consume thread }
+        func join() { thread.take()?.join() }
+    }
+
+    /// - Throws: `SystemError` when loopback sockets cannot be had.
+    init(port: UInt16, metricsPort: UInt16, balance: Balance, rate: Int) throws(SystemError) {
+        let loopback = IPAddress(v4: 0x7f00_0001)
+        var receivers: [DemoReceiver] = []
+        for number in 1...3 { receivers.append(try DemoReceiver(name: "receiver-\(number)")) }
+        let bind = Endpoint(loopback, port: try Self.free(port, SocketKind.datagram))
+        let metrics = Endpoint(loopback, port: try Self.free(metricsPort, SocketKind.stream))
+        self.receivers = receivers
+        sender = try DemoSender(to: bind, rate: rate)
+        configuration = Configuration(
+            listeners: [
+                ListenerConfiguration(
+                    name: "demo", bind: bind, balance: balance,
+                    downstream: receivers.map {
+                        DownstreamConfiguration(
+                            name: $0.downstream.name, address: $0.downstream.endpoint)
+                    })
+            ],
+            metrics: MetricsConfiguration(enabled: true, bind: metrics))
+    }
+
+    private enum SocketKind { case datagram, stream }
+
+    /// `wanted`, or a port that is free when something else has it.
+    private static func free(_ wanted: UInt16, _ kind: SocketKind) throws(SystemError) -> UInt16 {
+        let loopback = IPAddress(v4: 0x7f00_0001)
+        func probe(_ port: UInt16) throws(SystemError) -> UInt16 {
+            let endpoint = Endpoint(loopback, port: port)
+            return switch kind {
+            case .datagram: try Socket.listening(on: endpoint, sharing: .exclusive).boundPort
+            case .stream: try Socket.boundStream(on: endpoint).boundPort
+            }
+        }
+        if let port = try? probe(wanted) { return port }
+        return try probe(0)
+    }
+
+    /// Starts the receivers and the traffic; the daemon should be running.
+    func start() throws(SystemError) {
+        for receiver in receivers { threads.append(Running(try receiver.start())) }
+        threads.append(Running(try sender.start()))
+    }
+
+    func stopSending() { sender.stop() }
+
+    func stop() {
+        for receiver in receivers { receiver.stop() }
+        for thread in threads { thread.join() }
+    }
+
+    func table(_ counters: ListenerCounters, since before: [UInt64], _ elapsed: Duration)
+        -> DemoTable
+    {
+        let seconds = max(0.001, elapsed / .seconds(1))
+        let rows = zip(receivers, before).map { receiver, earlier in
+            let now = receiver.received
+            return DemoTable.Row(
+                name: receiver.downstream.name, endpoint: receiver.downstream.endpoint,
+                datagrams: now, rate: UInt64((Double(now - earlier) / seconds).rounded()))
+        }
+        return DemoTable(rows: rows, sent: sender.sent, counters: counters)
+    }
+
+    var received: [UInt64] { receivers.map(\.received) }
+}

@@ -1,0 +1,36 @@
+// SPDX-License-Identifier: Apache-2.0
+
+internal import LinuxNet
+internal import Logging
+internal import UnixSignals
+
+/// What the process does about signals: SIGHUP reloads; SIGTERM and SIGINT end in order; a second of
+/// those ends at once.
+struct SignalLoop {
+    private let signals: UnixSignalsSequence
+    private let logger: Logger
+
+    /// Signals are caught from here on and acted upon in `run`, so none that arrives while the daemon
+    /// starts is lost or kills it half-way.
+    init(logger: Logger) async {
+        signals = await UnixSignalsSequence(trapping: .sighup, .sigterm, .sigint)
+        self.logger = logger
+    }
+
+    /// Hears signals for the rest of the process's life. Neither closure may take long; the second
+    /// is called once.
+    func run(onHangUp: () -> Void, onTermination: () -> Void) async {
+        var isEnding = false
+        for await signal in signals {
+            logger.info("received \(signal)")
+            if signal == .sighup {
+                onHangUp()
+            } else if isEnding {
+                ProcessLimits.exitNow(128 + signal.rawValue)
+            } else {
+                isEnding = true
+                onTermination()
+            }
+        }
+    }
+}

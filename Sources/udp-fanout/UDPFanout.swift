@@ -1,0 +1,41 @@
+// SPDX-License-Identifier: Apache-2.0
+
+internal import ArgumentParser
+internal import LinuxNet
+
+/// The command line. Exit codes: 0 after an orderly end, 1 for a start-up or configuration error, 2 for
+/// bad usage.
+@main
+struct UDPFanout: AsyncParsableCommand {
+    static let configuration = CommandConfiguration(
+        commandName: "udp-fanout",
+        abstract: "Forwards each UDP datagram to exactly one of several receivers.",
+        discussion: """
+            Without a subcommand the daemon runs. It reads its configuration again on SIGHUP and when \
+            the file changes, and ends on SIGTERM or Ctrl+C once what it received is forwarded.
+            """,
+        version: Version.description,
+        subcommands: [RunCommand.self, CheckCommand.self, DemoCommand.self],
+        defaultSubcommand: RunCommand.self)
+
+    static func main() async {
+        do {
+            var command = try parseAsRoot()
+            if var asynchronous = command as? any AsyncParsableCommand {
+                try await asynchronous.run()
+            } else {
+                try command.run()
+            }
+        } catch let error as ExitCode {
+            ProcessLimits.exitNow(error.rawValue)
+        } catch {
+            let text = fullMessage(for: error) + "\n"
+            guard exitCode(for: error) != .success else {  // --help, --version
+                StandardStream.output.write(text)
+                ProcessLimits.exitNow(0)
+            }
+            StandardStream.error.write(text)
+            ProcessLimits.exitNow(2)
+        }
+    }
+}
