@@ -43,6 +43,14 @@ struct RequestTests {
         #expect(statuses == [200, 404])
     }
 
+    @Test("a URL without a path asks for the root")
+    func emptyPath() async throws {
+        let reply = try await withServer(path: "/") {
+            try RawClient(port: $0).get("http://a.example")
+        }
+        #expect(reply.status == 200)
+    }
+
     @Test(
         "a query or fragment is ignored and a target may be a whole URL",
         arguments: [
