@@ -62,19 +62,24 @@ final class RawClient {
     deinit { close(socket) }
 
     /// Sends all of it, or as much as the server takes before it closes.
-    func send(_ bytes: some Sequence<UInt8>) {
+    ///
+    /// - Returns: whether all of it was taken.
+    @discardableResult
+    func send(_ bytes: some Sequence<UInt8>) -> Bool {
         let bytes = Array(bytes)
         var sent = 0
         while sent < bytes.count {
             let count = bytes[sent...].withUnsafeBytes {
                 Glibc.send(socket, $0.baseAddress, $0.count, Int32(MSG_NOSIGNAL))
             }
-            guard count > 0 else { return }
+            guard count > 0 else { return false }
             sent += count
         }
+        return true
     }
 
-    func send(_ text: String) { send(text.utf8) }
+    @discardableResult
+    func send(_ text: String) -> Bool { send(text.utf8) }
 
     func finishSending() { shutdown(socket, Int32(SHUT_WR)) }
 
@@ -87,7 +92,9 @@ final class RawClient {
         let head = String(decoding: unread[..<end.lowerBound], as: UTF8.self)
         unread.removeSubrange(..<end.upperBound)
         let words = head.split(separator: " ", maxSplits: 2)
-        guard words.count > 1, let status = Int(words[1]) else { throw Failed(call: "status") }
+        guard head.hasPrefix("HTTP/1."), words.count > 1, let status = Int(words[1]) else {
+            throw Failed(call: "status")
+        }
         var reply = Reply(status: status, head: head.lowercased(), body: [])
         guard !toHead, let length = reply.header("content-length").flatMap({ Int($0) }) else {
             return reply
@@ -103,11 +110,14 @@ final class RawClient {
         return try reply()
     }
 
-    /// Reads until the server closes, in whichever way; returns what came.
-    func rest() throws -> [UInt8] {
+    /// Reads until the server closes; returns what came.
+    ///
+    /// - Throws: `Failed` after 20 seconds, and for a reset unless that is fine.
+    func rest(resetIsFine: Bool = true) throws -> [UInt8] {
         while true {
             do { try fill() } catch let failure as Failed {
-                guard failure.call == "end" || failure.code == ECONNRESET else { throw failure }
+                let isReset = failure.call == "recv" && failure.code == ECONNRESET
+                guard failure.call == "end" || (isReset && resetIsFine) else { throw failure }
                 defer { unread = [] }
                 return unread
             }

@@ -43,6 +43,14 @@ struct RequestTests {
         #expect(statuses == [200, 404])
     }
 
+    @Test("a URL without a path asks for the root")
+    func emptyPath() async throws {
+        let reply = try await withServer(path: "/") {
+            try RawClient(port: $0).get("http://a.example")
+        }
+        #expect(reply.status == 200)
+    }
+
     @Test(
         "a query or fragment is ignored and a target may be a whole URL",
         arguments: [
@@ -102,10 +110,11 @@ struct RequestTests {
         let reply = try await withServer { port in
             let client = try RawClient(port: port)
             client.send("\(method) /metrics HTTP/1.1\r\nHost: test\r\n\(header)\r\n\r\n")
-            client.send(repeatElement(UInt8(ascii: "x"), count: 100_000))
+            let isTaken = client.send(repeatElement(UInt8(ascii: "x"), count: 100_000))
             let reply = try client.reply(toHead: method == "HEAD")
             client.finishSending()
-            _ = try client.rest()
+            let after = try client.rest(resetIsFine: false)
+            #expect(isTaken && after.isEmpty)
             return reply
         }
         #expect(reply.status == status && reply.header("connection") == "close")
