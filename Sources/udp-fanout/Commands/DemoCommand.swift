@@ -21,7 +21,14 @@ struct DemoCommand: AsyncParsableCommand {
     @Option(help: "The TCP port of the metrics page on 127.0.0.1.")
     var metricsPort: UInt16 = 9090
 
-    @Option(help: "round_robin, random, source_ip or four_tuple.")
+    @Option(
+        help: "round_robin, random, source_ip or four_tuple.",
+        transform: {
+            guard let balance = Balance(rawValue: $0) else {
+                throw ValidationError("write round_robin, random, source_ip or four_tuple")
+            }
+            return balance
+        })
     var balance = Balance.roundRobin
 
     @Option(help: "Datagrams a second, 1 to 100000.")
@@ -107,5 +114,3 @@ struct DemoCommand: AsyncParsableCommand {
         }
     }
 }
-
-extension Balance: @retroactive ExpressibleByArgument {}
