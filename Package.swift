@@ -104,6 +104,30 @@ let tests: [Target] = [
             "FanoutMetrics", "FanoutCore", .product(name: "Logging", package: "swift-log"),
         ],
         swiftSettings: strictTests),
+    // What several suites share: sockets and processes to test with, and the promises of every plane.
+    .target(
+        name: "LabNet", dependencies: ["CNet", "FanoutCore", "LinuxNet"], path: "Tests/LabNet",
+        swiftSettings: strictTests),
+    .target(
+        name: "PlaneContract", dependencies: ["FanoutCore", "LabNet"], path: "Tests/PlaneContract",
+        swiftSettings: strictTests),
+    .testTarget(
+        name: "UserspacePlaneTests",
+        dependencies: [
+            "FanoutCore", "LabNet", "LinuxNet", "PlaneContract", "UserspacePlane",
+            .product(name: "Logging", package: "swift-log"),
+        ],
+        swiftSettings: strictTests),
+    .testTarget(
+        name: "FanoutControlTests",
+        dependencies: [
+            "FanoutControl", "FanoutCore", .product(name: "Logging", package: "swift-log"),
+        ],
+        swiftSettings: strictTests),
+    .testTarget(
+        name: "DaemonTests",
+        dependencies: ["FanoutCore", "LabNet", "LinuxNet", .target(name: "udp-fanout")],
+        swiftSettings: strictTests),
     .testTarget(name: "HouseTests", swiftSettings: strictTests),
 ]
 

@@ -62,14 +62,15 @@ struct DemoCommand: AsyncParsableCommand {
         let daemon = Daemon(path: nil, configuration: demo.configuration, logger: logger)
         let signals = await SignalLoop(logger: logger)
         guard await daemon.start() else { throw ExitCode(1) }
-        try demo.start()
+        try await demo.start()
         introduce(demo.configuration)
-        let showing = Task { await show(demo, daemon) }
+        let display = DemoDisplay(demo: demo, daemon: daemon, duration: .seconds(duration))
+        let showing = Task { await display.run() }
         Task { await signals.run(onHangUp: {}, onTermination: { showing.cancel() }) }
         await showing.value
-        demo.stopSending()
+        await demo.stopSending()
         await daemon.stop()
-        demo.stop()
+        await demo.stop()
         ProcessLimits.exitNow(0)
     }
 
@@ -78,39 +79,12 @@ struct DemoCommand: AsyncParsableCommand {
         StandardStream.output.write(
             """
             udp-fanout demo: datagrams to \(bind) reach exactly one of three receivers each.
-              balance   \(balance.rawValue), \(rate) datagrams a second from 127.0.0.1 to 127.0.0.8
+              balance   \(balance.rawValue), \(rate) datagrams a second from 127.0.0.1 to 127.0.0.32
               metrics   http://\(configuration.metrics.bind)/metrics
               try it    echo hello | nc -u -w0 \(bind.address) \(bind.port)
               stop      Ctrl+C
 
 
             """)
-    }
-
-    /// Draws the table until the task is cancelled or the duration is over.
-    private func show(_ demo: Demo, _ daemon: Daemon) async {
-        let isTerminal = StandardStream.output.isTerminal
-        let interval = Duration.milliseconds(isTerminal ? 500 : 1000)
-        let clock = ContinuousClock()
-        let begin = clock.now
-        var last = begin
-        var before = demo.received
-        var isFirst = true
-        while !Task.isCancelled {
-            try? await Task.sleep(for: interval)
-            let now = clock.now
-            guard let counters = await daemon.counters().first else { return }
-            let table = demo.table(counters, since: before, now - last)
-            (before, last) = (demo.received, now)
-            if isTerminal {
-                // Back to the table's first line, and over it (ECMA-48: CPL, EL).
-                let up = isFirst ? "" : "\u{1b}[\(table.lines.count)F"
-                StandardStream.output.write(up + table.lines.map { $0 + "\u{1b}[K\n" }.joined())
-            } else {
-                StandardStream.output.write(table.plain + "\n")
-            }
-            isFirst = false
-            if duration > 0, now - begin >= .seconds(duration) { return }
-        }
     }
 }

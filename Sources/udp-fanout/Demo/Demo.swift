@@ -7,8 +7,8 @@ internal import Logging
 
 /// The daemon with everything around it: receivers, traffic and a table, in one unprivileged process.
 /// The daemon itself is the real one; only its configuration does not come from a file.
-final class Demo {
-    let configuration: Configuration
+actor Demo {
+    nonisolated let configuration: Configuration
     private let receivers: [DemoReceiver]
     private let sender: DemoSender
     private var threads: [Running] = []
@@ -32,7 +32,7 @@ final class Demo {
             listeners: [
                 ListenerConfiguration(
                     name: "demo", bind: bind, balance: balance,
-                    downstream: receivers.map {
+                    downstreams: receivers.map {
                         DownstreamConfiguration(
                             name: $0.downstream.name, address: $0.downstream.endpoint)
                     })

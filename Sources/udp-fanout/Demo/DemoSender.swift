@@ -4,7 +4,7 @@ internal import FanoutCore
 internal import LinuxNet
 internal import Synchronization
 
-/// The demo's traffic: a steady rate of datagrams from eight source addresses in turn.
+/// The demo's traffic: a steady rate of datagrams from 32 source addresses in turn.
 final class DemoSender: Sendable {
     private let sources: [Source]
     private let rate: Int
@@ -23,7 +23,7 @@ final class DemoSender: Sendable {
         self.rate = rate
         var sources: [Source] = []
         // All of 127.0.0.0/8 is this host, so any user may send from it.
-        for host in UInt32(1)...8 {
+        for host in UInt32(1)...32 {
             let address = IPAddress(v4: 0x7f00_0000 + host)
             let socket = try Socket.listening(
                 on: Endpoint(address, port: 0), sharing: .exclusive)
