@@ -77,37 +77,3 @@ public struct Report: Sendable {
         return ([line(head), line(rule)] + rows.map(line)).joined(separator: "\n")
     }
 }
-
-/// What the daemon needs besides CPU time a datagram.
-public struct Footprint: Sendable {
-    /// VmRSS after a round of load, with every setting at its default.
-    public let residentMebibytes: Double
-    /// From exec to the first datagram that came out.
-    public let startMilliseconds: Spread
-
-    /// MiB of resident memory that the project promises not to pass.
-    public static let residentPromise = 48.0
-    /// Milliseconds from exec to the first datagram that the project promises not to pass.
-    public static let startPromise = 200.0
-
-    /// - Parameters: as the properties.
-    public init(residentMebibytes: Double, startMilliseconds: Spread) {
-        self.residentMebibytes = residentMebibytes
-        self.startMilliseconds = startMilliseconds
-    }
-}
-
-extension Double {
-    /// The number with so many decimals; an infinite one as a word.
-    func rounded(to decimals: Int) -> String {
-        guard isFinite else { return "infinite" }
-        var scale = 1.0
-        for _ in 0..<decimals { scale *= 10 }
-        let units = Int((magnitude * scale).rounded())
-        let sign = self < 0 && units != 0 ? "-" : ""
-        guard decimals > 0 else { return "\(sign)\(units)" }
-        let fraction = String(units % Int(scale))
-        let zeros = String(repeating: "0", count: decimals - fraction.count)
-        return "\(sign)\(units / Int(scale)).\(zeros)\(fraction)"
-    }
-}

@@ -114,12 +114,3 @@ enum Children {
         }
     }
 }
-
-/// Why the bench cannot go on.
-struct Trouble: Error, CustomStringConvertible {
-    let description: String
-
-    init(_ description: String) {
-        self.description = description
-    }
-}
