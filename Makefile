@@ -10,6 +10,7 @@ ARGS ?=
 
 release := -c release --static-swift-stdlib
 checked := --explicit-target-dependency-import-check error
+benchmarks := --package-path Benchmarks --scratch-path .build/benchmarks
 swift_sources := Sources Tests Plugins Package.swift Benchmarks
 c_sources = $(shell find bpf Sources Benchmarks -name '*.[ch]' -not -path '*/.build/*')
 
@@ -21,7 +22,7 @@ endif
 
 .DEFAULT_GOAL := help
 .NOTPARALLEL:
-.PHONY: help setup build run test userspace-only lint format bench clean
+.PHONY: help setup build run test userspace-only test-benchmarks lint format bench clean
 
 help: ## print these lines
 	@sed -n 's/^\([a-z-]*\):.*## /\1\t/p' $(firstword $(MAKEFILE_LIST)) | expand -t 16
@@ -38,13 +39,17 @@ run: build ## build and start the daemon until Ctrl+C; ARGS='--config FILE' inst
 
 test: ## run every test, and build the daemon that needs no libbpf; ARGS='--filter NAME' for some
 	$(setup) test
-	$(MAKE) --no-print-directory userspace-only SETUP=no
+	$(MAKE) --no-print-directory userspace-only test-benchmarks SETUP=no
 	$(SWIFT) test $(checked) $(ARGS)
 
 userspace-only: ## build the daemon without the kernel modes and show that it needs no libbpf
 	$(setup) build
 	$(SWIFT) build --disable-default-traits --product udp-fanout --scratch-path .build/userspace-only
 	scripts/check-userspace-only.sh .build/userspace-only/debug/udp-fanout
+
+test-benchmarks: ## test the benchmarks and run them for a moment
+	$(setup) test
+	$(SWIFT) test $(benchmarks)
 
 lint: ## check formats, floors and tidiness
 	$(setup) lint
@@ -58,7 +63,7 @@ format: ## rewrite every file in its format
 	clang-format -i $(c_sources)
 
 bench: build ## measure the cost of a datagram; ARGS='--markdown docs/performance.md'
-	$(SWIFT) build -c release --package-path Benchmarks --scratch-path .build/benchmarks
+	$(SWIFT) build -c release $(benchmarks)
 	.build/benchmarks/release/bench --daemon .build/release/udp-fanout $(ARGS)
 
 clean: ## remove everything that was built

@@ -1,0 +1,79 @@
+// SPDX-License-Identifier: Apache-2.0
+
+/// The tables of a run, in Markdown that also reads well on a terminal.
+public struct Report: Sendable {
+    /// One result a workload.
+    public let cases: [CaseResult]
+    /// What the daemon needs besides CPU time; nil when only the references ran.
+    public let footprint: Footprint?
+
+    /// - Parameters: as the properties.
+    public init(cases: [CaseResult], footprint: Footprint?) {
+        self.cases = cases
+        self.footprint = footprint
+    }
+
+    /// CPU ns a datagram, medians over the rounds, and what they mean for the promise.
+    public var costTable: String {
+        let rows = cases.map { result -> [String] in
+            let costs = Forwarder.allCases.map { forwarder in
+                result.cost(of: forwarder).map { $0.median.rounded(to: 0) } ?? "-"
+            }
+            let delivered = Forwarder.allCases.reduce(0) { $0 + result.delivered(by: $1) }
+            return [result.workload.input.rawValue, "\(result.workload.payload) B"] + costs + [
+                result.ratio.map(Self.text) ?? "-",
+                "≤ \(result.workload.promisedRatio.rounded(to: 2))",
+                result.ratio.map { $0.median <= result.workload.promisedRatio ? "met" : "missed" }
+                    ?? "-",
+                "\(delivered)",
+            ]
+        }
+        return Self.table(
+            ["input", "payload"] + Forwarder.allCases.map(\.rawValue) + [
+                "ratio (min–max)", "promise", "", "delivered",
+            ], rows)
+    }
+
+    /// Memory and start-up time against the promise; nil when only the references ran.
+    public var footprintTable: String? {
+        footprint.map { footprint in
+            Self.table(
+                ["figure", "measured", "promise", ""],
+                [
+                    [
+                        "resident memory after load, defaults",
+                        "\(footprint.residentMebibytes.rounded(to: 1)) MiB",
+                        "≤ \(Footprint.residentPromise.rounded(to: 0)) MiB",
+                        footprint.residentMebibytes <= Footprint.residentPromise
+                            ? "met" : "missed",
+                    ],
+                    [
+                        "exec to first datagram forwarded",
+                        "\(Self.text(footprint.startMilliseconds)) ms",
+                        "≤ \(Footprint.startPromise.rounded(to: 0)) ms",
+                        footprint.startMilliseconds.median <= Footprint.startPromise
+                            ? "met" : "missed",
+                    ],
+                ])
+        }
+    }
+
+    private static func text(_ spread: Spread) -> String {
+        "\(spread.median.rounded(to: 2)) "
+            + "(\(spread.least.rounded(to: 2))–\(spread.most.rounded(to: 2)))"
+    }
+
+    private static func table(_ head: [String], _ rows: [[String]]) -> String {
+        let widths = head.indices.map { column in
+            max(3, ([head] + rows).map { $0[column].count }.max() ?? 0)
+        }
+        func line(_ cells: [String]) -> String {
+            let padded = zip(cells, widths).map { cell, width in
+                cell + String(repeating: " ", count: width - cell.count)
+            }
+            return "| " + padded.joined(separator: " | ") + " |"
+        }
+        let rule = widths.map { String(repeating: "-", count: $0) }
+        return ([line(head), line(rule)] + rows.map(line)).joined(separator: "\n")
+    }
+}

@@ -1,0 +1,54 @@
+// SPDX-License-Identifier: Apache-2.0
+
+/// One kind of input, the same for every forwarder.
+public struct Workload: Hashable, Sendable {
+    /// How the datagrams come in.
+    public enum Input: String, Sendable {
+        /// One at a time.
+        case plain
+        /// Many in one, cut up by whoever wants them single (UDP_SEGMENT, UDP_GRO).
+        case superPacket = "super-packet"
+    }
+
+    /// How the datagrams come in.
+    public let input: Input
+    /// Bytes of a datagram.
+    public let payload: Int
+
+    /// - Parameter payload: bytes of a datagram, 1 to 65507.
+    public init(input: Input, payload: Int) {
+        self.input = input
+        self.payload = payload
+    }
+
+    /// Small and full-sized datagrams, each way.
+    public static let all = [
+        Workload(input: .plain, payload: 64), Workload(input: .plain, payload: 1400),
+        Workload(input: .superPacket, payload: 64), Workload(input: .superPacket, payload: 1400),
+    ]
+
+    /// Datagrams a message: as many as a super-packet holds, 64 at most.
+    public var segments: Int {
+        switch input {
+        case .plain: 1
+        case .superPacket: min(64, 65507 / payload)
+        }
+    }
+
+    /// What the cost of a datagram is divided by.
+    public func baseline(mmsg: Double, gso: Double) -> Double {
+        switch input {
+        case .plain: min(mmsg, gso)
+        // A forwarder that takes super-packets apart at the door is no yardstick for these.
+        case .superPacket: gso
+        }
+    }
+
+    /// The greatest ratio to ``baseline(mmsg:gso:)`` that the project promises.
+    public var promisedRatio: Double {
+        switch input {
+        case .plain: 1.10
+        case .superPacket: 1.20
+        }
+    }
+}

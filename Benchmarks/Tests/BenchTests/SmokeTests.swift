@@ -1,0 +1,92 @@
+// SPDX-License-Identifier: Apache-2.0
+
+import Foundation
+import Testing
+
+@Suite("The bench, run for a moment", .serialized)
+struct SmokeTests {
+    @Test("measures both references under every load")
+    func references() throws {
+        let run = try BenchRun(["--smoke"])
+        #expect(run.status == 0, "\(run.errors)")
+        let rows = run.output.split(separator: "\n").filter { $0.contains(" B ") }
+        #expect(rows.count == 4, "\(run.output)")
+        for row in rows {
+            let cells = row.split(separator: "|").map { $0.trimmingCharacters(in: .whitespaces) }
+            for cost in cells[2...3] { #expect((Int(cost) ?? 0) > 50, "\(row)") }
+            #expect((cells.last.flatMap { Int($0) } ?? 0) > 0, "\(row)")
+        }
+    }
+
+    @Test("measures a daemon beside them, reads its ledger, and keeps the page")
+    func daemon() throws {
+        let page = FileManager.default.temporaryDirectory
+            .appending(path: "page-\(UUID().uuidString).md")
+        defer { try? FileManager.default.removeItem(at: page) }
+        let run = try BenchRun([
+            "--smoke", "--daemon", BenchRun.standIn, "--markdown", page.path,
+        ])
+        #expect(run.status == 0, "\(run.errors)")
+        #expect(run.errors.contains("ledger: received"))
+        #expect(run.output.contains("exec to first datagram forwarded"))
+        let text = try String(contentsOf: page, encoding: .utf8)
+        for fact in ["- CPU: ", "- kernel: Linux ", "- compiler: Swift", "make bench ARGS="] {
+            #expect(text.contains(fact), "\(fact) in \(text)")
+        }
+    }
+
+    @Test("believes no daemon whose books do not balance")
+    func dishonestDaemon() throws {
+        let run = try BenchRun(
+            ["--smoke", "--daemon", BenchRun.standIn], environment: ["STAND_IN_LOSES": "10"])
+        #expect(run.status == 1)
+        #expect(run.errors.contains("udp-fanout: received "), "\(run.errors)")
+        #expect(run.output == "")
+    }
+
+    @Test("fails when the daemon does not start, and passes on what it said")
+    func brokenDaemon() throws {
+        let run = try BenchRun(["--smoke", "--daemon", "/bin/cat"])
+        #expect(run.status == 1)
+        #expect(run.errors.contains("cat ended early: "), "\(run.errors)")
+        #expect(run.errors.contains("unrecognized option"), "\(run.errors)")
+    }
+
+    @Test("leaves no process behind when it is told to stop")
+    func stop() throws {
+        var children: [pid_t] = []
+        let run = try BenchRun(["--seconds", "60"]) { bench in
+            // loadgen is the second child; the first forwarder runs by then.
+            let clock = ContinuousClock()
+            let deadline = clock.now + .seconds(30)
+            while children.count < 2, clock.now < deadline { children = Self.children(of: bench) }
+            kill(bench, SIGTERM)
+        }
+        #expect(children.count == 2)
+        #expect(run.status == 143)
+        #expect(children.filter { kill($0, 0) == 0 } == [])
+    }
+
+    @Test(
+        "explains itself on bad usage", arguments: [["--rounds", "0"], ["--fast"], ["--daemon"]])
+    func badUsage(arguments: [String]) throws {
+        let run = try BenchRun(arguments)
+        #expect(run.status == 2)
+        #expect(run.errors.contains("usage: bench"))
+        #expect(run.output == "")
+    }
+
+    /// The processes whose parent is `pid`: field 4 of /proc/N/stat, the second after the name.
+    private static func children(of pid: pid_t) -> [pid_t] {
+        let entries = (try? FileManager.default.contentsOfDirectory(atPath: "/proc")) ?? []
+        return entries.compactMap { pid_t($0) }.filter { candidate in
+            guard let handle = FileHandle(forReadingAtPath: "/proc/\(candidate)/stat"),
+                let data = try? handle.readToEnd()
+            else { return false }
+            let fields =
+                String(decoding: data, as: UTF8.self)
+                .split(separator: ")").last?.split(separator: " ") ?? []
+            return fields.count > 1 && pid_t(fields[1]) == pid
+        }
+    }
+}

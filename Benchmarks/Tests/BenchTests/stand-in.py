@@ -1,0 +1,51 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: Apache-2.0
+"""A slow round-robin forwarder with the command line, the keys and the metrics of udp-fanout that
+the bench relies on. With STAND_IN_LOSES=N it forwards only N-1 of N datagrams and keeps that from
+its books, which the bench has to notice."""
+
+import http.server
+import os
+import re
+import socket
+import sys
+import threading
+
+text = open(sys.argv[sys.argv.index("--config") + 1]).read()
+assert sys.argv[sys.argv.index("--log-level") + 1] == "warn"
+binds = re.findall(r"bind: (\S+):(\d+)", text)
+sinks = [(host, int(port)) for host, port in re.findall(r"address: (\S+):(\d+)", text)]
+loses = int(os.environ.get("STAND_IN_LOSES", "0"))
+received = forwarded = 0
+
+
+class Metrics(http.server.BaseHTTPRequestHandler):
+    def do_GET(self):
+        self.send_response(200)
+        self.end_headers()
+        labels = 'listener="bench",mode="userspace"'
+        for name, value in [
+            ("packets_received_total{%s}" % labels, received),
+            ("packets_forwarded_total{%s}" % labels, forwarded),
+            ('packets_dropped_total{%s,reason="would_block"}' % labels, 0),
+            ("kernel_drops_total{%s}" % labels, 0),
+        ]:
+            self.wfile.write(f"udp_fanout_{name} {value}\n".encode())
+
+    def log_message(self, *_):
+        pass
+
+
+if len(binds) > 1:
+    server = http.server.HTTPServer((binds[1][0], int(binds[1][1])), Metrics)
+    threading.Thread(target=server.serve_forever, daemon=True).start()
+listener = socket.socket(socket.AF_INET, socket.SOCK_DGRAM)
+listener.bind((binds[0][0], int(binds[0][1])))
+out = socket.socket(socket.AF_INET, socket.SOCK_DGRAM)
+while True:
+    datagram = listener.recv(65536)
+    received += 1
+    if loses and received % loses == 0:
+        continue
+    out.sendto(datagram, sinks[forwarded % len(sinks)])
+    forwarded += 1

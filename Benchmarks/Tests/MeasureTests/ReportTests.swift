@@ -1,0 +1,80 @@
+// SPDX-License-Identifier: Apache-2.0
+
+import Testing
+
+@testable import Measure
+
+@Suite("The tables")
+struct ReportTests {
+    static func report(daemonCost: Int) -> Report {
+        var result = CaseResult(workload: Workload(input: .plain, payload: 64))
+        result.add(FiguresTests.sample(1600), of: .mmsg)
+        result.add(FiguresTests.sample(1000), of: .gso)
+        result.add(FiguresTests.sample(daemonCost), of: .daemon)
+        return Report(cases: [result], footprint: nil)
+    }
+
+    @Test("show the cost, the ratio and whether the promise is met")
+    func costTable() {
+        let lines = Self.report(daemonCost: 1100).costTable.split(separator: "\n")
+        #expect(lines.count == 3)
+        #expect(
+            lines[2].split(separator: "|").map { $0.split(separator: " ").joined(separator: " ") }
+                == [
+                    "plain", "64 B", "1600", "1000", "1100", "1.10 (1.10–1.10)", "≤ 1.10", "met",
+                    "900",
+                ])
+        #expect(Self.report(daemonCost: 1101).costTable.contains("missed"))
+    }
+
+    @Test("show a dash for what was not run")
+    func referencesOnly() {
+        var result = CaseResult(workload: Workload(input: .superPacket, payload: 1400))
+        result.add(FiguresTests.sample(300), of: .gso)
+        let report = Report(cases: [result], footprint: nil)
+        #expect(report.costTable.contains("| super-packet | 1400 B  | -"))
+        #expect(report.footprintTable == nil)
+    }
+
+    @Test("judge memory and start-up")
+    func footprint() throws {
+        let start = try #require(Spread([150, 250, 190]))
+        let table = try #require(
+            Report(
+                cases: [], footprint: Footprint(residentMebibytes: 48.1, startMilliseconds: start)
+            ).footprintTable)
+        #expect(table.contains("48.1 MiB"))
+        #expect(table.contains("missed"))
+        #expect(table.contains("190.00 (150.00–250.00) ms"))
+        #expect(table.contains("met "))
+    }
+
+    @Test("numbers are rounded half away from zero and padded")
+    func rounding() {
+        #expect(1.005.rounded(to: 1) == "1.0")
+        #expect(0.05.rounded(to: 1) == "0.1")
+        #expect(12.0.rounded(to: 2) == "12.00")
+        #expect((-1.26).rounded(to: 1) == "-1.3")
+        #expect(1629.5.rounded(to: 0) == "1630")
+        #expect(Double.infinity.rounded(to: 2) == "infinite")
+    }
+
+    @Test("new figures replace the old ones and leave the page around them")
+    func page() {
+        func page(_ cost: Int) -> PerformancePage {
+            PerformancePage(
+                facts: [("cores", "2")], command: "make bench",
+                report: Self.report(daemonCost: cost))
+        }
+        let first = page(1010).text(replacing: nil)
+        #expect(first.hasPrefix("# Performance\n"))
+        #expect(first.contains("1010"))
+        #expect(first.contains("- command: `make bench`"))
+        let second = page(1020).text(replacing: "Mine.\n" + first + "Also mine.\n")
+        #expect(second.hasPrefix("Mine.\n# Performance\n"))
+        #expect(second.hasSuffix("\nAlso mine.\n"))
+        #expect(second.contains("1020"))
+        #expect(!second.contains("1010"))
+        #expect(page(1010).text(replacing: first) == first)
+    }
+}

@@ -1,0 +1,83 @@
+// SPDX-License-Identifier: Apache-2.0
+
+import Foundation
+import Testing
+
+/// `.ci/run` with a `make` of our making: what it says last and how it exits.
+@Suite("What CI runs")
+struct CIRunTests {
+    static let good = """
+        ✔ Test "a" passed after 0.1 seconds.
+        ✔ Test "b" with 5 test cases passed after 0.1 seconds.
+        ✔ Test plain() passed after 0.1 seconds.
+        ✔ Suite "S" passed after 0.1 seconds.
+        ✔ Test run with 3 tests in 1 suite passed after 0.1 seconds.
+        """
+    static let bad = """
+        ✔ Test "a" passed after 0.1 seconds.
+        ✘ Test "b failed" recorded an issue at B.swift:1:1: Expectation failed: false
+        ✘ Test "b failed" failed after 0.1 seconds with 1 issue.
+        ✘ Suite "S" failed after 0.1 seconds with 1 issue.
+        ✘ Test run with 2 tests in 1 suite failed after 0.1 seconds with 1 issue.
+        """
+
+    struct Case: CustomTestStringConvertible {
+        let testDescription: String
+        let test: (says: String, status: Int)
+        let lintStatus: Int
+        let last: String
+        let status: Int32
+    }
+
+    static let cases = [
+        Case(
+            testDescription: "all is well", test: (good, 0), lintStatus: 0,
+            last: "3 passed, 0 failed", status: 0),
+        Case(
+            testDescription: "a test fails", test: (bad, 2), lintStatus: 0,
+            last: "1 passed, 1 failed", status: 1),
+        Case(
+            testDescription: "lint fails", test: (good, 0), lintStatus: 2,
+            last: "3 passed, 1 failed", status: 1),
+        Case(
+            testDescription: "both fail", test: (bad, 2), lintStatus: 2,
+            last: "1 passed, 2 failed", status: 1),
+        Case(
+            testDescription: "the build breaks", test: ("error: no such module", 2), lintStatus: 0,
+            last: "0 passed, 1 failed", status: 1),
+        Case(
+            testDescription: "the tests end with a crash", test: (good, 2), lintStatus: 0,
+            last: "3 passed, 1 failed", status: 1),
+        Case(
+            testDescription: "no test says a word", test: ("Build complete!", 0), lintStatus: 0,
+            last: "0 passed, 1 failed", status: 1),
+    ]
+
+    @Test("its last line and its exit agree with what happened", arguments: cases)
+    func verdict(of example: Case) throws {
+        let folder = FileManager.default.temporaryDirectory
+            .appending(path: "ci-\(UUID().uuidString)")
+        try FileManager.default.createDirectory(at: folder, withIntermediateDirectories: true)
+        defer { try? FileManager.default.removeItem(at: folder) }
+        try Data(example.test.says.utf8).write(to: folder.appending(path: "says"))
+        let make = folder.appending(path: "make")
+        let script = """
+            #!/bin/sh
+            [ "$CI" = true ] || exit 9
+            case $1 in
+            test) cat '\(folder.path)/says'; echo; exit \(example.test.status) ;;
+            lint) exit \(example.lintStatus) ;;
+            esac
+            exit 9
+            """
+        try Data(script.utf8).write(to: make)
+        try FileManager.default.setAttributes(
+            [.posixPermissions: 0o755], ofItemAtPath: make.path)
+
+        let run = try Command.run(
+            SourceTree.root.appending(path: ".ci/run").path, [], in: folder,
+            environment: ["PATH": "\(folder.path):/usr/bin:/bin"])
+        #expect(run.output.split(separator: "\n").last.map(String.init) == example.last)
+        #expect(run.status == example.status, "\(run.output)\(run.errors)")
+    }
+}
