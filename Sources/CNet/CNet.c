@@ -15,17 +15,20 @@
 #include <time.h>
 
 /* linux/udp.h; netinet/udp.h of Debian 12 has both, older ones do not. */
-enum { OPTION_UDP_SEGMENT = 103, OPTION_UDP_GRO = 104 };
+enum {
+	OPTION_UDP_SEGMENT = 103,
+	OPTION_UDP_GRO = 104
+};
 
 _Static_assert(sizeof(struct cnet_message) == sizeof(struct mmsghdr), "cnet_message is mmsghdr");
 _Static_assert(offsetof(struct cnet_message, length) == offsetof(struct mmsghdr, msg_len),
 	       "cnet_message is mmsghdr");
-_Static_assert(CNET_WAIT_FOR_ONE == MSG_WAITFORONE && CNET_DONT_WAIT == MSG_DONTWAIT
-		       && CNET_TRUNCATED == MSG_TRUNC,
+_Static_assert(CNET_WAIT_FOR_ONE == MSG_WAITFORONE && CNET_DONT_WAIT == MSG_DONTWAIT &&
+		       CNET_TRUNCATED == MSG_TRUNC,
 	       "the flags are the kernel's");
-_Static_assert(CNET_RECEIVE_CONTROL >= CMSG_SPACE(sizeof(int))
-			       + CMSG_SPACE(sizeof(struct in6_pktinfo))
-			       + CMSG_SPACE(sizeof(struct in_pktinfo)),
+_Static_assert(CNET_RECEIVE_CONTROL >= CMSG_SPACE(sizeof(int)) +
+					       CMSG_SPACE(sizeof(struct in6_pktinfo)) +
+					       CMSG_SPACE(sizeof(struct in_pktinfo)),
 	       "a dual-stack socket may carry both kinds of packet information");
 _Static_assert(CNET_SEND_CONTROL >= CMSG_SPACE(sizeof(struct in6_pktinfo)), "room for the largest");
 
@@ -65,7 +68,8 @@ void cnet_pause(unsigned int microseconds)
 
 void cnet_read_control(const struct msghdr *header, struct cnet_received *out)
 {
-	struct msghdr *walk = (struct msghdr *)header; /* CMSG_NXTHDR wants it so; nothing is written */
+	struct msghdr *walk =
+		(struct msghdr *)header; /* CMSG_NXTHDR wants it so; nothing is written */
 
 	memset(out, 0, sizeof(*out));
 	for (struct cmsghdr *c = CMSG_FIRSTHDR(walk); c; c = CMSG_NXTHDR(walk, c)) {
@@ -80,8 +84,8 @@ void cnet_read_control(const struct msghdr *header, struct cnet_received *out)
 			out->has_destination = 1;
 			out->destination_high = 0;
 			out->destination_low = 0xffff00000000ULL | ntohl(info.ipi_addr.s_addr);
-		} else if (c->cmsg_level == IPPROTO_IPV6 && c->cmsg_type == IPV6_PKTINFO
-			   && !out->has_destination) {
+		} else if (c->cmsg_level == IPPROTO_IPV6 && c->cmsg_type == IPV6_PKTINFO &&
+			   !out->has_destination) {
 			struct in6_pktinfo info;
 			uint64_t words[2];
 
@@ -141,7 +145,8 @@ int cnet_enable_gro(int fd)
 
 int cnet_enable_packet_information(int fd, int family)
 {
-	int error = enable(fd, IPPROTO_IP, IP_PKTINFO); /* also IPv4 traffic of a dual-stack socket */
+	int error =
+		enable(fd, IPPROTO_IP, IP_PKTINFO); /* also IPv4 traffic of a dual-stack socket */
 
 	return family == AF_INET6 ? enable(fd, IPPROTO_IPV6, IPV6_RECVPKTINFO) : error;
 }
@@ -156,8 +161,8 @@ int cnet_set_receive_buffer(int fd, int bytes, int *granted)
 {
 	socklen_t size = sizeof(*granted);
 
-	if (setsockopt(fd, SOL_SOCKET, SO_RCVBUFFORCE, &bytes, sizeof(bytes))
-	    && setsockopt(fd, SOL_SOCKET, SO_RCVBUF, &bytes, sizeof(bytes)))
+	if (setsockopt(fd, SOL_SOCKET, SO_RCVBUFFORCE, &bytes, sizeof(bytes)) &&
+	    setsockopt(fd, SOL_SOCKET, SO_RCVBUF, &bytes, sizeof(bytes)))
 		return -errno;
 	return result(getsockopt(fd, SOL_SOCKET, SO_RCVBUF, granted, &size));
 }

@@ -40,7 +40,7 @@ final class SendSocket: Sendable {
     ) throws(SystemError) {
         do {
             try socket.connect(to: endpoint)
-        } catch where [ENETUNREACH, EHOSTUNREACH, ENETDOWN, EINVAL].contains(error.code) {}
+        } catch  where [ENETUNREACH, EHOSTUNREACH, ENETDOWN, EINVAL].contains(error.code) {}
     }
 }
 

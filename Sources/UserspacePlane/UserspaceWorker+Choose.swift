@@ -45,7 +45,8 @@ extension UserspaceWorker {
             return
         }
         let run = unsafe Run(
-            base: memory.payload(index), length: length, segment: segment, count: count, message: index)
+            base: memory.payload(index), length: length, segment: segment, count: count,
+            message: index)
         unsafe choose(run, facts, table)
     }
 

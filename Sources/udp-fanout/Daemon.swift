@@ -39,7 +39,9 @@ actor Daemon {
         ProcessLimits.raiseOpenFiles()
         logger.info(
             "configuration loaded",
-            metadata: ["path": "\(path ?? "built in")", "listeners": "\(configuration.listeners.count)"])
+            metadata: [
+                "path": "\(path ?? "built in")", "listeners": "\(configuration.listeners.count)",
+            ])
         logListenersByMode()
         guard await startMetrics(configuration.metrics) else { return false }
         do throws(PlaneError) {

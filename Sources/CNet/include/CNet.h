@@ -55,7 +55,7 @@ enum {
 
 /* What a received message says beside its bytes. */
 struct cnet_received {
-	int segment;	  /* bytes of each datagram in a super-packet (udp(7), UDP_GRO); 0: one datagram */
+	int segment; /* bytes of each datagram in a super-packet (udp(7), UDP_GRO); 0: one datagram */
 	int has_destination; /* whether packet information came along */
 	/* The destination address: bytes 0..7 and 8..15 in host order, IPv4 as ::ffff:a.b.c.d. */
 	uint64_t destination_high;
@@ -66,7 +66,7 @@ void cnet_read_control(const struct msghdr *header, struct cnet_received *out) C
 /* Each writes one control message into the CNET_SEND_CONTROL bytes at `control` and returns the length
  * to put into msg_controllen. */
 size_t cnet_write_segment(void *control, uint16_t bytes) CNET_HOT;
-size_t cnet_write_source_v4(void *control, uint32_t address) CNET_HOT; /* host order */
+size_t cnet_write_source_v4(void *control, uint32_t address) CNET_HOT;		  /* host order */
 size_t cnet_write_source_v6(void *control, uint64_t high, uint64_t low) CNET_HOT; /* host order */
 
 /* Options by their kernel numbers; glibc of some age lacks the names. 0 or -errno. */

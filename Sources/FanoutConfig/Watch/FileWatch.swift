@@ -49,6 +49,7 @@ struct FileState: Equatable {
     /// nil when the path leads nowhere.
     init?(of path: String) {
         var facts = stat()
+        // SAFETY: the kernel fills the structure whole when it reports success.
         guard unsafe stat(path, &facts) == 0 else { return nil }
         device = UInt64(facts.st_dev)
         inode = UInt64(facts.st_ino)

@@ -17,7 +17,7 @@
 
 /* Swift may prove its packet loops free of locks and allocations; these functions take part in that. */
 #if defined(__clang__) && !defined(__bpf__)
-#define LB_INLINE \
+#define LB_INLINE                                                                                  \
 	static inline __attribute__((swift_attr("@_noLocks"), swift_attr("@_noAllocation")))
 #else
 #define LB_INLINE static inline
