@@ -36,7 +36,7 @@ actor Daemon {
     ///
     /// - Returns: whether it runs; otherwise the reason has been logged.
     func start() async -> Bool {
-        ProcessLimits.raiseOpenFiles()
+        ThisProcess.raiseOpenFiles()
         logger.info(
             "configuration loaded",
             metadata: [

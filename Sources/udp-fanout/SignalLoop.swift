@@ -26,7 +26,7 @@ struct SignalLoop {
             if signal == .sighup {
                 onHangUp()
             } else if isEnding {
-                ProcessLimits.exitNow(128 + signal.rawValue)
+                ThisProcess.exitNow(128 + signal.rawValue)
             } else {
                 isEnding = true
                 onTermination()

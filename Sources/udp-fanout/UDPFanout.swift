@@ -27,15 +27,15 @@ struct UDPFanout: AsyncParsableCommand {
                 try command.run()
             }
         } catch let error as ExitCode {
-            ProcessLimits.exitNow(error.rawValue)
+            ThisProcess.exitNow(error.rawValue)
         } catch {
             let text = fullMessage(for: error) + "\n"
             guard exitCode(for: error) != .success else {  // --help, --version
                 StandardStream.output.write(text)
-                ProcessLimits.exitNow(0)
+                ThisProcess.exitNow(0)
             }
             StandardStream.error.write(text)
-            ProcessLimits.exitNow(2)
+            ThisProcess.exitNow(2)
         }
     }
 }

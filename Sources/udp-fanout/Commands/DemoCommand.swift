@@ -71,7 +71,7 @@ struct DemoCommand: AsyncParsableCommand {
         await demo.stopSending()
         await daemon.stop()
         await demo.stop()
-        ProcessLimits.exitNow(0)
+        ThisProcess.exitNow(0)
     }
 
     private func introduce(_ configuration: Configuration) {

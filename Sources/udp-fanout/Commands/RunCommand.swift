@@ -48,6 +48,7 @@ struct RunCommand: AsyncParsableCommand {
                 "no listener of this build takes a program; it is not loaded",
                 metadata: ["flag": "\(flag)", "path": "\(path)"])
         }
+        ThisProcess.survivesBrokenPipes()
         let configuration = try ConfigurationReport(path: config).accepted(logger)
         let daemon = Daemon(path: config, configuration: configuration, logger: logger)
         let signals = await SignalLoop(logger: logger)
@@ -57,7 +58,7 @@ struct RunCommand: AsyncParsableCommand {
             onTermination: {
                 Task {
                     await daemon.stop()
-                    ProcessLimits.exitNow(0)
+                    ThisProcess.exitNow(0)
                 }
             })
     }

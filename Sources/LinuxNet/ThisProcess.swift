@@ -2,10 +2,10 @@
 
 internal import Glibc
 
-/// Limits of the process (getrlimit(2)).
-public enum ProcessLimits {
+/// What holds for the process as a whole.
+public enum ThisProcess {
     /// Raises the soft limit of open files to the hard one, which any process may do: each worker has
-    /// a socket for each receiver, and the usual soft limit is 1024.
+    /// a socket for each receiver, and the usual soft limit is 1024 (getrlimit(2)).
     ///
     /// - Returns: the limit in force.
     @discardableResult
@@ -17,6 +17,9 @@ public enum ProcessLimits {
         let result = unsafe setrlimit(__rlimit_resource_t(RLIMIT_NOFILE.rawValue), &raised)
         return UInt64(result == 0 ? raised.rlim_cur : limit.rlim_cur)
     }
+
+    /// Lets a write to a pipe that nobody reads fail in place of ending the process (signal(7)).
+    public static func survivesBrokenPipes() { _ = unsafe signal(SIGPIPE, SIG_IGN) }
 
     /// Ends the process at once, with nothing flushed and nothing waited for.
     public static func exitNow(_ code: Int32) -> Never { _exit(code) }
