@@ -19,7 +19,7 @@ public enum ThisProcess {
     }
 
     /// Lets a write to a pipe that nobody reads fail in place of ending the process (signal(7)).
-    public static func survivesBrokenPipes() { _ = unsafe signal(SIGPIPE, SIG_IGN) }
+    public static func survivesBrokenPipes() { _ = signal(SIGPIPE, SIG_IGN) }
 
     /// Ends the process at once, with nothing flushed and nothing waited for.
     public static func exitNow(_ code: Int32) -> Never { _exit(code) }
