@@ -22,9 +22,12 @@ internal import Logging
     private(set) var links: [Endpoint: DownstreamLink]
     // SAFETY: allocated in init, freed in deinit, which runs only after the thread has ended.
     private let cell: UnsafeMutablePointer<WorkerCell>
+    /// A thread is started before it is certain that its listener will be: the plane opens the gate
+    /// once nothing can fail any more.
+    private let gate = Gate()
     private var thread: Thread?
 
-    /// Starts the thread, which waits for `open` or `abandon`.
+    /// Starts the thread, which waits for `open`; without it the thread ends with this value.
     init(
         _ plan: Plan, socket: consuming Socket, table: PreparedTable, logger: Logger
     ) throws(PlaneError) {
@@ -35,7 +38,7 @@ internal import Logging
         unsafe cell.initialize(to: WorkerCell(table.take()))
         let entry = unsafe Entry(
             cell: cell, descriptor: self.socket.descriptor, counters: counters, plan: plan,
-            logger: logger)
+            gate: gate, logger: logger)
         do throws(SystemError) {
             thread = try Thread(name: "fanout-\(plan.listener.name)") { entry.run() }
         } catch {
@@ -45,7 +48,8 @@ internal import Logging
 
     deinit {
         if let thread = thread.take() {
-            unsafe cell.pointee.isHeldAtGate() ? cell.pointee.abandon() : beginRetiring()
+            gate.decide(goOn: false)
+            beginRetiring()
             thread.join()
         }
         let table = unsafe cell.pointee.currentTable()
@@ -56,7 +60,7 @@ internal import Logging
     }
 
     /// Lets the worker receive.
-    func open() { unsafe cell.pointee.open() }
+    func open() { gate.decide(goOn: true) }
 
     /// Puts a table in place. When it returns the worker no longer uses the one before, and the
     /// sockets that only that one named are closed.
@@ -89,6 +93,7 @@ internal import Logging
     let descriptor: Int32
     let counters: CounterRow
     let plan: ListenerWorker.Plan
+    let gate: Gate
     let logger: Logger
 
     func run() {
@@ -100,7 +105,7 @@ internal import Logging
                     "worker is not pinned", metadata: ["cpu": "\(cpu)", "error": "\(error)"])
             }
         }
-        guard unsafe cell.pointee.passGate() else { return }
+        guard gate.pass() else { return }
         logger.debug(
             "entering receive loop",
             metadata: ["listener": "\(plan.listener.name)", "worker": "\(plan.index)"])

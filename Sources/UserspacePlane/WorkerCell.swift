@@ -12,11 +12,6 @@ struct WorkerCell: ~Copyable {
     /// Odd while the worker uses a table.
     private let epoch = Atomic<UInt64>(0)
     private let ending = Atomic<Bool>(false)
-    private let gate = Atomic<Gate>(.closed)
-
-    /// A worker is started before it is certain that its listener will be: the plane opens the gate
-    /// once nothing can fail any more.
-    enum Gate: UInt8, AtomicRepresentable { case closed, open, abandoned }
 
     init(_ first: Table) { table = Atomic(UInt(bitPattern: first)) }
 
@@ -42,24 +37,7 @@ struct WorkerCell: ~Copyable {
     @_noLocks @_noAllocation @inline(__always)
     borrowing func isEnding() -> Bool { ending.load(ordering: .acquiring) }
 
-    /// Waits for the plane's decision, a matter of milliseconds: whether to go on.
-    borrowing func passGate() -> Bool {
-        while true {
-            switch gate.load(ordering: .acquiring) {
-            case .closed: cnet_pause(200)
-            case .open: return true
-            case .abandoned: return false
-            }
-        }
-    }
-
     // MARK: The plane's side
-
-    borrowing func open() { gate.store(.open, ordering: .releasing) }
-
-    borrowing func abandon() { gate.store(.abandoned, ordering: .releasing) }
-
-    borrowing func isHeldAtGate() -> Bool { gate.load(ordering: .acquiring) == .closed }
 
     borrowing func end() { ending.store(true, ordering: .releasing) }
 
