@@ -30,12 +30,17 @@ struct UDPFanout: AsyncParsableCommand {
             ThisProcess.exitNow(error.rawValue)
         } catch {
             let text = fullMessage(for: error) + "\n"
-            guard exitCode(for: error) != .success else {  // --help, --version
+            switch exitCode(for: error) {
+            case .success:  // --help, --version
                 StandardStream.output.write(text)
                 ThisProcess.exitNow(0)
+            case .validationFailure:
+                StandardStream.error.write(text)
+                ThisProcess.exitNow(2)
+            default:
+                StandardStream.error.write(text)
+                ThisProcess.exitNow(1)
             }
-            StandardStream.error.write(text)
-            ThisProcess.exitNow(2)
         }
     }
 }
