@@ -1,0 +1,1 @@
+../FanoutCoreTests/GoldenVector+Table.swift

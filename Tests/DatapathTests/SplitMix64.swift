@@ -1,0 +1,1 @@
+../FanoutCoreTests/SplitMix64.swift
