@@ -87,7 +87,9 @@ let floor4: [Target] = [
 ]
 
 let tests: [Target] = [
-    .testTarget(name: "FanoutCoreTests", dependencies: ["FanoutCore", "CDatapath"], swiftSettings: strictTests),
+    .testTarget(
+        name: "FanoutCoreTests", dependencies: ["FanoutCore", "CDatapath"],
+        exclude: ["golden.py"], swiftSettings: strictTests),
     .testTarget(
         name: "DatapathTests", dependencies: ["BPFRuntime", "CDatapath", "FanoutCore"],
         swiftSettings: strictTests),

@@ -81,7 +81,9 @@ struct AddressAgreementTests {
 
     private func bytes(_ address: IPAddress) -> [UInt8] {
         [address.high, address.low].flatMap { word in
-            stride(from: 56, through: 0, by: -8).map { UInt8(truncatingIfNeeded: word >> UInt64($0)) }
+            stride(from: 56, through: 0, by: -8).map {
+                UInt8(truncatingIfNeeded: word >> UInt64($0))
+            }
         }
     }
 

@@ -47,7 +47,8 @@ struct ChangeTests {
             replacement: [a.with { $0.downstreams.reverse() }], retargeted: ["a"]),
         Row(
             description: "another address", initial: [a],
-            replacement: [a.with { $0.bind = Endpoint(IPAddress(v4: 7), port: 514) }], replaced: ["a"]),
+            replacement: [a.with { $0.bind = Endpoint(IPAddress(v4: 7), port: 514) }],
+            replaced: ["a"]),
         Row(
             description: "another mode", initial: [a],
             replacement: [a.with { $0.mode = .tcEBPF }], replaced: ["a"]),
@@ -79,7 +80,8 @@ struct ChangeTests {
     @Test("a change names what was added, removed, retargeted and replaced", arguments: rows)
     func diff(_ row: Row) {
         let change = Change.diff(
-            from: DesiredState(listeners: row.initial), to: DesiredState(listeners: row.replacement))
+            from: DesiredState(listeners: row.initial), to: DesiredState(listeners: row.replacement)
+        )
         #expect(change.added.map(\.name) == row.added)
         #expect(change.removed.map(\.name) == row.removed)
         #expect(change.retargeted.map(\.to.name) == row.retargeted)
@@ -113,7 +115,8 @@ struct ChangeTests {
 
     static func downstream(_ number: UInt32, weight: UInt16 = 1) -> Downstream {
         Downstream(
-            name: "d\(number)", endpoint: Endpoint(IPAddress(v4: number), port: 514), weight: weight)
+            name: "d\(number)", endpoint: Endpoint(IPAddress(v4: number), port: 514), weight: weight
+        )
     }
 }
 

@@ -64,7 +64,9 @@ struct DisruptionTests {
         #expect(one == balance.slotTable(for: removed, capacity: 64).owners(among: removed))
     }
 
-    @Test("of real clients, one in N and at most two per cent more change their receiver", arguments: [2, 10, 64])
+    @Test(
+        "of real clients, one in N and at most two per cent more change their receiver",
+        arguments: [2, 10, 64])
     func clients(count: Int) {
         var random = SplitMix64(seed: 900 + UInt64(count))
         let set = DownstreamSet.random(count, using: &random)
@@ -91,7 +93,9 @@ struct DisruptionTests {
         }
     }
 
-    @Test("a changed weight moves what the shares differ by and at most three per cent more", arguments: 0..<4)
+    @Test(
+        "a changed weight moves what the shares differ by and at most three per cent more",
+        arguments: 0..<4)
     func reweighing(seed: UInt64) {
         var random = SplitMix64(seed: 300 + seed)
         for _ in 0..<4 {

@@ -22,7 +22,9 @@ struct EndpointTests {
 
     @Test(
         "a port is 1 to 65535, in digits alone",
-        arguments: ["0", "65536", "99999999999999999999", "+5", "-1", "5 ", " 5", "", "0x5", "5a", "٥"])
+        arguments: [
+            "0", "65536", "99999999999999999999", "+5", "-1", "5 ", " 5", "", "0x5", "5a", "٥",
+        ])
     func badPort(port: String) {
         #expect(throws: Endpoint.Malformed.port(port)) {
             try Endpoint(parsing: "192.0.2.1:\(port)")
@@ -44,7 +46,8 @@ struct EndpointTests {
     @Test(
         "a text of another shape is refused as a whole",
         arguments: [
-            "", "192.0.2.1", "53", "::1", "::1:53", "2001:db8::1:53", "[::1]", "[::1]53", "[::1", "[",
+            "", "192.0.2.1", "53", "::1", "::1:53", "2001:db8::1:53", "[::1]", "[::1]53", "[::1",
+            "[",
             "[]", "::1]:53", "1.2.3.4:5:6",
         ])
     func badShape(text: String) {
@@ -54,7 +57,9 @@ struct EndpointTests {
     @Test("every refusal says what to write instead")
     func reasons() {
         #expect(Endpoint.Malformed.shape.reason.contains("[2001:db8::1]:514"))
-        #expect(Endpoint.Malformed.port("0").reason == "'0' is not a port; write a number from 1 to 65535")
+        #expect(
+            Endpoint.Malformed.port("0").reason
+                == "'0' is not a port; write a number from 1 to 65535")
         let address = Endpoint.Malformed.address("localhost").reason
         #expect(address.contains("'localhost'") && address.contains("names are not resolved"))
     }

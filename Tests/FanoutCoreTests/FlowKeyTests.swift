@@ -5,7 +5,8 @@ import Testing
 
 @Suite("Flow keys")
 struct FlowKeyTests {
-    @Test("every golden vector has its key, computed from the C header", arguments: GoldenVector.all)
+    @Test(
+        "every golden vector has its key, computed from the C header", arguments: GoldenVector.all)
     func goldenVectors(_ vector: GoldenVector) throws {
         let source = try Endpoint(parsing: vector.source)
         let destination = try Endpoint(parsing: vector.destination)

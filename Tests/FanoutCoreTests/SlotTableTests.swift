@@ -12,7 +12,9 @@ struct SlotTableTests {
         #expect([0, 1, 2, 3, UInt32.max].map { table.owner(of: $0) } == [7, 8, 9, 7, 7])
     }
 
-    @Test("without a ready receiver the table is empty and no key has an owner", arguments: Balance.allCases)
+    @Test(
+        "without a ready receiver the table is empty and no key has an owner",
+        arguments: Balance.allCases)
     func nobody(_ balance: Balance) {
         for weights in [[], [0], [0, 0, 0]] as [[UInt16]] {
             let table = balance.slotTable(for: DownstreamSet.weighted(weights), capacity: 64)
@@ -115,7 +117,8 @@ struct SlotTableTests {
         #expect(one == balance.slotTable(for: shuffled, capacity: 64).owners(among: shuffled))
     }
 
-    @Test("the size of a hash-keyed table does not depend on who is ready", arguments: Balance.hashed)
+    @Test(
+        "the size of a hash-keyed table does not depend on who is ready", arguments: Balance.hashed)
     func size(_ balance: Balance) {
         for capacity in [1, 64, 128, 129, 500, 1024] {
             let sizes = [1, 2, 50].map { ready in

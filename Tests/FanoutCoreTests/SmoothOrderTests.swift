@@ -43,7 +43,9 @@ struct SmoothOrderTests {
         #expect(slots == (0..<count).map { UInt16($0) })
     }
 
-    @Test("weights with no small common measure stay in a table of bounded length", arguments: [2, 64, 1024])
+    @Test(
+        "weights with no small common measure stay in a table of bounded length",
+        arguments: [2, 64, 1024])
     func approximated(count: Int) {
         let set = DownstreamSet.weighted((0..<count).map { 65_535 - UInt16($0) })
         let table = Balance.roundRobin.slotTable(for: set, capacity: count)

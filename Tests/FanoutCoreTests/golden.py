@@ -4,9 +4,9 @@
 
     python3 golden.py > GoldenVector+Table.swift
 
-The table is the contract between the modes: sockets, TC, XDP and AF_XDP must all give these keys, in
-this version and the next, or a client's flow changes its receiver. A table that differs from the
-committed one therefore means a new LB_ABI_VERSION, and an entry in the change log.
+The table is the contract between the modes: sockets, TC, XDP and AF_XDP must all give these keys,
+in this version and the next, or a client's flow changes its receiver. A table that differs from
+the committed one therefore means a new LB_ABI_VERSION, and an entry in the change log.
 """
 
 import ipaddress

@@ -12,7 +12,9 @@ public enum Balance: String, CaseIterable, Hashable, Sendable {
     case fourTuple = "four_tuple"
 
     /// What is looked up in the slot table.
-    public enum KeySource: Hashable, Sendable { case counter, randomNumber, sourceAddress, fourTuple }
+    public enum KeySource: Hashable, Sendable {
+        case counter, randomNumber, sourceAddress, fourTuple
+    }
 
     public var keySource: KeySource {
         switch self {

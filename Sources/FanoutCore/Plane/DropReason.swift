@@ -38,7 +38,8 @@ public enum DropReason: String, CaseIterable, Hashable, Sendable {
         switch self {
         case .noHealthy, .oversize: false
         case .familyMismatch, .wouldBlock, .noBuffers, .refused, .unreachable, .messageTooLong,
-            .notPermitted, .sendError: true
+            .notPermitted, .sendError:
+            true
         }
     }
 }
