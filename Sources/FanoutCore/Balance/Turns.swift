@@ -12,7 +12,9 @@ struct Turns {
         let period: UInt64
         let index: Int
 
-        func precedes(_ other: Entry) -> Bool { (due, index) < (other.due, other.index) }
+        func precedes(_ other: Entry) -> Bool {
+            due == other.due ? index < other.index : due < other.due
+        }
     }
 
     /// A binary heap: the entry at 0 is due first. In the beginning that is the order of the indices.
@@ -35,17 +37,18 @@ struct Turns {
         return index
     }
 
+    /// Moves the entry at 0 down to its place: children give way to it as long as one precedes it.
     private mutating func sink() {
-        var parent = 0
-        while true {
-            var least = parent
-            for child in [2 * parent + 1, 2 * parent + 2]
-            where child < heap.count && heap[child].precedes(heap[least]) {
-                least = child
-            }
-            if least == parent { return }
-            heap.swapAt(parent, least)
-            parent = least
+        let entry = heap[0]
+        var hole = 0
+        while 2 * hole + 1 < heap.count {
+            let left = 2 * hole + 1
+            let right = left + 1
+            let child = right < heap.count && heap[right].precedes(heap[left]) ? right : left
+            guard heap[child].precedes(entry) else { break }
+            heap[hole] = heap[child]
+            hole = child
         }
+        heap[hole] = entry
     }
 }
