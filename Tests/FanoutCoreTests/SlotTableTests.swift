@@ -76,12 +76,12 @@ struct SlotTableTests {
         _ table: SlotTable, _ set: [Downstream], at location: SourceLocation = #_sourceLocation
     ) {
         #expect(table.slots.allSatisfy { Int($0) < set.count }, sourceLocation: location)
-        for (index, (actual, wanted)) in zip(table.shares(of: set.count), set.shares).enumerated() {
-            let fair = abs(actual - wanted) <= 0.01 && (actual > 0) == (set[index].weight > 0)
-            #expect(
-                fair, "\(set[index].name): \(actual) for \(wanted) of \(set.count)",
-                sourceLocation: location)
+        let unfair = zip(set, zip(table.shares(of: set.count), set.shares)).filter { entry in
+            let (downstream, (actual, wanted)) = entry
+            return abs(actual - wanted) > 0.01 || (actual > 0) != (downstream.weight > 0)
         }
+        let list = unfair.map { "\($0.name): \($1.0) for \($1.1)" }
+        #expect(list == [], "of \(set.count)", sourceLocation: location)
     }
 
     @Test("real keys spread as the weights say", arguments: Balance.allCases)
