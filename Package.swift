@@ -90,10 +90,11 @@ let floor4: [Target] = [
 
 let tests: [Target] = [
     .testTarget(
-        name: "FanoutCoreTests", dependencies: ["FanoutCore", "CDatapath"],
+        name: "FanoutCoreTests", dependencies: ["CDatapath", "FanoutCore", "GoldenVectors"],
         swiftSettings: strictTests),
     .testTarget(
-        name: "DatapathTests", dependencies: ["BPFRuntime", "CDatapath", "FanoutCore"],
+        name: "DatapathTests",
+        dependencies: ["BPFRuntime", "CDatapath", "FanoutCore", "GoldenVectors"],
         swiftSettings: strictTests),
     .testTarget(
         name: "FanoutConfigTests", dependencies: ["FanoutConfig", "FanoutCore"],
@@ -105,6 +106,9 @@ let tests: [Target] = [
         ],
         swiftSettings: strictTests),
     // What several suites share: sockets and processes to test with, and the promises of every plane.
+    .target(
+        name: "GoldenVectors", dependencies: ["CDatapath", "FanoutCore"],
+        path: "Tests/GoldenVectors", exclude: ["golden.py"], swiftSettings: strictTests),
     .target(
         name: "LabNet", dependencies: ["CNet", "FanoutCore", "LinuxNet"], path: "Tests/LabNet",
         swiftSettings: strictTests),

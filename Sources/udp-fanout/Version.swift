@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 
 #if KernelModes
-
+    internal import BPFRuntime
 #endif
 
 /// What this build is.
@@ -12,7 +12,8 @@ enum Version {
         static let hasKernelModes = true
         /// `0.1.0 (libbpf v1.1, BPF ABI 1)`.
         static var description: String {
-            "\(number) (kernel modes)"
+            let (libbpf, abi) = (BPFRuntimeInfo.libbpfVersion, BPFRuntimeInfo.abiVersion)
+            return "\(number) (libbpf \(libbpf), BPF ABI \(abi))"
         }
     #else
         static let hasKernelModes = false

@@ -20,35 +20,45 @@ enum AddressText {
         let pieces = text.split(separator: "%", maxSplits: 1, omittingEmptySubsequences: false)
         var zone: String?
         if pieces.count == 2 {
-            guard !pieces[1].isEmpty, !pieces[1].contains(where: { $0.isWhitespace || $0 == "%" })
-            else { return nil }
+            guard isZone(pieces[1]) else { return nil }
             zone = String(pieces[1])
         }
         guard let groups = groups(of: String(pieces[0])) else { return nil }
         let high = groups[0..<4].reduce(UInt64(0)) { $0 << 16 | UInt64($1) }
         let low = groups[4..<8].reduce(UInt64(0)) { $0 << 16 | UInt64($1) }
-        return IPAddress(high: high, low: low, zone: zone)
+        let address = IPAddress(high: high, low: low, zone: zone)
+        // An IPv4 address has no zone, in whatever spelling.
+        return zone == nil || address.family == .v6 ? address : nil
+    }
+
+    /// What can name an interface: 1 to 15 visible ASCII characters (Linux, IFNAMSIZ and
+    /// `dev_valid_name`), and no second `%`.
+    private static func isZone(_ text: some StringProtocol) -> Bool {
+        (1...15).contains(text.utf8.count)
+            && text.utf8.allSatisfy { byte in
+                (0x21...0x7e).contains(byte) && !"%/:".utf8.contains(byte)
+            }
     }
 
     /// The eight 16-bit groups of an address without its zone.
     private static func groups(of text: String) -> [UInt16]? {
         guard let gap = text.firstRange(ofColons: 2) else {
-            return side(text).flatMap { $0.count == 8 ? $0 : nil }
+            return side(text, endsAddress: true).flatMap { $0.count == 8 ? $0 : nil }
         }
         let rest = text[gap.upperBound...]
-        guard let front = side(String(text[..<gap.lowerBound])), let back = side(String(rest)),
-            front.count + back.count <= 7
+        guard let front = side(String(text[..<gap.lowerBound]), endsAddress: false),
+            let back = side(String(rest), endsAddress: true), front.count + back.count <= 7
         else { return nil }
         return front + Array(repeating: 0, count: 8 - front.count - back.count) + back
     }
 
-    /// The groups on one side of `::`; the last may be an IPv4 address, which makes two groups.
-    private static func side(_ text: String) -> [UInt16]? {
+    /// The groups on one side of `::`. The last of an address may be IPv4, which makes two groups.
+    private static func side(_ text: String, endsAddress: Bool) -> [UInt16]? {
         if text.isEmpty { return [] }
         var result: [UInt16] = []
         let parts = text.split(separator: ":", omittingEmptySubsequences: false)
         for (index, part) in parts.enumerated() {
-            if index == parts.count - 1, part.contains(".") {
+            if endsAddress, index == parts.count - 1, part.contains(".") {
                 guard let v4 = parseV4(part) else { return nil }
                 result += [UInt16(v4 >> 16), UInt16(truncatingIfNeeded: v4)]
             } else {

@@ -12,13 +12,15 @@ public struct IPAddress: Hashable, Sendable {
     public let high: UInt64
     /// Bytes 8..15, host order.
     public let low: UInt64
-    /// The interface that a link-local IPv6 address belongs to, by name or number (RFC 4007).
+    /// The interface that a link-local IPv6 address belongs to, by name or number (RFC 4007); nil
+    /// for IPv4.
     public let zone: String?
 
+    /// - Parameter zone: ignored for an IPv4 address, which has none.
     public init(high: UInt64, low: UInt64, zone: String? = nil) {
         self.high = high
         self.low = low
-        self.zone = zone
+        self.zone = Self.family(high: high, low: low) == .v6 ? zone : nil
     }
 
     /// The IPv4 address whose 32 bits are `v4`, host order.
@@ -28,7 +30,9 @@ public struct IPAddress: Hashable, Sendable {
 
     public enum Family: String, Hashable, Sendable { case v4 = "IPv4", v6 = "IPv6" }
 
-    public var family: Family {
+    public var family: Family { Self.family(high: high, low: low) }
+
+    private static func family(high: UInt64, low: UInt64) -> Family {
         high == 0 && low & 0xffff_ffff_0000_0000 == LB_V4_MAPPED_PREFIX ? .v4 : .v6
     }
 

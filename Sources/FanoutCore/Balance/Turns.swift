@@ -1,7 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 
-/// Whose turn it is, in proportion to weights: whoever has waited longest for its weight is next, and
-/// the earlier index wins a tie. After n turns everyone has had its share of n, to within one turn.
+/// Whose turn it is, in proportion to weights: earliest due first, and the earlier index wins a tie.
+///
+/// Everyone has a turn at the start, so n turns give each of n at least one, however light. After that
+/// nobody is more than one turn ahead of its share; what the light ones are ahead, less than a turn
+/// each, is what a heavy one can be behind.
 struct Turns {
     private struct Entry {
         /// When the turn is due, in 1/65536 of the heaviest one's period.
@@ -9,10 +12,12 @@ struct Turns {
         let period: UInt64
         let index: Int
 
-        func precedes(_ other: Entry) -> Bool { (due, index) < (other.due, other.index) }
+        func precedes(_ other: Entry) -> Bool {
+            due == other.due ? index < other.index : due < other.due
+        }
     }
 
-    /// A binary heap: the entry at 0 is due first.
+    /// A binary heap: the entry at 0 is due first. In the beginning that is the order of the indices.
     private var heap: [Entry]
 
     /// - Parameter weights: all above 0, at least one.
@@ -20,9 +25,8 @@ struct Turns {
         let heaviest = UInt64(weights.max()!)
         heap = weights.enumerated().map { index, weight in
             let period = (heaviest << 16) / UInt64(weight)
-            return Entry(due: period, period: period, index: index)
+            return Entry(due: 0, period: period, index: index)
         }
-        heap.sort { $0.precedes($1) }
     }
 
     /// The next index. O(log n).
@@ -33,17 +37,18 @@ struct Turns {
         return index
     }
 
+    /// Moves the entry at 0 down to its place: children give way to it as long as one precedes it.
     private mutating func sink() {
-        var parent = 0
-        while true {
-            var least = parent
-            for child in [2 * parent + 1, 2 * parent + 2]
-            where child < heap.count && heap[child].precedes(heap[least]) {
-                least = child
-            }
-            if least == parent { return }
-            heap.swapAt(parent, least)
-            parent = least
+        let entry = heap[0]
+        var hole = 0
+        while 2 * hole + 1 < heap.count {
+            let left = 2 * hole + 1
+            let right = left + 1
+            let child = right < heap.count && heap[right].precedes(heap[left]) ? right : left
+            guard heap[child].precedes(entry) else { break }
+            heap[hole] = heap[child]
+            hole = child
         }
+        heap[hole] = entry
     }
 }

@@ -10,16 +10,18 @@
 #define LB_DOWNSTREAMS_MAX 1024
 
 /*
- * Slots of a hash-keyed table per receiver that the listener may have. 128 keeps the share of each
- * receiver within one per cent of its weight, and what moves when one leaves within two per cent of
- * its own share (docs/decisions/0003-slot-tables.md has the measurement).
+ * Slots of a hash-keyed table per receiver that the listener may have, and the least number of slots.
+ * Together they keep the share of each receiver within one per cent of its weight, and, when one
+ * leaves, the keys that move though they were not its own below two per cent of all keys
+ * (docs/decisions/0003-slot-tables.md has the measurement).
  */
 #define LB_SLOTS_PER_DOWNSTREAM 128
+#define LB_SLOTS_MIN 16384
 
-/* Longest table: the first prime at or above LB_DOWNSTREAMS_MAX * LB_SLOTS_PER_DOWNSTREAM. */
-#define LB_SLOTS_MAX 131101
+/* Longest table. */
+#define LB_SLOTS_MAX 131072
 
-_Static_assert(LB_SLOTS_MAX >= LB_DOWNSTREAMS_MAX * LB_SLOTS_PER_DOWNSTREAM,
+_Static_assert(LB_SLOTS_MAX == LB_DOWNSTREAMS_MAX * LB_SLOTS_PER_DOWNSTREAM,
 	       "a full listener must fit the longest slot table");
 _Static_assert(LB_DOWNSTREAMS_MAX <= 0xffff, "a slot is a 16-bit index");
 

@@ -1,0 +1,17 @@
+// SPDX-License-Identifier: Apache-2.0
+
+internal import CDatapath
+internal import CLibBPF
+
+/// What `--version` says about the kernel side.
+public enum BPFRuntimeInfo {
+    /// The version of the libbpf that is linked, such as `v1.1`.
+    public static var libbpfVersion: String {
+        // SAFETY: libbpf returns a constant string.
+        unsafe String(cString: libbpf_version_string())
+    }
+
+    /// The version of the layouts, hashes and meanings that kernel programs and daemon share
+    /// (`LB_ABI_VERSION`); two builds of one version give every flow the same receiver.
+    public static let abiVersion = Int(LB_ABI_VERSION)
+}
