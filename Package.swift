@@ -92,7 +92,8 @@ let tests: [Target] = [
         name: "DatapathTests", dependencies: ["BPFRuntime", "CDatapath", "FanoutCore"],
         swiftSettings: strictTests),
     .testTarget(
-        name: "FanoutConfigTests", dependencies: ["FanoutConfig", "FanoutCore"],
+        name: "FanoutConfigTests",
+        dependencies: ["FanoutConfig", "FanoutCore", .product(name: "Yams", package: "Yams")],
         swiftSettings: strictTests),
     .testTarget(
         name: "FanoutMetricsTests",
