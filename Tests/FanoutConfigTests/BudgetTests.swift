@@ -70,6 +70,35 @@ struct BudgetTests {
         #expect(time < .seconds(2))
     }
 
+    /// Texts that cost their square when a position is counted, or a word compared, once too often.
+    static let long: [(String, String, String)] = [
+        ("a: [", "*a,", "aliases are refused; write the value out"),
+        ("", "\t", "a tab stands in the indentation; write spaces"),
+        ("{\n", "\t\n", "this is not YAML"),
+        ("listeners: 1\n", "settings: 1\n", "the key stands twice"),
+        ("a: ", "x ", "a: unknown key; remove it"),
+    ]
+
+    @Test("a long file of one pattern is refused in bounded time", arguments: long)
+    func longFile(opening: String, item: String, problem: String) {
+        let count = 300_000 / item.utf8.count
+        let (reading, time) = timed(Array((opening + String(repeating: item, count: count)).utf8))
+        #expect(reading.errors.first?.contains(problem) == true, "\(reading.errors.prefix(2))")
+        #expect(reading.errors.count <= SourceLimits.problems + 1)
+        #expect(time < .seconds(5))
+    }
+
+    @Test("of very many errors the first thousand are shown and the others counted")
+    func manyErrors() {
+        let keys = (0..<3_000).map { "k\($0): 1\n" }.joined()
+        let errors = Reading(keys + Reading.good).errors
+        #expect(errors.count == 1_001)
+        #expect(errors.first?.hasPrefix("f:1:1: k0: unknown key; ") == true)
+        #expect(
+            errors.last
+                == "f: 2000 further problems are not shown; write what these lines say first")
+    }
+
     private static func manyListeners(_ count: Int, port: (Int) -> Int) -> String {
         var text = "listeners:\n"
         for index in 0..<count {

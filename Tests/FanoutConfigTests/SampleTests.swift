@@ -4,7 +4,8 @@ import FanoutConfig
 import FanoutCore
 import Testing
 
-/// The sample configurations of the systems that this daemon replaces, as their documents print them.
+/// The sample configurations of the systems that this daemon replaces, as their documents print
+/// them.
 @Suite("A file of the systems before loads unchanged")
 struct SampleTests {
     @Test("the smoke test of the userspace mode, with settings inside the listener")

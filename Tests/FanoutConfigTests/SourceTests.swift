@@ -18,6 +18,7 @@ struct SourceTests {
         ),
         ("listeners:\n\t- name: a\n", "f:2:1: a tab stands in the indentation; write spaces"),
         ("listeners:\n  \tname: a\n", "f:2:3: a tab stands in the indentation; write spaces"),
+        ("a: 1\n\t\n", "f:2:1: a tab stands in the indentation; write spaces"),
         ("a: 1\n---\nb: 2\n", "f:2:1: a second document begins here; keep one document in a file"),
         ("a: 1\n...\nb: 2\n", "f:3:1: a second document begins here; keep one document in a file"),
         ("---\n---\n", "f:2:1: a second document begins here; keep one document in a file"),
