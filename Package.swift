@@ -97,7 +97,8 @@ let tests: [Target] = [
         dependencies: ["BPFRuntime", "CDatapath", "FanoutCore", "GoldenVectors"],
         swiftSettings: strictTests),
     .testTarget(
-        name: "FanoutConfigTests", dependencies: ["FanoutConfig", "FanoutCore"],
+        name: "FanoutConfigTests",
+        dependencies: ["FanoutConfig", "FanoutCore", .product(name: "Yams", package: "Yams")],
         swiftSettings: strictTests),
     .testTarget(
         name: "FanoutMetricsTests",

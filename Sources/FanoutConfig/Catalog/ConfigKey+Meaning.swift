@@ -28,7 +28,7 @@ extension ConfigKey {
         case .kubernetesService: "Name of the service (label kubernetes.io/service-name)."
         case .kubernetesPort: "Port of each endpoint, by number or by name."
         case .maxPacketSize:
-            "Longest datagram that is forwarded, payload bytes; longer ones are counted and dropped."
+            "Longest datagram that is forwarded, payload bytes; a longer one is dropped."
         case .maxDownstream: "How many downstreams a listener may have."
         case .batchSize: "Messages that one receive call takes."
         case .workers: "Worker threads of each listener; 0 = one per CPU."

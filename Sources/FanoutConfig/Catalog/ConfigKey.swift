@@ -3,7 +3,8 @@
 internal import FanoutCore
 
 /// Every key of the configuration file: the one table that the decoder, the suggestions for unknown
-/// keys and the generated references read. The raw value is the key's path, `[]` marking list items.
+/// keys and the generated references read. The raw value is the key's path, `[]` marking list
+/// items.
 public enum ConfigKey: String, CaseIterable, Hashable, Sendable {
     case listeners, settings, health, metrics
 
@@ -45,16 +46,18 @@ public enum ConfigKey: String, CaseIterable, Hashable, Sendable {
     case metricsPath = "metrics.path"
 
     /// The key as it is written: the last part of its path.
-    public var name: String {
-        rawValue.lastIndex(of: ".").map { String(rawValue[rawValue.index(after: $0)...]) }
-            ?? rawValue
-    }
+    public var name: String { Self.names[self] ?? rawValue }
 
     /// The mapping that the key stands in.
     public var section: ConfigSection { Self.sections[self] ?? .root }
 
     /// Every place where the key may stand; `settings` may also stand inside a listener.
     public var paths: [String] { section.paths.map { $0.isEmpty ? name : "\($0).\(name)" } }
+
+    private static let names = Dictionary(
+        uniqueKeysWithValues: allCases.map { key in
+            (key, key.rawValue.split(separator: ".").last.map(String.init) ?? key.rawValue)
+        })
 
     private static let sections = Dictionary(
         uniqueKeysWithValues: allCases.map { key in

@@ -20,5 +20,17 @@ public enum ConfigSection: CaseIterable, Hashable, Sendable {
     /// The section's keys in the order in which documentation lists them.
     public var keys: [ConfigKey] { Self.keysBySection[self] ?? [] }
 
+    /// The key of this section that is written so.
+    func key(named name: String) -> ConfigKey? { Self.keysByName[self]?[name] }
+
+    /// The keys that must be written whenever the section is.
+    var requiredKeys: [ConfigKey] { Self.requiredBySection[self] ?? [] }
+
+    private static let keysByName = keysBySection.mapValues { keys in
+        Dictionary(uniqueKeysWithValues: keys.map { ($0.name, $0) })
+    }
+    private static let requiredBySection = keysBySection.mapValues { keys in
+        keys.filter { $0.defaultValue == .required }
+    }
     private static let keysBySection = Dictionary(grouping: ConfigKey.allCases, by: \.section)
 }

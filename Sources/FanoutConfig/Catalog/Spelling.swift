@@ -5,15 +5,16 @@ enum Spelling {
     /// Longer words are not looked up: no known word comes near them, and time stays bounded.
     private static let longest = 64
 
-    /// The candidate that needs the fewest edits, when these are few for a word of that length; the
-    /// first of equals.
+    /// The candidate (in lower case) that needs the fewest edits, when these are few for a word of
+    /// that length; the first of equals.
     static func nearest(to word: String, among candidates: [String]) -> String? {
         guard word.utf8.count <= longest else { return nil }
         let letters = Array(word.lowercased().utf8)
         var best: (word: String, distance: Int)?
         for candidate in candidates {
             let limit = max(1, min(letters.count, candidate.utf8.count) / 3)
-            let distance = distance(letters, Array(candidate.lowercased().utf8))
+            guard abs(letters.count - candidate.utf8.count) <= limit else { continue }
+            let distance = distance(letters, Array(candidate.utf8))
             if distance <= limit, distance < best?.distance ?? .max {
                 best = (candidate, distance)
             }

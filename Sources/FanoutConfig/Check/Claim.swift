@@ -9,7 +9,8 @@ struct Claim {
     let endpoint: Endpoint
     /// The families of which every address is claimed; empty for a single address.
     let wildcard: [IPAddress.Family]
-    /// Where kernel modes take the datagrams from; nil for a socket, which takes them from everywhere.
+    /// Where kernel modes take the datagrams from; nil for a socket, which takes them from
+    /// everywhere.
     let interface: String?
     /// How a problem calls the claim.
     let title: String

@@ -4,8 +4,8 @@ internal import FanoutCore
 
 /// No two listeners serve one destination: which of them received would depend on chance.
 ///
-/// Kernel modes on different interfaces see different datagrams and may share a destination; a socket
-/// sees them all. O(claims).
+/// Kernel modes on different interfaces see different datagrams and may share a destination; a
+/// socket sees them all. O(claims).
 struct CollisionCheck {
     /// The claims on one port within one scope: an interface, the sockets, or all together.
     private struct Table {

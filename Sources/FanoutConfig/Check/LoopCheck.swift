@@ -2,10 +2,11 @@
 
 internal import FanoutCore
 
-/// No listener sends to itself, nor do listeners send in a ring: a datagram would go round for ever.
+/// No listener sends to itself, nor do listeners send in a ring: a datagram would go round for
+/// ever.
 ///
-/// Only what the file shows is found: a wildcard bind serves the loopback addresses and every address
-/// that another socket of the file is bound to.
+/// Only what the file shows is found: a wildcard bind serves the loopback addresses and every
+/// address that another socket of the file is bound to.
 struct LoopCheck {
     private struct Edge {
         let target: Int
@@ -53,7 +54,8 @@ struct LoopCheck {
             for edge in targets where edge.target == index {
                 findings.error(
                     at: edge.address.origin,
-                    "\(edge.address.value) is this listener itself, so datagrams would go round for ever",
+                    "\(edge.address.value) is this listener itself, so datagrams would go round "
+                        + "for ever",
                     "write the address of a receiver")
             }
         }

@@ -4,10 +4,11 @@ internal import FanoutCore
 
 /// A whole file, read section by section and then checked across sections.
 struct Document {
-    private let findings = Findings()
+    private let findings: Findings
     private var configuration: Configuration?
 
     init(_ tree: SyntaxTree) {
+        findings = Findings(file: tree.file)
         guard !tree.root.isNothing else {
             findings.error(
                 at: Origin(file: tree.file, key: ""), "the file is empty",
@@ -46,10 +47,8 @@ struct Document {
     }
 
     var result: ConfigurationResult {
-        guard findings.errors.isEmpty, let configuration else {
-            return .invalid(findings.errors.sorted(by: ConfigProblem.isBefore))
-        }
-        return .valid(
-            configuration, warnings: findings.warnings.sorted(by: ConfigProblem.isBefore))
+        let errors = findings.errors
+        guard errors.isEmpty, let configuration else { return .invalid(errors) }
+        return .valid(configuration, warnings: findings.warnings)
     }
 }

@@ -93,7 +93,6 @@ extension ListenerConfiguration {
             preserveSource: draft.preserveSource?.value, interface: draft.interface?.value,
             addresses: draft.addresses?.value ?? .listed([]), downstreams: downstreams,
             kubernetes: draft.kubernetes, settings: draft.settings)
-        origin = draft.origin
         modeOrigin = mode.origin
         kubernetesOrigin = draft.kubernetesOrigin ?? .none
     }

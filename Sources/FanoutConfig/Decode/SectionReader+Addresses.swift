@@ -30,8 +30,8 @@ extension SectionReader {
         }
     }
 
-    /// Link-local addresses need a zone, and only they may have one: the kernel ignores any other, so
-    /// two spellings would mean one address.
+    /// Link-local addresses need a zone, and only they may have one: the kernel ignores any other,
+    /// so two spellings would mean one address.
     private static func zoneFault(of address: IPAddress) -> (what: String, remedy: String)? {
         guard let zone = address.zone else {
             return address.isLinkLocal

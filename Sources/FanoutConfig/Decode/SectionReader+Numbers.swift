@@ -3,8 +3,8 @@
 extension SectionReader {
     /// A whole number in plain decimal digits, within the range of the catalog.
     ///
-    /// `012`, `1:30`, `0x10`, `1e3` and `1_000` mean different numbers to different readers of YAML, so
-    /// none of them is read.
+    /// `012`, `1:30`, `0x10`, `1e3` and `1_000` mean different numbers to different readers of
+    /// YAML, so none of them is read.
     func integer(_ key: ConfigKey) -> Located<Int>? {
         guard let field = scalar(key), case .integer(let range) = key.type else { return nil }
         let text = field.value.text

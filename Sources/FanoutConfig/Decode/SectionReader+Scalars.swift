@@ -9,8 +9,8 @@ struct ScalarText {
 }
 
 extension SectionReader {
-    /// The single value behind `key`; nil when it is not written or, having said why, empty or a list
-    /// or a mapping.
+    /// The single value behind `key`; nil when it is not written or, having said why, empty or a
+    /// list or a mapping.
     func scalar(_ key: ConfigKey) -> Located<ScalarText>? {
         guard let field = value(of: key) else { return nil }
         guard case .scalar(let scalar) = field.value else {

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 
 extension SectionReader {
-    /// What to write in the place of a key that is not known here: the same key where it belongs, the
-    /// nearest key of this section, the nearest of any other, or at least what may stand here.
+    /// What to write in the place of a key that is not known here: the same key where it belongs,
+    /// the nearest key of this section, the nearest of any other, or at least what may stand here.
     func unknownKeyRemedy(for name: String) -> String {
         if let key = ConfigKey.allCases.first(where: { $0.name == name }) {
             return "it belongs under \(Self.home(of: key)); write \(key.rawValue)"

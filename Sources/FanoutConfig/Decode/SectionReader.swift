@@ -2,8 +2,8 @@
 
 internal import Yams
 
-/// One mapping of the file, read as a section of the catalog: unknown, repeated and missing keys are
-/// reported as it is opened.
+/// One mapping of the file, read as a section of the catalog: unknown, repeated and missing keys
+/// are reported as it is opened.
 struct SectionReader {
     let section: ConfigSection
     /// Of the mapping; its key is the section's path.
@@ -30,7 +30,7 @@ struct SectionReader {
         for (key, value) in mapping {
             take(key, value, &firstLines)
         }
-        for key in section.keys where key.defaultValue == .required && fields[key] == nil {
+        for key in section.requiredKeys where fields[key] == nil {
             let place = origin.under(path(of: key.name))
             findings.error(at: place, "is missing", key.type.remedy)
         }
@@ -48,7 +48,7 @@ struct SectionReader {
         if let line = firstLines.updateValue(mark.line, forKey: name) {
             findings.error(
                 at: place, "the key stands twice, first on line \(line)", "remove one of the two")
-        } else if let known = section.keys.first(where: { $0.name == name }) {
+        } else if let known = section.key(named: name) {
             fields[known] = (place, value)
         } else if name == "<<" {
             findings.error(at: place, "merge keys are refused", "write the keys out")
@@ -78,7 +78,8 @@ struct SectionReader {
             field.value, as: section, at: field.key, tree: tree, findings: findings)
     }
 
-    /// The items of the list behind `key`; nil when it is not written or, having said why, not a list.
+    /// The items of the list behind `key`; nil when it is not written or, having said why, not a
+    /// list.
     func items(of key: ConfigKey) -> [Located<Node>]? {
         guard let field = fields[key] else { return nil }
         guard case .sequence(let sequence) = field.value else {
@@ -91,8 +92,8 @@ struct SectionReader {
         }
     }
 
-    /// The sections in the list behind `key`, given its items; having said why, what is not a mapping
-    /// is left out.
+    /// The sections in the list behind `key`, given its items; having said why, what is not a
+    /// mapping is left out.
     func readers(for key: ConfigKey, _ items: [Located<Node>]) -> [SectionReader] {
         guard case .list(let section) = key.type else { return [] }
         return items.compactMap { item in

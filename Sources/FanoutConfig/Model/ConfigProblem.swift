@@ -8,7 +8,8 @@ public struct ConfigProblem: Error, Equatable, Sendable {
     public let line: Int?
     /// Counted from 1, in Unicode scalars; nil when the file as a whole is meant.
     public let column: Int?
-    /// The path of the key, such as `listeners[0].downstream[1].address`; empty when no key is meant.
+    /// The path of the key, such as `listeners[0].downstream[1].address`; empty when no key is
+    /// meant.
     public let key: String
     /// What is wrong.
     public let what: String

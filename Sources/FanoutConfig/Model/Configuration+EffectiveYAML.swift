@@ -3,8 +3,10 @@
 internal import FanoutCore
 
 extension Configuration {
-    /// The configuration as YAML: every key that has a value, written or by default. It loads back to
-    /// an equal configuration.
+    /// The configuration as YAML: every key that has a value, written or by default.
+    ///
+    /// It loads back to an equal configuration. (That of some thousand listeners exceeds
+    /// `SourceLimits`, since each listener shows all of its settings, and serves for reading only.)
     public var effectiveYAML: String {
         var writer = YAMLWriter()
         writer.open(.listeners)
@@ -26,8 +28,8 @@ extension Configuration {
     }
 }
 
-/// Lines of YAML, indented by the depth of the sections around them. Every text is quoted, so that no
-/// reader takes `no` or `1:30` for anything else.
+/// Lines of YAML, indented by the depth of the sections around them. Every text is quoted, so that
+/// no reader takes `no` or `1:30` for anything else.
 private struct YAMLWriter {
     private(set) var output = ""
     private var depth = 0
@@ -70,12 +72,13 @@ private struct YAMLWriter {
     static func quote(_ text: String) -> String {
         var result = "\""
         for scalar in text.unicodeScalars {
-            switch scalar.properties.generalCategory {
-            case _ where scalar == "\"" || scalar == "\\": result += "\\\(scalar)"
-            case .control, .format, .lineSeparator, .paragraphSeparator, .privateUse, .unassigned:
+            if scalar == "\"" || scalar == "\\" {
+                result += "\\\(scalar)"
+            } else if scalar.isControl || scalar.isUnassigned {
                 let digits = String(scalar.value, radix: 16)
                 result += "\\U" + String(repeating: "0", count: 8 - digits.count) + digits
-            default: result.unicodeScalars.append(scalar)
+            } else {
+                result.unicodeScalars.append(scalar)
             }
         }
         return result + "\""

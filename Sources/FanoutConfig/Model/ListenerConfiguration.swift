@@ -22,7 +22,6 @@ public struct ListenerConfiguration: Equatable, Sendable {
     /// The file's `settings` with the listener's own laid over them key by key.
     public var settings: ListenerSettings
 
-    var origin = Origin.none
     var modeOrigin = Origin.none
     var kubernetesOrigin = Origin.none
 

@@ -4,8 +4,18 @@ extension Unicode.Scalar {
     /// Whether the scalar shows nothing of itself and may change how the text around it shows:
     /// controls, line separators, directional marks and the like.
     var isControl: Bool {
-        switch properties.generalCategory {
+        if isASCII { return value < 0x20 || value == 0x7f }
+        return switch properties.generalCategory {
         case .control, .format, .lineSeparator, .paragraphSeparator, .surrogate: true
+        default: false
+        }
+    }
+
+    /// Whether Unicode gives the scalar no meaning; libyaml takes some of these only when escaped.
+    var isUnassigned: Bool {
+        guard !isASCII else { return false }
+        return switch properties.generalCategory {
+        case .privateUse, .unassigned: true
         default: false
         }
     }
@@ -18,8 +28,8 @@ extension Unicode.Scalar {
 }
 
 extension StringProtocol {
-    /// The text on one line and of bounded length: what stands in a file never reaches a terminal or
-    /// a log as it is.
+    /// The text on one line and of bounded length: what stands in a file never reaches a terminal
+    /// or a log as it is.
     func printable(limit: Int = 64) -> String {
         var result = ""
         for scalar in unicodeScalars.prefix(limit) {

@@ -21,15 +21,18 @@ struct SyntaxTree {
         var bytes = source.bytes
         var repeated: [Position: String] = [:]
         var root: Node?
-        // Yams builds no mapping with two equal keys. So that this hides no other problem, the first of
-        // them is read under a name that nobody writes, and the decoder reports the second.
+        // Yams builds no mapping with two equal keys. So that this hides no other problem, the
+        // first of them is read under a name that nobody writes, and the decoder reports the
+        // second.
         while true {
             do {
                 root = try Self.compose(String(decoding: bytes, as: UTF8.self))
                 break
             } catch YamlError.duplicatedKeysInMapping(let keys, let context) {
                 let place = Position(context.mark)
-                guard repeated.count < 16, repeated.updateValue(keys[0], forKey: place) == nil,
+                // Each round reads the text once more, so a long one gets fewer.
+                guard repeated.count < 16, bytes.count * repeated.count < SourceLimits.bytes,
+                    repeated.updateValue(keys[0], forKey: place) == nil,
                     Self.rename(keyAt: place, in: &bytes, round: repeated.count)
                 else { throw Self.repetition(of: keys[0], at: context.mark, in: source) }
             } catch {

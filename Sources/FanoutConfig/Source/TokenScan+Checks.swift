@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 
 extension TokenScan {
-    /// Refuses characters that do not show, and those that libyaml would take for a line break or the
-    /// end of the text while an editor shows neither.
+    /// Refuses characters that do not show, and those that libyaml would take for a line break or
+    /// the end of the text while an editor shows neither.
     mutating func checkPrintable() -> Bool {
         let byte = bytes[index]
         if byte >= 0x20, byte < 0x7f { return true }
@@ -28,8 +28,8 @@ extension TokenScan {
         return scalar
     }
 
-    /// Handles `---`, `...` and directives, which stand in the first column; false when the token is
-    /// done with.
+    /// Handles `---`, `...` and directives, which stand in the first column; false when the token
+    /// is done with.
     mutating func checkDocument(_ byte: UInt8) -> Bool {
         let isStart = isIndicator(UInt8(ascii: "-"))
         if (isStart && sawContent) || (documentEnded && !isIndicator(UInt8(ascii: "."))) {
@@ -64,8 +64,8 @@ extension TokenScan {
         return false
     }
 
-    /// A plain text inside brackets ends with its line: whether what follows belongs to it could not
-    /// be told from the line alone.
+    /// A plain text inside brackets ends with its line: whether what follows belongs to it could
+    /// not be told from the line alone.
     mutating func checkRunOn(_ byte: UInt8) -> Bool {
         guard flowDepth > 0, previous == .plainText, previousLine != line else { return true }
         switch byte {

@@ -5,9 +5,9 @@
 /// values, a second document.
 ///
 /// It splits the text where libyaml does, with one restriction that makes this possible without
-/// tracking indentation: a quoted text ends on the line where it begins, and so does a plain one inside
-/// `[` or `{`. Whatever passes here holds no alias in libyaml's eyes either (a test compares the two on
-/// random texts). One pass, no allocation but the problems.
+/// tracking indentation: a quoted text ends on the line where it begins, and so does a plain one
+/// inside `[` or `{`. Whatever passes here holds no alias in libyaml's eyes either (a test compares
+/// the two on random texts). One pass, no allocation but the problems.
 struct TokenScan {
     /// Everything that is refused, in line order; empty when a tree may be built.
     static func problems(of source: SourceText) -> [ConfigProblem] {
@@ -22,6 +22,8 @@ struct TokenScan {
     var index = 0
     var line = 1
     var lineStart = 0
+    /// How far columns have been counted on the line of the last report.
+    var counted = (index: 0, column: 1)
     /// Set by a problem after which the rest cannot be told apart.
     var stopped = false
 
@@ -69,9 +71,17 @@ struct TokenScan {
     }
 
     mutating func report(_ what: String, _ remedy: String, at place: Int? = nil) {
-        // Scalars, as libyaml counts: every byte but the continuation bytes of UTF-8.
-        let before = bytes[lineStart..<(place ?? index)]
-        let column = before.reduce(1) { $0 + ($1 & 0xc0 == 0x80 ? 0 : 1) }
+        guard problems.count < SourceLimits.problems else {
+            stopped = true
+            return
+        }
+        // Scalars, as libyaml counts: every byte but the continuation bytes of UTF-8. Counting goes
+        // on from the last report on the line, or a long line of aliases would cost its square.
+        let place = place ?? index
+        if counted.index < lineStart { counted = (lineStart, 1) }
+        counted.column += bytes[counted.index..<place].count { $0 & 0xc0 != 0x80 }
+        counted.index = place
+        let column = counted.column
         problems.append(
             ConfigProblem(file: file, line: line, column: column, what: what, remedy: remedy))
     }
@@ -88,19 +98,10 @@ struct TokenScan {
         atLineHead = true
     }
 
+    /// libyaml takes no tab before a block's first token, even on a line of blanks.
     private mutating func tab() {
         if atLineHead, flowDepth == 0 {
-            // A line of blanks alone harms nobody.
-            var end = index
-            while end < bytes.count,
-                bytes[end] == UInt8(ascii: " ") || bytes[end] == UInt8(ascii: "\t")
-            {
-                end += 1
-            }
-            let next = end < bytes.count ? bytes[end] : UInt8(ascii: "\n")
-            if next != UInt8(ascii: "\n"), next != UInt8(ascii: "\r"), next != UInt8(ascii: "#") {
-                stop("a tab stands in the indentation", "write spaces")
-            }
+            stop("a tab stands in the indentation", "write spaces")
         }
         index += 1
     }

@@ -1,0 +1,176 @@
+// SPDX-License-Identifier: Apache-2.0
+
+import FanoutConfig
+import Testing
+
+@Suite("What must hold between the listeners of a file")
+struct CrossTests {
+    /// A listener of the table: what is written after its name.
+    private static func file(_ listeners: [String]) -> Reading {
+        let items = listeners.enumerated().map { index, lines in
+            let receiver =
+                lines.contains("downstream")
+                ? "" : ", downstream: [{name: r, address: '198.51.100.1:9'}]"
+            return "- {name: \(["a", "b", "c"][index]), \(lines)\(receiver)}\n"
+        }
+        return Reading("listeners:\n" + items.joined())
+    }
+
+    static let collidingCases: [([String], String)] = [
+        (
+            ["bind: '192.0.2.1:1'", "bind: '192.0.2.1:1'"],
+            "f:3:19: listeners[1].bind: 192.0.2.1:1 collides with listener 'a' (192.0.2.1:1, line 2); write "
+                + "another address or port"
+        ),
+        (
+            ["bind: '192.0.2.1:1'", "bind: '0.0.0.0:1'"],
+            "0.0.0.0:1 collides with listener 'a' (192.0.2.1:1, line 2); write"
+        ),
+        (
+            ["bind: '0.0.0.0:1'", "bind: '192.0.2.1:1'"],
+            "192.0.2.1:1 collides with listener 'a' (0.0.0.0:1, line 2); write"
+        ),
+        (
+            ["bind: '[::]:1'", "bind: '192.0.2.1:1'"],
+            "192.0.2.1:1 collides with listener 'a' ([::]:1, line 2): [::] serves IPv4 as well; write"
+        ),
+        (
+            ["bind: '0.0.0.0:1'", "bind: '[::]:1'"],
+            "[::]:1 collides with listener 'a' (0.0.0.0:1, line 2): [::] serves IPv4 as well; write"
+        ),
+        (
+            ["bind: '[2001:db8::1]:1'", "bind: '[::]:1'"],
+            "[::]:1 collides with listener 'a' ([2001:db8::1]:1, line 2); write"
+        ),
+        (
+            ["bind: '[::ffff:192.0.2.1]:1'", "bind: '192.0.2.1:1'"],
+            "192.0.2.1:1 collides with listener 'a' (192.0.2.1:1, line 2); write"
+        ),
+        (
+            ["bind: '192.0.2.1:1'", "bind: '192.0.2.1:1', mode: tc_ebpf, interface: e"],
+            "192.0.2.1:1 collides with listener 'a' (192.0.2.1:1, line 2), although one is userspace and the "
+                + "other tc_ebpf; write"
+        ),
+        (
+            [
+                "bind: '192.0.2.1:1', mode: tc_ebpf, interface: e",
+                "bind: '192.0.2.1:1', mode: tc_ebpf, interface: e",
+            ], "192.0.2.1:1 collides with listener 'a' (192.0.2.1:1, line 2); write"
+        ),
+        (
+            [
+                "bind: '192.0.2.1:1', mode: tc_ebpf, interface: e, addresses: [192.0.2.7]",
+                "bind: '192.0.2.7:1', mode: tc_ebpf, interface: e",
+            ], "192.0.2.7:1 collides with listener 'a' (192.0.2.7:1, line 2); write"
+        ),
+        (
+            [
+                "bind: '192.0.2.7:1', mode: tc_ebpf, interface: e",
+                "bind: '192.0.2.1:1', mode: af_xdp, interface: e, addresses: any",
+            ],
+            "listeners[1].addresses: any address on port 1 collides with listener 'a' (192.0.2.7:1, "
+                + "line 2), although one is tc_ebpf and the other af_xdp; write"
+        ),
+    ]
+
+    @Test(
+        "two listeners that serve one destination are refused, with both places",
+        arguments: collidingCases)
+    func colliding(listeners: [String], problem: String) {
+        let errors = Self.file(listeners).errors
+        #expect(errors.count == 1)
+        #expect(errors.first?.contains(problem) == true, "\(errors)")
+    }
+
+    static let apartCases: [[String]] = [
+        ["bind: '192.0.2.1:1'", "bind: '192.0.2.1:2'"],
+        ["bind: '192.0.2.1:1'", "bind: '192.0.2.2:1'"],
+        ["bind: '0.0.0.0:1'", "bind: '[2001:db8::1]:1'"],
+        ["bind: '[fe80::1%e]:1'", "bind: '[fe80::1%f]:1'"],
+        [
+            "bind: '0.0.0.0:1', mode: tc_ebpf, interface: e",
+            "bind: '0.0.0.0:1', mode: tc_ebpf, interface: f",
+        ],
+        ["bind: '0.0.0.0:1', mode: tc_ebpf, interface: e, addresses: [192.0.2.1]"],
+    ]
+
+    @Test("listeners that serve different destinations stand side by side", arguments: apartCases)
+    func apart(listeners: [String]) {
+        #expect(Self.file(listeners).configuration?.listeners.count == listeners.count)
+    }
+
+    @Test("a collision is found even when the other listener is wrong in another key")
+    func collisionBesideMistake() {
+        let errors = Self.file(["bind: '192.0.2.1:1', balance: x", "bind: '192.0.2.1:1'"]).errors
+        #expect(errors.count == 2)
+        #expect(errors.last?.contains("collides with listener 'a'") == true)
+    }
+
+    @Test("two listeners of one name are refused")
+    func names() {
+        let reading = Reading(
+            """
+            listeners:
+            - {name: a, bind: '0.0.0.0:1', downstream: [{name: r, address: '192.0.2.1:1'}]}
+            - {name: a, bind: '0.0.0.0:2', downstream: [{name: r, address: '192.0.2.1:1'}]}
+            """)
+        #expect(
+            reading.errors == [
+                "f:3:10: listeners[1].name: 'a' is the name of the listener on line 2; write another name"
+            ])
+    }
+
+    private static func to(_ bind: String, _ receiver: String) -> String {
+        "bind: '\(bind)', downstream: [{name: r, address: '\(receiver)'}]"
+    }
+
+    static let loopsCases: [([String], String)] = [
+        (
+            [to("192.0.2.1:1", "192.0.2.1:1")],
+            "f:2:66: listeners[0].downstream[0].address: 192.0.2.1:1 is this listener itself, so datagrams "
+                + "would go round for ever; write the address of a receiver"
+        ),
+        ([to("0.0.0.0:1", "127.0.0.1:1")], "127.0.0.1:1 is this listener itself"),
+        ([to("0.0.0.0:1", "127.9.9.9:1")], "127.9.9.9:1 is this listener itself"),
+        ([to("[::]:1", "127.0.0.1:1")], "127.0.0.1:1 is this listener itself"),
+        ([to("[::]:1", "[::1]:1")], "[::1]:1 is this listener itself"),
+        (
+            [to("0.0.0.0:1", "192.0.2.1:1"), to("192.0.2.1:2", "192.0.2.9:9")],
+            "192.0.2.1:1 is this listener itself"
+        ),
+        (
+            [to("192.0.2.1:1", "192.0.2.1:2"), to("192.0.2.1:2", "192.0.2.1:1")],
+            "f:3:66: listeners[1].downstream[0].address: listener 'a' -> listener 'b' -> listener 'a' is a "
+                + "ring, so datagrams would go round for ever; write the address of a receiver that is no "
+                + "listener of this file"
+        ),
+        (
+            [
+                to("192.0.2.1:1", "192.0.2.1:2"), to("0.0.0.0:2", "127.0.0.1:3"),
+                to("[::]:3", "192.0.2.1:1"),
+            ], "listener 'a' -> listener 'b' -> listener 'c' -> listener 'a' is a ring"
+        ),
+    ]
+
+    @Test("a listener that sends to itself, or in a ring, is refused", arguments: loopsCases)
+    func loops(listeners: [String], problem: String) {
+        let errors = Self.file(listeners).errors
+        #expect(errors.count == 1)
+        #expect(errors.first?.contains(problem) == true, "\(errors)")
+    }
+
+    static let straightCases: [[String]] = [
+        [to("0.0.0.0:1", "127.0.0.1:2")], [to("0.0.0.0:1", "192.0.2.1:1")],
+        [to("192.0.2.1:1", "192.0.2.1:2"), to("192.0.2.1:2", "192.0.2.1:3")],
+        [to("127.0.0.1:1", "[::1]:1")],
+        [
+            to("192.0.2.1:1", "192.0.2.1:3"), to("192.0.2.1:2", "192.0.2.1:3"),
+            to("192.0.2.1:3", "192.0.2.9:1"),
+        ],
+    ]
+
+    @Test("a chain of listeners that ends somewhere is served", arguments: straightCases)
+    func straight(listeners: [String]) {
+        #expect(Self.file(listeners).configuration?.listeners.count == listeners.count)
+    }
+}

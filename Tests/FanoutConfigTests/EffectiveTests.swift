@@ -1,0 +1,106 @@
+// SPDX-License-Identifier: Apache-2.0
+
+import FanoutConfig
+import FanoutCore
+import Testing
+
+@Suite("The effective configuration loads back to what it was")
+struct EffectiveTests {
+    static let files: [String] = [
+        ExampleTests.text, ExampleTests.everyKey, Reading.good,
+        Reading.good.replacing(
+            "name: a\n", with: "name: \"no \\\" \\\\ 'x': #é\\ue000\\U0010ffff\"\n"),
+        Reading.yaml(
+            listener: """
+                bind: "[fe80::1%eth0]:514"
+                mode: xdp_nat
+                balance: iphash
+                interface: "1:30"
+                addresses: ["2001:db8::1"]
+                preserve_source: false
+                kubernetes: {service: "012", port: "0x", namespace: "no"}
+                settings: {pin_cpus: false, share_port: true, recv_buf_size: 1073741824}
+                """
+        ).replacing("interface: \"1:30\"", with: "interface: \"012\"").replacing(
+            "\"0x\"", with: "no"),
+        Reading.yaml(
+            listener: """
+                bind: "[::]:514"
+                mode: tc_ebpf
+                interface: eth0
+                addresses: any
+                downstream: [{name: "null", address: "192.0.2.1:1", mac: 0A-00-00-00-00-01, weight: 0}]
+                """),
+    ]
+
+    @Test("what is written out loads back to an equal configuration", arguments: files)
+    func roundTrip(text: String) throws {
+        let reading = Reading(text)
+        let first = try #require(reading.configuration, "\(reading.errors)")
+        let second = Reading(first.effectiveYAML)
+        #expect(second.configuration == first, "\(second.errors)\n\(first.effectiveYAML)")
+        #expect(second.configuration?.effectiveYAML == first.effectiveYAML)
+    }
+
+    @Test("every key that has a value is written out")
+    func complete() throws {
+        let configuration = try #require(Reading(Reading.good).configuration)
+        #expect(
+            configuration.effectiveYAML == """
+                listeners:
+                  - name: "a"
+                    bind: "0.0.0.0:514"
+                    mode: userspace
+                    balance: round_robin
+                    preserve_source: false
+                    downstream:
+                      - name: "r"
+                        address: "192.0.2.1:514"
+                        weight: 1
+                    settings:
+                      max_packet_size: 9000
+                      max_downstream: 64
+                      batch_size: 32
+                      workers: 0
+                      pin_cpus: true
+                      recv_buf_size: 0
+                      share_port: false
+                settings:
+                  max_packet_size: 9000
+                  max_downstream: 64
+                  batch_size: 32
+                  workers: 0
+                  pin_cpus: true
+                  recv_buf_size: 0
+                  share_port: false
+                health:
+                  enabled: false
+                  interval_secs: 5
+                  timeout_secs: 2
+                  protocol: icmp
+                metrics:
+                  enabled: false
+                  bind: "0.0.0.0:9090"
+                  path: "/metrics"
+
+                """)
+    }
+
+    @Test(
+        "every key of the catalog is written out when it has a value", arguments: ConfigKey.allCases
+    )
+    func everyKey(key: ConfigKey) throws {
+        let configuration = try #require(Reading(ExampleTests.everyKey).configuration)
+        let lines = configuration.effectiveYAML.split(separator: "\n").map {
+            $0.drop { " -".contains($0) }
+        }
+        #expect(lines.contains { $0.hasPrefix("\(key.name):") })
+    }
+
+    @Test("where a value stands is no part of a configuration")
+    func places() throws {
+        let first = try #require(Reading(Reading.good).configuration)
+        let second = try #require(Reading("\n\n# moved\n" + Reading.good).configuration)
+        #expect(first == second)
+    }
+}

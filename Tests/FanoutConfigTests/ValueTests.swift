@@ -1,0 +1,255 @@
+// SPDX-License-Identifier: Apache-2.0
+
+import FanoutConfig
+import FanoutCore
+import Testing
+
+@Suite("A value is read as its key demands, or refused with what to write")
+struct ValueTests {
+    @Test(
+        "what YAML 1.1 takes for something else is text where a name is wanted",
+        arguments: [
+            "no", "on", "012", "1:30", "0x10", "3.0", "true", "2024-01-01", "'null'", "\"~\"", "-",
+        ])
+    func namesStayText(written: String) {
+        let reading = Reading(Reading.good.replacing("name: a\n", with: "name: \(written)x\n"))
+        let bare = Reading(Reading.good.replacing("name: a\n", with: "name: \(written)\n"))
+        let text = written.filter { !"'\"".contains($0) }
+        if written == "-" {
+            // A dash alone begins a list.
+            #expect(bare.errors.count == 1)
+            #expect(reading.listener?.name == "-x")
+        } else {
+            #expect(bare.listener?.name == text)
+        }
+    }
+
+    static let integers: [(String, String)] = [
+        ("012", "'012' is not a number in plain decimal digits; write 12"),
+        ("1:30", "'1:30' is not a number in plain decimal digits; write 90"),
+        ("0x10", "'0x10' is not a number in plain decimal digits; write 16"),
+        ("0o17", "'0o17' is not a number in plain decimal digits; write 15"),
+        ("0b11", "'0b11' is not a number in plain decimal digits; write 3"),
+        ("1e3", "'1e3' is not a number in plain decimal digits; write 1000"),
+        ("1_000", "'1_000' is not a number in plain decimal digits; write 1000"),
+        ("3.0", "'3.0' is not a number in plain decimal digits; write 3"),
+        ("+8", "'+8' is not a number in plain decimal digits; write 8"),
+        ("-8", "'-8' is not a number in plain decimal digits; write a whole number from 1 to 1024"),
+        (
+            "3.5",
+            "'3.5' is not a number in plain decimal digits; write a whole number from 1 to 1024"
+        ),
+        (
+            "many",
+            "'many' is not a number in plain decimal digits; write a whole number from 1 to 1024"
+        ),
+        (
+            ".inf",
+            "'.inf' is not a number in plain decimal digits; write a whole number from 1 to 1024"
+        ),
+        ("\"514\"", "514 stands in quotes; write 514 without quotes"),
+        ("'2000'", "2000 stands in quotes; write a whole number from 1 to 1024"),
+        ("0", "0 is out of range; write a whole number from 1 to 1024"),
+        ("1025", "1025 is out of range; write a whole number from 1 to 1024"),
+        (
+            "99999999999999999999",
+            "99999999999999999999 is out of range; write a whole number from 1 to 1024"
+        ),
+        ("", "is empty; write a whole number from 1 to 1024"),
+        ("~", "is empty; write a whole number from 1 to 1024"),
+        ("null", "is empty; write a whole number from 1 to 1024"),
+        ("\"\"", "is empty; write a whole number from 1 to 1024"),
+        ("[1]", "is not a single value; write a whole number from 1 to 1024"),
+        ("{a: 1}", "is not a single value; write a whole number from 1 to 1024"),
+    ]
+
+    @Test("a whole number is plain decimal digits and nothing else", arguments: integers)
+    func integer(written: String, problem: String) {
+        let reading = Reading(Reading.good + "settings:\n  batch_size: \(written)\n")
+        let column = written.isEmpty ? 14 : 15
+        #expect(reading.errors == ["f:6:\(column): settings.batch_size: \(problem)"])
+    }
+
+    static let booleans: [(String, String)] = [
+        ("yes", "'yes' is not a boolean; write true"), ("On", "'On' is not a boolean; write true"),
+        ("True", "'True' is not a boolean; write true"), ("1", "'1' is not a boolean; write true"),
+        ("no", "'no' is not a boolean; write false"),
+        ("off", "'off' is not a boolean; write false"),
+        ("FALSE", "'FALSE' is not a boolean; write false"),
+        ("n", "'n' is not a boolean; write false"),
+        ("maybe", "'maybe' is not a boolean; write true or false"),
+        ("\"true\"", "true stands in quotes; write true without quotes"),
+        ("'no'", "'no' is not a boolean; write false"), ("", "is empty; write true or false"),
+    ]
+
+    @Test("a boolean is true or false and no other word", arguments: booleans)
+    func boolean(written: String, problem: String) {
+        let reading = Reading(Reading.good + "settings:\n  pin_cpus: \(written)\n")
+        let column = written.isEmpty ? 12 : 13
+        #expect(reading.errors == ["f:6:\(column): settings.pin_cpus: \(problem)"])
+    }
+
+    static let endpoints: [(String, String)] = [
+        ("1:30", "'1' is not an IP address (names are not resolved); write ip:port, such as"),
+        (
+            "localhost:514",
+            "'localhost' is not an IP address (names are not resolved); write ip:port"
+        ),
+        ("192.0.2.1", "'192.0.2.1' is not ip:port; write ip:port, such as"),
+        ("192.0.2.010:1", "'192.0.2.010' is not an IP address"),
+        ("::1:514", "'::1:514' is not ip:port; write ip:port, such as"),
+        ("192.0.2.1:0", "'0' is not a port; write a number from 1 to 65535 behind the colon"),
+        ("192.0.2.1:65536", "'65536' is not a port; write a number from 1 to 65535"),
+        ("192.0.2.1:syslog", "'syslog' is not a port; write a number from 1 to 65535"),
+        (
+            "\"[fe80::1]:514\"",
+            "fe80::1 is link-local and names no interface; write [fe80::1%eth0]:port"
+        ),
+        (
+            "\"[2001:db8::1%eth0]:1\"",
+            "2001:db8::1 is not link-local and takes no zone; write it without"
+        ),
+        ("\"[fe80::1%a/b]:1\"", "'a/b' is not the name of an interface; write fe80::1%eth0"),
+        ("\"\"", "is empty; write ip:port, such as"),
+        ("514", "'514' is not ip:port; write ip:port"),
+        ("\"a\\nb\\u0007\"", "'a<U+000A>b<U+0007>' is not ip:port; write ip:port"),
+    ]
+
+    @Test("an address is ip:port with a zone only where it is needed", arguments: endpoints)
+    func endpoint(written: String, problem: String) {
+        let reading = Reading(
+            listener: "bind: \(written)\ndownstream: [{name: r, address: '192.0.2.9:1'}]")
+        #expect(reading.errors.count == 1)
+        #expect(reading.errors.first?.hasPrefix("f:3:11: listeners[0].bind: \(problem)") == true)
+    }
+
+    static let names: [(String, String)] = [
+        ("", "is empty; write a name"), ("null", "is empty; write a name"),
+        ("\"a\\tb\"", "'a<U+0009>b' holds the control character U+0009; write the name without it"),
+        ("\"a\\nb\"", "'a<U+000A>b' holds the control character U+000A; write the name without it"),
+        (
+            "\"\\u202eb\"",
+            "'<U+202E>b' holds the control character U+202E; write the name without it"
+        ),
+        ("\"\\u0085\"", "'<U+0085>' holds the control character U+0085; write the name without it"),
+        (
+            String(repeating: "a", count: 129),
+            "is 129 bytes long; write a name of at most 128 bytes"
+        ),
+        ("[a]", "is not a single value; write a name"),
+    ]
+
+    @Test("a name is short and shows what it is", arguments: names)
+    func name(written: String, problem: String) {
+        let reading = Reading(Reading.good.replacing("name: a\n", with: "name: \(written)\n"))
+        let column = written.isEmpty ? 10 : 11
+        #expect(reading.errors == ["f:2:\(column): listeners[0].name: \(problem)"])
+    }
+
+    static let words: [(String, String)] = [
+        (
+            "mode: tc-ebpf",
+            "mode: 'tc-ebpf' is not a mode; write tc_ebpf (or userspace, af_xdp or xdp_nat)"
+        ),
+        (
+            "mode: Userspace",
+            "mode: 'Userspace' is not a mode; write userspace (or tc_ebpf, af_xdp or xdp_nat)"
+        ),
+        (
+            "mode: kernel",
+            "mode: 'kernel' is not a mode; write userspace, tc_ebpf, af_xdp or xdp_nat"
+        ),
+        (
+            "balance: four_tupel",
+            "balance: 'four_tupel' is not a balance; write four_tuple (or round_robin, random or source_ip)"
+        ),
+    ]
+
+    @Test("a word of an enumeration is met with the nearest one", arguments: words)
+    func word(line: String, problem: String) {
+        let reading = Reading(
+            listener: "bind: 0.0.0.0:514\n\(line)\ndownstream: [{name: r, address: '192.0.2.9:1'}]")
+        #expect(reading.errors.count == 1)
+        #expect(reading.errors.first?.hasSuffix("listeners[0].\(problem)") == true)
+    }
+
+    @Test(
+        "featherlb's spellings of balance are read",
+        arguments: [("roundrobin", Balance.roundRobin), ("iphash", .sourceIP), ("random", .random)])
+    func featherlb(written: String, balance: Balance) {
+        let reading = Reading(
+            listener: """
+                bind: 0.0.0.0:514
+                balance: \(written)
+                downstream: [{name: r, address: '192.0.2.9:1'}]
+                """)
+        #expect(reading.listener?.balance == balance)
+    }
+
+    static let others: [(String, String)] = [
+        ("metrics: {path: metrics}", "metrics.path: 'metrics' does not begin with /"),
+        (
+            "metrics: {path: /healthz}",
+            "metrics.path: '/healthz' is where the daemon answers health checks"
+        ),
+        ("metrics: {path: '/a b'}", "metrics.path: '/a b' holds blanks or characters other than"),
+        ("metrics: {path: '/a?b'}", "metrics.path: '/a?b' holds a query or a fragment"),
+        ("metrics: {bind: ':9090'}", "metrics.bind: '' is not an IP address"),
+        (
+            "health: {protocol: ping}",
+            "health.protocol: 'ping' is not a protocol; write icmp or udp_echo"
+        ),
+        (
+            "health: {interval_secs: 3, timeout_secs: 4}",
+            "health.timeout_secs: timeout_secs (4) exceeds interval_secs (3); write timeout_secs: 3 or less"
+        ),
+        (
+            "health: {interval_secs: 1}",
+            "health.interval_secs: timeout_secs (2 unless written) exceeds interval_secs (1); write "
+                + "timeout_secs: 1 or less"
+        ),
+        (
+            "health: {timeout_secs: 6}",
+            "health.timeout_secs: timeout_secs (6) exceeds interval_secs (5 unless written); write "
+                + "timeout_secs: 5 or less"
+        ),
+        ("settings:", "settings: is empty; write its keys below it, indented"),
+        ("settings: [1]", "settings: is not a mapping; write its keys below it, indented"),
+    ]
+
+    @Test("the values of the other sections are checked", arguments: others)
+    func other(line: String, problem: String) {
+        let reading = Reading(Reading.good + line + "\n")
+        #expect(reading.errors.count == 1)
+        #expect(reading.errors.first?.contains(": \(problem)") == true, "\(reading.errors)")
+    }
+
+    static let kubernetesCases: [(String, String)] = [
+        ("{service: s}", "kubernetes.port: is missing; write a number from 1 to 65535"),
+        ("{port: 1}", "kubernetes.service: is missing; write lower-case letters"),
+        ("{service: S, port: 1}", "kubernetes.service: 'S' is not a DNS label"),
+        ("{service: s, port: 1, namespace: -a}", "kubernetes.namespace: '-a' is not a DNS label"),
+        ("{service: s, port: 0}", "kubernetes.port: '0' is not a port"),
+        ("{service: s, port: 65536}", "kubernetes.port: '65536' is not a port"),
+        ("{service: s, port: '5514'}", "write 5514 without quotes"),
+        ("{service: s, port: 0x50}", "write 80"), ("{service: s, port: 012}", "write 12"),
+        ("{service: s, port: a_b}", "kubernetes.port: 'a_b' is not a port"),
+        ("[]", "kubernetes: is not a mapping"),
+    ]
+
+    @Test("the kubernetes block is checked", arguments: kubernetesCases)
+    func kubernetes(block: String, problem: String) {
+        let reading = Reading(listener: "bind: 0.0.0.0:514\nkubernetes: \(block)")
+        #expect(reading.errors.count == 1)
+        #expect(reading.errors.first?.contains(problem) == true, "\(reading.errors)")
+    }
+
+    @Test("a port of a service is a number or a name")
+    func servicePort() {
+        let byNumber = Reading(listener: "bind: 0.0.0.0:1\nkubernetes: {service: s, port: 514}")
+        #expect(byNumber.listener?.kubernetes?.port == .number(514))
+        let byName = Reading(
+            listener: "bind: 0.0.0.0:1\nkubernetes: {service: s, port: syslog-udp}")
+        #expect(byName.listener?.kubernetes == .init(service: "s", port: .name("syslog-udp")))
+    }
+}
