@@ -109,7 +109,7 @@ struct ValueTests {
             "\"[2001:db8::1%eth0]:1\"",
             "2001:db8::1 is not link-local and takes no zone; write it without"
         ),
-        ("\"[fe80::1%a/b]:1\"", "'a/b' is not the name of an interface; write fe80::1%eth0"),
+        ("\"[fe80::1%a/b]:1\"", "'fe80::1%a/b' is not an IP address"),
         ("\"\"", "is empty; write ip:port, such as"),
         ("514", "'514' is not ip:port; write ip:port"),
         ("\"a\\nb\\u0007\"", "'a<U+000A>b<U+0007>' is not ip:port; write ip:port"),
