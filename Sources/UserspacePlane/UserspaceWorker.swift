@@ -129,9 +129,9 @@ internal import Glibc
     private mutating func adapt(to received: Int) {
         guard received == window else { return }
         let bytes = tally.bytesReceived
-        if bytes > 768 << 10, window > 4 {
+        if bytes > 512 << 10, window > 1 {
             window /= 2
-        } else if bytes < 192 << 10, window < memory.capacity {
+        } else if bytes < 128 << 10, window < memory.capacity {
             window = min(window * 2, memory.capacity)
         }
     }
