@@ -1,16 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
 
-#if KernelModes
-
-#endif
-
 /// What this build is.
 enum Version {
     static let number = "0.1.0"
 
     #if KernelModes
         static let hasKernelModes = true
-        /// `0.1.0 (libbpf v1.1, BPF ABI 1)`.
+        /// `0.1.0 (kernel modes)`.
         static var description: String {
             "\(number) (kernel modes)"
         }
