@@ -8,17 +8,33 @@ public enum StandardStream: Int32, Sendable {
     case output = 1
     case error = 2
 
-    /// Writes all of `text`; gives up silently when nobody reads it any more.
-    public func write(_ text: String) {
+    /// To be called once, before anything else is opened: makes sure that the numbers of the three
+    /// standard streams are taken, lest a socket gets one of them and the log is written into it; and
+    /// turns the signal that would kill a process whose log nobody reads any more into an error.
+    public static func prepare() {
+        for number in Int32(0)...2 where fcntl(number, F_GETFD) < 0 {
+            // The lowest free number is this one, since those below are taken by now.
+            let null = unsafe open("/dev/null", number == 0 ? O_RDONLY : O_WRONLY)
+            if null > number { _ = close(null) }
+        }
+        _ = signal(SIGPIPE, SIG_IGN)
+    }
+
+    /// Writes all of `text`.
+    ///
+    /// - Returns: whether somebody takes it.
+    @discardableResult
+    public func write(_ text: String) -> Bool {
         var text = text
-        text.withUTF8 { bytes in
+        return text.withUTF8 { bytes in
             var rest = UnsafeRawBufferPointer(bytes)
             while rest.count > 0 {
                 let count = unsafe Glibc.write(rawValue, rest.baseAddress, rest.count)
                 if count < 0, errno == EINTR { continue }
-                guard count > 0 else { return }
+                guard count > 0 else { return false }
                 unsafe rest = UnsafeRawBufferPointer(rebasing: rest[count...])
             }
+            return true
         }
     }
 

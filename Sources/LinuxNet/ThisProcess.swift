@@ -18,9 +18,6 @@ public enum ThisProcess {
         return UInt64(result == 0 ? raised.rlim_cur : limit.rlim_cur)
     }
 
-    /// Lets a write to a pipe that nobody reads fail in place of ending the process (signal(7)).
-    public static func survivesBrokenPipes() { _ = signal(SIGPIPE, SIG_IGN) }
-
     /// Ends the process at once, with nothing flushed and nothing waited for.
     public static func exitNow(_ code: Int32) -> Never { _exit(code) }
 }

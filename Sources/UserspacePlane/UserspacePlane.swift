@@ -21,8 +21,11 @@ public actor UserspacePlane: DataPlane {
 
     public func apply(_ change: Change) throws(PlaneError) {
         // Everything that can fail comes first; what it built frees itself when it throws.
+        // Sockets that join ours come last: from their bind on they get datagrams of a listener in
+        // force, which would be lost with them if another listener's address then proved taken.
         var opened: [ListenerGroup] = []
-        for listener in change.added + change.replaced.map(\.to) {
+        let wanted = change.added + change.replaced.map(\.to)
+        for listener in wanted.filter({ !isOurs($0.bind) }) + wanted.filter({ isOurs($0.bind) }) {
             opened.append(try prepare(listener))
         }
         var retargeted: [(ListenerGroup, Listener, [PreparedTable])] = []
@@ -48,13 +51,17 @@ public actor UserspacePlane: DataPlane {
     }
 
     private func prepare(_ listener: Listener) throws(PlaneError) -> ListenerGroup {
-        let isOurs = groups.values.contains { $0.listener.bind == listener.bind }
         var order: [Int] = []
         if listener.settings.pinCPUs {
             order = cpus.indices.map { cpus[(nextCPU + $0) % cpus.count] }
             nextCPU = (nextCPU + ListenerGroup.workerCount(listener)) % cpus.count
         }
-        return try ListenerGroup(listener, joining: isOurs, cpus: order, logger: logger)
+        return try ListenerGroup(
+            listener, joining: isOurs(listener.bind), cpus: order, logger: logger)
+    }
+
+    private func isOurs(_ bind: Endpoint) -> Bool {
+        groups.values.contains { $0.listener.bind.conflicts(with: bind) }
     }
 
     /// All of them wind down side by side.
@@ -72,5 +79,18 @@ public actor UserspacePlane: DataPlane {
         groups = [:]
         retire(leaving)
         return leaving.map { $0.counters() }
+    }
+}
+
+extension Endpoint {
+    /// Whether the kernel lets two sockets bind here and there only if they share the port. `[::]`
+    /// serves IPv4 as well.
+    fileprivate func conflicts(with other: Endpoint) -> Bool {
+        func covers(_ wide: IPAddress, _ address: IPAddress) -> Bool {
+            wide.isWildcard && (wide.family == .v6 || address.family == .v4)
+        }
+        return port == other.port
+            && (address == other.address || covers(address, other.address)
+                || covers(other.address, address))
     }
 }

@@ -11,11 +11,14 @@ struct ConfigurationReport {
     let configuration: Configuration?
     let warnings: [ConfigProblem]
     let errors: [ConfigProblem]
+    /// The file's state just before it was read; nil when it was not there.
+    let source: FileState?
 
     /// The modes whose data planes are part of this build.
     static let modes: Set<ForwardingMode> = [.userspace]
 
     init(path: String) {
+        source = FileState(of: path)
         switch Configuration.load(path: path) {
         case .valid(let configuration, let warnings):
             let unsupported = configuration.unsupported(modes: Self.modes)

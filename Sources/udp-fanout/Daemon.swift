@@ -11,19 +11,27 @@ internal import UserspacePlane
 /// The running daemon: the one place where data planes, configuration and metrics meet.
 actor Daemon {
     /// The configuration file; nil when there is none to read again.
-    private let path: String?
-    private let logger: Logger
-    private let reconciler: Reconciler
-    private let started = WallClock.now
-    private var configuration: Configuration
-    private var reloads: ReloadStatus
-    private var metrics: MetricsServer?
+    let path: String?
+    let logger: Logger
+    let reconciler: Reconciler
+    let started = WallClock.now
+    /// What is in force.
+    var configuration: Configuration
+    /// The file's state when it was last read, whatever came of that.
+    var source: FileState?
+    var reloads: ReloadStatus
+    var metrics: MetricsServer?
     private var tasks: [Task<Void, Never>] = []
     /// Reloads and the stop run one after the other, in the order in which they were asked for.
     private var last: Task<Void, Never>?
+    private var isStopped = false
 
-    init(path: String?, configuration: Configuration, logger: Logger) {
+    /// - Parameter source: the state of the file that `configuration` was read from.
+    init(
+        path: String?, source: FileState? = nil, configuration: Configuration, logger: Logger
+    ) {
         self.path = path
+        self.source = source
         self.configuration = configuration
         self.logger = logger
         reconciler = Reconciler(planes: [UserspacePlane(logger: logger)], logger: logger)
@@ -43,7 +51,12 @@ actor Daemon {
                 "path": "\(path ?? "built in")", "listeners": "\(configuration.listeners.count)",
             ])
         logListenersByMode()
-        guard await startMetrics(configuration.metrics) else { return false }
+        do throws(MetricsServerError) {
+            metrics = try await serve(configuration.metrics)
+        } catch {
+            logger.error("metrics server error", metadata: ["error": "\(error)"])
+            return false
+        }
         do throws(PlaneError) {
             try await reconciler.apply(configuration.desiredState)
         } catch {
@@ -52,7 +65,8 @@ actor Daemon {
             return false
         }
         if let path {
-            tasks.append(Task { await FileWatch(path: path).run { await self.reload() } })
+            let watch = FileWatch(path: path)
+            tasks.append(Task { await watch.run(since: source) { await self.fileChanged() } })
         }
         tasks.append(Task { await beat() })
         logger.info("udp-fanout is running. Press Ctrl+C to stop.")
@@ -62,7 +76,17 @@ actor Daemon {
     /// Puts the file as it now stands into force; a file that cannot be used changes nothing.
     func reload() async { await enqueue { await $0.performReload() } }
 
-    /// Forwards or counts what was received, logs the totals and returns.
+    /// The same, unless the file has been read since it changed.
+    func fileChanged() async {
+        await enqueue { daemon in
+            guard let path = daemon.path, let now = FileState(of: path), now != daemon.source else {
+                return
+            }
+            await daemon.performReload()
+        }
+    }
+
+    /// Forwards or counts what was received, logs the totals and returns. Nothing is done after it.
     func stop() async { await enqueue { await $0.performStop() } }
 
     func counters() async -> [ListenerCounters] { await reconciler.counters() }
@@ -71,46 +95,14 @@ actor Daemon {
         let before = last
         let task = Task {
             await before?.value
-            await work(self)
+            if !isStopped { await work(self) }
         }
         last = task
         await task.value
     }
 
-    private func performReload() async {
-        guard let path else { return }
-        let report = ConfigurationReport(path: path)
-        guard let next = report.configuration else {
-            let all = report.errors.map(\.description).joined(separator: " | ")
-            return reloadFailed(all)
-        }
-        for warning in report.warnings { logger.warning("\(warning)") }
-        let former = configuration.metrics
-        if next.metrics != former, await !moveMetrics(to: next.metrics) {
-            return reloadFailed("metrics.bind \(next.metrics.bind) cannot be served")
-        }
-        do throws(PlaneError) {
-            let change = try await reconciler.apply(next.desiredState)
-            configuration = next
-            reloads.successes += 1
-            reloads.lastSuccessful = true
-            reloads.lastSuccessTimestampSeconds = WallClock.now.secondsSinceEpoch
-            logger.info("configuration reloaded", metadata: change.summary)
-        } catch {
-            if next.metrics != former { _ = await moveMetrics(to: former) }
-            reloadFailed("\(error)")
-        }
-    }
-
-    private func reloadFailed(_ reason: String) {
-        reloads.failures += 1
-        reloads.lastSuccessful = false
-        logger.error(
-            "configuration not reloaded, the one before stays in force",
-            metadata: ["error": "\(reason)"])
-    }
-
     private func performStop() async {
+        isStopped = true
         for task in tasks { task.cancel() }
         for counts in await reconciler.stop() {
             logger.info("listener totals", metadata: counts.totals)
@@ -139,48 +131,6 @@ actor Daemon {
                 logger.debug("userspace worker heartbeat", metadata: fields)
             }
         }
-    }
-}
-
-// MARK: Metrics
-
-extension Daemon {
-    private func startMetrics(_ wanted: MetricsConfiguration) async -> Bool {
-        guard wanted.enabled else { return true }
-        do throws(MetricsServerError) {
-            metrics = try await MetricsServer.start(
-                bind: wanted.bind, path: wanted.path, logger: logger
-            ) { await self.snapshot() }
-            return true
-        } catch {
-            logger.error("metrics server error", metadata: ["error": "\(error)"])
-            return false
-        }
-    }
-
-    /// Serves the metrics where `wanted` says. An address that changes is opened before the old one is
-    /// closed; with the same address the old server has to go first, and comes back on failure.
-    private func moveMetrics(to wanted: MetricsConfiguration) async -> Bool {
-        let former = metrics
-        if former?.boundEndpoint == wanted.bind { await former?.stop() }
-        metrics = nil
-        guard await startMetrics(wanted) else {
-            metrics = former
-            if former?.boundEndpoint == wanted.bind {
-                metrics = nil
-                _ = await startMetrics(configuration.metrics)
-            }
-            return false
-        }
-        await former?.stop()
-        return true
-    }
-
-    private func snapshot() async -> MetricsSnapshot {
-        MetricsSnapshot(
-            listeners: await reconciler.counters(), reload: reloads,
-            build: BuildInfo(version: Version.number, kernelModes: Version.hasKernelModes),
-            startTimeSeconds: started.secondsSinceEpoch)
     }
 }
 

@@ -19,6 +19,7 @@ struct UDPFanout: AsyncParsableCommand {
         defaultSubcommand: RunCommand.self)
 
     static func main() async {
+        StandardStream.prepare()
         do {
             var command = try parseAsRoot()
             if var asynchronous = command as? any AsyncParsableCommand {

@@ -20,9 +20,12 @@ public struct FileWatch: Sendable {
 
     /// Calls `body` for each change, until the task is cancelled. A file that vanishes is no change; its
     /// return is one, if anything about it differs.
-    public func run(_ body: @Sendable () async -> Void) async {
-        var reported = FileState(of: path)
-        var previous = reported
+    ///
+    /// - Parameter known: the file's state when it was last read, so that no change between then and
+    ///   now is missed.
+    public func run(since known: FileState?, _ body: @Sendable () async -> Void) async {
+        var reported = known
+        var previous = FileState(of: path)
         while !Task.isCancelled {
             do {
                 try await Task.sleep(for: interval)
@@ -39,7 +42,7 @@ public struct FileWatch: Sendable {
 }
 
 /// What tells one state of a file from another (stat(2), links followed).
-struct FileState: Equatable {
+public struct FileState: Equatable, Sendable {
     private let device: UInt64
     private let inode: UInt64
     private let bytes: Int64
@@ -47,7 +50,7 @@ struct FileState: Equatable {
     private let changed: [Int]
 
     /// nil when the path leads nowhere.
-    init?(of path: String) {
+    public init?(of path: String) {
         var facts = stat()
         // SAFETY: the kernel fills the structure whole when it reports success.
         guard unsafe stat(path, &facts) == 0 else { return nil }

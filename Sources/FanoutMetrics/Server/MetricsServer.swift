@@ -66,6 +66,9 @@ public actor MetricsServer {
         }
     }
 
+    /// Whether `stop` has been called.
+    public var isStopped: Bool { stopping != nil }
+
     /// Closes the port, lets answers under way end (for `Limits.stopTime` at most) and ends the thread.
     /// Returns when all is done, also to a second caller.
     public func stop() async {

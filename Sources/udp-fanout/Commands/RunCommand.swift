@@ -48,9 +48,10 @@ struct RunCommand: AsyncParsableCommand {
                 "no listener of this build takes a program; it is not loaded",
                 metadata: ["flag": "\(flag)", "path": "\(path)"])
         }
-        ThisProcess.survivesBrokenPipes()
-        let configuration = try ConfigurationReport(path: config).accepted(logger)
-        let daemon = Daemon(path: config, configuration: configuration, logger: logger)
+        let report = ConfigurationReport(path: config)
+        let daemon = Daemon(
+            path: config, source: report.source, configuration: try report.accepted(logger),
+            logger: logger)
         let signals = await SignalLoop(logger: logger)
         guard await daemon.start() else { throw ExitCode(1) }
         await signals.run(

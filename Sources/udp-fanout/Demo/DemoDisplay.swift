@@ -9,7 +9,7 @@ struct DemoDisplay: Sendable {
     /// When to end by itself; zero = never.
     let duration: Duration
 
-    /// Draws until the task is cancelled or the duration is over.
+    /// Draws until the task is cancelled, the duration is over or nobody reads it any more.
     func run() async {
         let isTerminal = StandardStream.output.isTerminal
         let interval = Duration.milliseconds(isTerminal ? 500 : 1000)
@@ -24,13 +24,16 @@ struct DemoDisplay: Sendable {
             guard let counters = await daemon.counters().first else { return }
             let table = await demo.table(counters, since: before, now - last)
             (before, last) = (table.rows.map(\.datagrams), now)
+            let isRead: Bool
             if isTerminal {
                 // Back to the table's first line, and over it (ECMA-48: CPL, EL).
                 let up = isFirst ? "" : "\u{1b}[\(table.lines.count)F"
-                StandardStream.output.write(up + table.lines.map { $0 + "\u{1b}[K\n" }.joined())
+                isRead = StandardStream.output.write(
+                    up + table.lines.map { $0 + "\u{1b}[K\n" }.joined())
             } else {
-                StandardStream.output.write(table.plain + "\n")
+                isRead = StandardStream.output.write(table.plain + "\n")
             }
+            guard isRead else { return }
             isFirst = false
             if duration > .zero, now - begin >= duration { return }
         }

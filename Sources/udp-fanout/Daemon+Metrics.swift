@@ -1,0 +1,61 @@
+// SPDX-License-Identifier: Apache-2.0
+
+internal import FanoutConfig
+internal import FanoutControl
+internal import FanoutCore
+internal import FanoutMetrics
+internal import LinuxNet
+internal import Logging
+
+extension Daemon {
+    /// The server that `wanted` asks for; nil when it asks for none.
+    func serve(_ wanted: MetricsConfiguration) async throws(MetricsServerError) -> MetricsServer? {
+        guard wanted.enabled else { return nil }
+        return try await MetricsServer.start(
+            bind: wanted.bind, path: wanted.path, logger: logger
+        ) { await self.snapshot() }
+    }
+
+    /// Opens the server of another configuration. The one before goes on until it is stopped, unless
+    /// it is in the way: two servers cannot have one port, be it on other addresses, since one of those
+    /// may be the wildcard.
+    ///
+    /// - Throws: when it cannot be opened; the one before then serves as it did.
+    func openMetrics(_ wanted: MetricsConfiguration) async throws(MetricsServerError) {
+        let former = metrics
+        if let former, wanted.enabled, former.boundEndpoint.port == wanted.bind.port {
+            await former.stop()
+        }
+        do throws(MetricsServerError) {
+            metrics = try await serve(wanted)
+        } catch {
+            await restart(former)
+            throw error
+        }
+    }
+
+    /// Undoes `openMetrics`: the server before takes the place of the one that was opened.
+    func leadMetricsBack(to former: MetricsServer?) async {
+        await metrics?.stop()
+        await restart(former)
+    }
+
+    /// Serves the configuration in force again, by `former` if that was never closed.
+    private func restart(_ former: MetricsServer?) async {
+        metrics = former
+        guard let former, await former.isStopped else { return }
+        do throws(MetricsServerError) {
+            metrics = try await serve(configuration.metrics)
+        } catch {
+            metrics = nil
+            logger.error("metrics server error", metadata: ["error": "\(error)"])
+        }
+    }
+
+    private func snapshot() async -> MetricsSnapshot {
+        MetricsSnapshot(
+            listeners: await reconciler.counters(), reload: reloads,
+            build: BuildInfo(version: Version.number, kernelModes: Version.hasKernelModes),
+            startTimeSeconds: started.secondsSinceEpoch)
+    }
+}

@@ -1,0 +1,58 @@
+// SPDX-License-Identifier: Apache-2.0
+
+internal import FanoutConfig
+internal import FanoutControl
+internal import FanoutCore
+internal import FanoutMetrics
+internal import LinuxNet
+internal import Logging
+
+// A reload is all or nothing: the file is read and checked, the metrics server opens, the data planes
+// follow. Whatever fails, the steps before it are undone, and one line says why.
+
+extension Daemon {
+    func performReload() async {
+        guard let path else { return }
+        let report = ConfigurationReport(path: path)
+        source = report.source
+        guard let next = report.configuration else {
+            return reloadFailed(report.errors.map(\.description).joined(separator: " | "))
+        }
+        for warning in report.warnings { logger.warning("\(warning)") }
+        // The second case: a server that could not come back after an earlier reload failed.
+        let isMoving =
+            next.metrics != configuration.metrics || (next.metrics.enabled && metrics == nil)
+        let former = metrics
+        if isMoving {
+            do throws(MetricsServerError) {
+                try await openMetrics(next.metrics)
+            } catch {
+                return reloadFailed("metrics server error: \(error)")
+            }
+        }
+        do throws(PlaneError) {
+            let change = try await reconciler.apply(next.desiredState)
+            if isMoving { await former?.stop() }
+            reloadSucceeded(next, change)
+        } catch {
+            if isMoving { await leadMetricsBack(to: former) }
+            reloadFailed("\(error)")
+        }
+    }
+
+    private func reloadSucceeded(_ next: Configuration, _ change: Change) {
+        configuration = next
+        reloads.successes += 1
+        reloads.lastSuccessful = true
+        reloads.lastSuccessTimestampSeconds = WallClock.now.secondsSinceEpoch
+        logger.info("configuration reloaded", metadata: change.summary)
+    }
+
+    private func reloadFailed(_ reason: String) {
+        reloads.failures += 1
+        reloads.lastSuccessful = false
+        logger.error(
+            "configuration not reloaded, the one before stays in force",
+            metadata: ["error": "\(reason)"])
+    }
+}

@@ -1,0 +1,126 @@
+// SPDX-License-Identifier: Apache-2.0
+
+import Foundation
+import Glibc
+
+/// A program that a test started: its output line by line, and how it ended. It is killed by its own
+/// id when the last reference goes, if nothing ended it before.
+final class ChildProcess: Sendable {
+    let pid: pid_t
+    let record: ChildRecord
+    /// Stays as long as the process may need it.
+    private let folder: ScratchFolder?
+
+    /// How a standard stream of the child is connected.
+    enum Stream { case collected, closed, inherited(Int32) }
+
+    /// Starts `path` with default signal handling and an empty signal mask, whatever this process has.
+    ///
+    /// - Parameters:
+    ///   - environment: added to a small one that has nothing but PATH.
+    ///   - folder: where it works.
+    init(
+        _ path: String, _ arguments: [String], environment: [String: String] = [:],
+        input: Stream = .inherited(Files.null), output: Stream = .collected,
+        errors: Stream = .collected, folder: ScratchFolder? = nil
+    ) throws {
+        self.folder = folder
+        var actions = posix_spawn_file_actions_t()
+        posix_spawn_file_actions_init(&actions)
+        defer { posix_spawn_file_actions_destroy(&actions) }
+        var ours: [Int32: Int32] = [:]
+        var theirs: [Int32] = []
+        for (number, stream) in [(Int32(0), input), (1, output), (2, errors)] {
+            switch stream {
+            case .closed: posix_spawn_file_actions_addclose(&actions, number)
+            case .inherited(let descriptor):
+                posix_spawn_file_actions_adddup2(&actions, descriptor, number)
+            case .collected:
+                let pair = try Files.streamPair()
+                ours[number] = pair.0
+                theirs.append(pair.1)
+                posix_spawn_file_actions_adddup2(&actions, pair.1, number)
+            }
+        }
+        // env(1) changes the folder and becomes the program, so the id stays the same.
+        let command =
+            (folder.map { ["/usr/bin/env", "-C", $0.url.path] } ?? []) + [path] + arguments
+        let spawned = Self.spawn(command, environment, &actions)
+        for descriptor in theirs { close(descriptor) }
+        guard spawned.code == 0 else {
+            for descriptor in ours.values { close(descriptor) }
+            throw Failed("posix_spawn \(path)", spawned.code)
+        }
+        pid = spawned.pid
+        record = ChildRecord(name: URL(filePath: path).lastPathComponent, open: Array(ours.keys))
+        for (number, descriptor) in ours { record.collect(descriptor, as: number) }
+        record.awaitEnd(of: pid)
+    }
+
+    deinit { record.kill(pid, SIGKILL) }
+
+    private static func spawn(
+        _ command: [String], _ environment: [String: String],
+        _ actions: inout posix_spawn_file_actions_t
+    ) -> (code: Int32, pid: pid_t) {
+        var attributes = posix_spawnattr_t()
+        posix_spawnattr_init(&attributes)
+        defer { posix_spawnattr_destroy(&attributes) }
+        var all = sigset_t()
+        sigfillset(&all)
+        var none = sigset_t()
+        sigemptyset(&none)
+        posix_spawnattr_setsigdefault(&attributes, &all)
+        posix_spawnattr_setsigmask(&attributes, &none)
+        posix_spawnattr_setflags(
+            &attributes, Int16(POSIX_SPAWN_SETSIGDEF | POSIX_SPAWN_SETSIGMASK))
+
+        var full = ["PATH": ProcessInfo.processInfo.environment["PATH"] ?? "/usr/bin:/bin"]
+        full.merge(environment) { $1 }
+        let argv = command.map { strdup($0) } + [nil]
+        let envp = full.map { strdup("\($0)=\($1)") } + [nil]
+        defer { for text in argv + envp { free(text) } }
+        var pid: pid_t = 0
+        let code = posix_spawnp(&pid, command[0], &actions, &attributes, argv, envp)
+        return (code, pid)
+    }
+
+    // MARK: Signals and the end
+
+    /// Sends a signal, unless the process has ended.
+    func send(_ signal: Int32) { record.kill(pid, signal) }
+
+    /// Waits for the end of the process and of its output.
+    func exit(within limit: Duration = .seconds(20)) async throws -> Ending {
+        try await record.wait("the end of process \(pid)", within: limit) { state in
+            state.open.isEmpty ? state.ending : nil
+        }
+    }
+
+    /// Kills it, if it still runs, and waits until the kernel has taken it down.
+    func end() async {
+        send(SIGKILL)
+        _ = try? await record.wait("the end of process \(pid)") { $0.ending }
+    }
+}
+
+/// How a process ended.
+enum Ending: Equatable, Sendable {
+    case exited(Int32)
+    case killed(Int32)
+
+    /// Of waitpid(2).
+    init(status: Int32) {
+        let signal = status & 0x7f
+        self = signal == 0 ? .exited((status >> 8) & 0xff) : .killed(signal)
+    }
+}
+
+/// A call of the test itself that failed.
+struct Failed: Error, CustomStringConvertible {
+    let description: String
+
+    init(_ call: String, _ code: Int32 = errno) {
+        description = "\(call): \(String(cString: strerror(code)))"
+    }
+}

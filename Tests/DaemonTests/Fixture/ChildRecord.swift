@@ -1,0 +1,135 @@
+// SPDX-License-Identifier: Apache-2.0
+
+import Foundation
+import Glibc
+
+/// What is known of a child: written by the threads that read its output and wait for its end, read by
+/// whoever waits for something to happen.
+final class ChildRecord: @unchecked Sendable {
+    /// A snapshot of it.
+    struct State: Sendable {
+        /// Whole lines of standard output and standard error.
+        var output: [String] = []
+        var errors: [String] = []
+        /// Standard streams that are collected and not yet at their end.
+        var open: Set<Int32> = []
+        var ending: Ending?
+    }
+
+    private let name: String
+    private let condition = NSCondition()
+    private var current = State()
+    private var collected: [Int32: Int32] = [:]
+
+    init(name: String, open: [Int32]) {
+        self.name = name
+        current.open = Set(open)
+    }
+
+    var state: State { condition.withLock { current } }
+
+    /// Waits until `probe` finds something in the state.
+    ///
+    /// - Throws: `NotInTime`, with everything that the child has said.
+    @discardableResult
+    func wait<Value: Sendable>(
+        _ what: String, within limit: Duration = .seconds(20),
+        _ probe: @escaping @Sendable (State) -> Value?
+    ) async throws -> Value {
+        try await offPool {
+            let end = Date(timeIntervalSinceNow: limit / .seconds(1))
+            return try self.condition.withLock {
+                while true {
+                    if let value = probe(self.current) { return value }
+                    // Nothing more can come of a child that has ended and been read to its end.
+                    let isOver = self.current.ending != nil && self.current.open.isEmpty
+                    guard !isOver, self.condition.wait(until: end) else {
+                        throw NotInTime(
+                            what: "\(what) of \(self.name)", limit: limit, state: self.current)
+                    }
+                }
+            }
+        }
+    }
+
+    private func update(_ change: (inout State) -> Void) {
+        condition.withLock {
+            change(&current)
+            condition.broadcast()
+        }
+    }
+
+    /// Reads `descriptor` to its end, on a thread of its own, and closes it.
+    func collect(_ descriptor: Int32, as number: Int32) {
+        condition.withLock { collected[number] = descriptor }
+        Thread.detachNewThread {
+            var rest: [UInt8] = []
+            var chunk = [UInt8](repeating: 0, count: 65_536)
+            while true {
+                let count = read(descriptor, &chunk, chunk.count)
+                if count < 0, errno == EINTR { continue }
+                guard count > 0 else { break }
+                rest += chunk[..<count]
+                let pieces = rest.split(separator: 10, omittingEmptySubsequences: false)
+                rest = Array(pieces.last ?? [])
+                self.append(pieces.dropLast().map { String(decoding: $0, as: UTF8.self) }, number)
+            }
+            if !rest.isEmpty { self.append([String(decoding: rest, as: UTF8.self)], number) }
+            self.condition.withLock { _ = self.collected.removeValue(forKey: number) }
+            close(descriptor)
+            self.update { $0.open.remove(number) }
+        }
+    }
+
+    private func append(_ lines: [String], _ number: Int32) {
+        update { state in
+            if number == 1 { state.output += lines } else { state.errors += lines }
+        }
+    }
+
+    /// Stops listening to a stream: what the child writes from now on fails with EPIPE.
+    func hangUp(_ number: Int32) {
+        condition.withLock {
+            if let descriptor = collected[number] { shutdown(descriptor, Int32(SHUT_RDWR)) }
+        }
+    }
+
+    /// Notices the end of `pid`. It is reaped under the lock, so that `kill` never meets another
+    /// process that got the same id.
+    func awaitEnd(of pid: pid_t) {
+        Thread.detachNewThread {
+            var information = siginfo_t()
+            while waitid(P_PID, id_t(pid), &information, WEXITED | WNOWAIT) < 0, errno == EINTR {}
+            self.update { state in
+                var status: Int32 = 0
+                waitpid(pid, &status, 0)
+                state.ending = Ending(status: status)
+            }
+        }
+    }
+
+    func kill(_ pid: pid_t, _ signal: Int32) {
+        condition.withLock { if current.ending == nil { Glibc.kill(pid, signal) } }
+    }
+}
+
+/// Something did not happen within its time.
+struct NotInTime: Error, CustomStringConvertible {
+    let what: String
+    let limit: Duration
+    let state: ChildRecord.State
+
+    var description: String {
+        "\(what) did not come within \(limit); it ended: \(String(describing: state.ending)); "
+            + "it said:\n" + (state.output + state.errors).suffix(40).joined(separator: "\n")
+    }
+}
+
+/// Runs blocking work on a thread that no Swift task needs to get on.
+func offPool<Value: Sendable>(
+    _ work: @escaping @Sendable () throws -> Value
+) async throws -> Value {
+    try await withCheckedThrowingContinuation { continuation in
+        Thread.detachNewThread { continuation.resume(with: Result { try work() }) }
+    }
+}

@@ -1,0 +1,105 @@
+// SPDX-License-Identifier: Apache-2.0
+
+import Foundation
+import Glibc
+import Testing
+
+/// A daemon as its user sees it: a process with a configuration file, a log, metrics and an end.
+struct DaemonUnderTest: Sendable {
+    let process: ChildProcess
+    let folder: ScratchFolder
+
+    static let configName = "config.yaml"
+
+    var pid: pid_t { process.pid }
+    var log: [LogLine] { process.record.state.errors.compactMap { LogLine($0) } }
+
+    /// Starts the daemon on `config`. A nil configuration writes no file and passes no `--config`.
+    init(
+        _ config: String?, _ arguments: [String] = [], environment: [String: String] = [:],
+        folder: ScratchFolder? = nil
+    ) throws {
+        self.folder = try folder ?? ScratchFolder()
+        var all = arguments
+        if let config {
+            all += ["--config", try self.folder.write(config, to: Self.configName)]
+        }
+        process = try ChildProcess(
+            Files.daemon, all, environment: environment, folder: self.folder)
+    }
+
+    /// Starts it, waits until it runs, and kills it after `body` whatever comes of that.
+    static func running<Result>(
+        _ config: String, _ arguments: [String] = [], environment: [String: String] = [:],
+        folder: ScratchFolder? = nil, isolation: isolated (any Actor)? = #isolation,
+        _ body: (DaemonUnderTest) async throws -> Result
+    ) async throws -> Result {
+        let daemon = try DaemonUnderTest(
+            config, arguments, environment: environment, folder: folder)
+        do {
+            try await daemon.isRunning()
+            let result = try await body(daemon)
+            await daemon.process.end()
+            return result
+        } catch {
+            await daemon.process.end()
+            throw error
+        }
+    }
+
+    /// Runs the executable to its end.
+    static func run(
+        _ arguments: [String], environment: [String: String] = [:], folder: ScratchFolder? = nil
+    ) async throws -> (code: Int32, output: String, errors: [String]) {
+        let process = try ChildProcess(
+            Files.daemon, arguments, environment: environment, folder: folder)
+        let ending = try await process.exit()
+        let state = process.record.state
+        guard case .exited(let code) = ending else { throw Failed("\(ending)", EPROTO) }
+        return (code, state.output.map { $0 + "\n" }.joined(), state.errors)
+    }
+
+    // MARK: What it says
+
+    func isRunning() async throws { try await says("udp-fanout is running. Press Ctrl+C to stop.") }
+
+    /// Waits for the `count`th log line with this message.
+    @discardableResult
+    func says(
+        _ message: String, times count: Int = 1, within limit: Duration = .seconds(20)
+    ) async throws -> LogLine {
+        try await process.record.wait("\(count) × '\(message)'", within: limit) { state in
+            let found = state.errors.lazy.filter { $0.contains(message) }
+                .compactMap { LogLine($0) }.filter { $0.message == message }
+            return found.dropFirst(count - 1).first
+        }
+    }
+
+    func times(_ message: String) -> Int {
+        process.record.state.errors.count {
+            $0.contains(message) && LogLine($0)?.message == message
+        }
+    }
+
+    // MARK: What is done to it
+
+    /// Ends it in order and expects that it says so.
+    func stop(_ signal: Int32 = SIGTERM, sourceLocation: SourceLocation = #_sourceLocation)
+        async throws
+    {
+        process.send(signal)
+        let ending = try await process.exit()
+        #expect(ending == .exited(0), sourceLocation: sourceLocation)
+        #expect(times("udp-fanout stopped") == 1, sourceLocation: sourceLocation)
+    }
+
+    /// Replaces the file by rename and waits until it is in force.
+    func reload(_ config: String) async throws {
+        let before = times(Self.reloaded)
+        try folder.replace(Self.configName, with: config)
+        try await says(Self.reloaded, times: before + 1)
+    }
+
+    static let reloaded = "configuration reloaded"
+    static let notReloaded = "configuration not reloaded, the one before stays in force"
+}

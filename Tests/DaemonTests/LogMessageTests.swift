@@ -1,0 +1,89 @@
+// SPDX-License-Identifier: Apache-2.0
+
+import Glibc
+import Testing
+
+extension DaemonTests {
+    @Suite("Log messages that alerts grep for")
+    struct LogMessageTests {}
+}
+
+extension DaemonTests.LogMessageTests {
+    /// A message, its level, and fields that it must have.
+    struct Message: CustomTestStringConvertible {
+        let text: String
+        let level: String
+        let fields: [String: String]
+        var testDescription: String { text }
+
+        init(_ text: String, _ level: String, _ fields: [String: String] = [:]) {
+            (self.text, self.level, self.fields) = (text, level, fields)
+        }
+    }
+
+    /// In the order in which they come.
+    static let messages = [
+        Message("starting udp-fanout", "info", ["config": "config.yaml"]),
+        Message("configuration loaded", "info", ["path": "config.yaml", "listeners": "1"]),
+        Message(
+            "configured listeners by mode", "info",
+            ["userspace": "1", "tc_ebpf": "0", "af_xdp": "0", "xdp_nat": "0"]),
+        Message("metrics server started", "info", ["path": "/metrics"]),
+        Message("starting userspace forwarder", "info", ["listener": "in", "workers": "1"]),
+        Message("udp-fanout is running. Press Ctrl+C to stop.", "info"),
+        Message("entering receive loop", "debug", ["listener": "in", "worker": "0"]),
+        Message("userspace worker heartbeat", "debug", ["listener": "in", "downstreams": "2"]),
+        Message("userspace worker heartbeat", "debug", ["received": "0", "forwarded": "0"]),
+        Message("received SIGTERM", "info"),
+        Message("listener totals", "info", ["listener": "in", "received": "0"]),
+        Message("udp-fanout stopped", "info"),
+    ]
+
+    @Test("appear exactly so, at their level, in the course of one life")
+    func messages() async throws {
+        let folder = try ScratchFolder()
+        try folder.write(try ConfigText.simple(metrics: true).yaml, to: "config.yaml")
+        let daemon = try DaemonUnderTest(nil, ["-l", "debug"], folder: folder)
+        try await daemon.says("entering receive loop")
+        let begin = ContinuousClock.now
+        try await daemon.says("userspace worker heartbeat")
+        try await daemon.says("userspace worker heartbeat", times: 2)
+        // The first comes five seconds after the start, the second five seconds later.
+        #expect((.seconds(9)...(.seconds(12))).contains(ContinuousClock.now - begin))
+        try await daemon.stop()
+
+        for (text, wanted) in Dictionary(grouping: Self.messages, by: \.text) {
+            let found = daemon.log.filter { $0.message == text }
+            #expect(found.count >= wanted.count, "\(text)")
+            for message in wanted {
+                #expect(found.allSatisfy { $0.level == message.level }, "\(text)")
+                for line in found {
+                    #expect(line.fields.merging(message.fields) { $1 } == line.fields, "\(text)")
+                }
+            }
+        }
+        let all = daemon.process.record.state.errors
+        #expect(all.allSatisfy { LogLine($0) != nil }, "\(all)")
+        #expect(all.first?.contains("starting udp-fanout") == true)
+        #expect(all.last?.contains("udp-fanout stopped") == true)
+    }
+
+    @Test("Ctrl+C is named too")
+    func interrupt() async throws {
+        try await DaemonUnderTest.running(try ConfigText.simple().yaml) { daemon in
+            try await daemon.stop(SIGINT)
+            #expect(daemon.times("received SIGINT") == 1)
+        }
+    }
+
+    @Test("names from the file cannot break a line or paint the terminal")
+    func hostileNames() async throws {
+        var config = try ConfigText.simple()
+        config.listeners[0].name = "a\"b\\c {x=\"1\"} ü"
+        try await DaemonUnderTest.running(config.yaml) { daemon in
+            let line = try #require(
+                daemon.process.record.state.errors.first { $0.contains("starting userspace") })
+            #expect(line.contains(#"listener="a\"b\\c {x=\"1\"} ü""#), "\(line)")
+        }
+    }
+}

@@ -1,0 +1,173 @@
+// SPDX-License-Identifier: Apache-2.0
+
+import Foundation
+import Glibc
+import LabNet
+import Testing
+
+extension DaemonTests {
+    @Suite("A changed configuration file")
+    struct ReloadFileTests {
+        /// A file and the same one with another listener: a reload that shows.
+        static func pair() throws -> (before: ConfigText, after: ConfigText) {
+            let before = try ConfigText.simple(metrics: true)
+            var after = before
+            after.listeners.append(
+                ConfigText.Listener(
+                    name: "new", port: try Ports.free(), receivers: before.listeners[0].receivers))
+            return (before, after)
+        }
+    }
+}
+
+extension DaemonTests.ReloadFileTests {
+    /// A way to give a file other contents.
+    enum Way: String, CaseIterable {
+        case rename, inPlace = "writing in place", deleted = "deleting and making it anew"
+    }
+
+    @Test("comes into force by itself, however it was changed", arguments: Way.allCases)
+    func noticed(way: Way) async throws {
+        let (before, after) = try Self.pair()
+        try await DaemonUnderTest.running(before.yaml) { daemon in
+            let name = DaemonUnderTest.configName
+            switch way {
+            case .rename: try daemon.folder.replace(name, with: after.yaml)
+            case .inPlace: try daemon.folder.write(after.yaml, to: name)
+            case .deleted:
+                unlink(daemon.folder.path(name))
+                // Two looks at least, at a file that is not there.
+                try await Task.sleep(for: .milliseconds(700))
+                try daemon.folder.write(after.yaml, to: name)
+            }
+            let line = try await daemon.says(DaemonUnderTest.reloaded)
+            #expect(line.level == "info" && line.fields == ["added": "new"])
+            let served = Set(after.listeners.map(\.port) + [try #require(after.metricsPort)])
+            #expect(try SocketTable.ports(of: daemon.pid) == served)
+            try await daemon.stop()
+            #expect(daemon.log.count { $0.level == "error" } == 0)
+            #expect(daemon.times(DaemonUnderTest.reloaded) == 1)
+        }
+    }
+
+    @Test("comes into force when a link on the way to it is swapped, as for a Kubernetes ConfigMap")
+    func configMap() async throws {
+        let (before, after) = try Self.pair()
+        let folder = try ScratchFolder()
+        for (name, config) in [("..1", before), ("..2", after)] {
+            mkdir(folder.path(name), 0o755)
+            try folder.write(config.yaml, to: "\(name)/config.yaml")
+        }
+        symlink("..1", folder.path("..data"))
+        symlink("..data/config.yaml", folder.path("config.yaml"))
+        let daemon = try DaemonUnderTest(nil, folder: folder)
+        try await daemon.isRunning()
+        symlink("..2", folder.path("..data_tmp"))
+        #expect(rename(folder.path("..data_tmp"), folder.path("..data")) == 0)
+        try await daemon.says(DaemonUnderTest.reloaded)
+        let served = Set(after.listeners.map(\.port) + [try #require(after.metricsPort)])
+        #expect(try SocketTable.ports(of: daemon.pid) == served)
+        try await daemon.stop()
+    }
+
+    @Test("comes into force on SIGHUP, once")
+    func hangUp() async throws {
+        let (before, after) = try Self.pair()
+        try await DaemonUnderTest.running(before.yaml) { daemon in
+            try daemon.folder.replace(DaemonUnderTest.configName, with: after.yaml)
+            daemon.process.send(SIGHUP)
+            try await daemon.says(DaemonUnderTest.reloaded)
+            // The watch has had the time to notice the file as well.
+            try await Task.sleep(for: .milliseconds(900))
+            try await daemon.stop()
+            #expect(daemon.times("received SIGHUP") == 1)
+            #expect(daemon.times(DaemonUnderTest.reloaded) == 1)
+        }
+    }
+
+    @Test("that was written while the daemon started is not missed")
+    func changedDuringStart() async throws {
+        var (before, after) = try Self.pair()
+        // Many listeners take long enough to open for the file to change meanwhile.
+        before.listeners[0].receivers = (0..<20).map {
+            ConfigText.Receiver(name: "r\($0)", port: UInt16(1000 + $0))
+        }
+        for number in 0..<40 {
+            var more = before.listeners[0]
+            more.name = "more \(number)"
+            more.port = try Ports.free()
+            before.listeners.append(more)
+        }
+        let daemon = try DaemonUnderTest(before.yaml)
+        try await daemon.says("configuration loaded")
+        try daemon.folder.replace(DaemonUnderTest.configName, with: after.yaml)
+        try await daemon.says(DaemonUnderTest.reloaded, within: .seconds(5))
+        try await daemon.stop()
+    }
+
+    @Test("that cannot be used changes nothing and is one line; the next good one is in force")
+    func badThenGood() async throws {
+        let (before, after) = try Self.pair()
+        let port = try #require(before.metricsPort)
+        let gauge = "udp_fanout_config_last_reload_successful"
+        try await DaemonUnderTest.running(before.yaml) { daemon in
+            let first = try await MetricsPage.scrape(port)
+            #expect(first.value(gauge) == 1)
+            let ports = try SocketTable.ports(of: daemon.pid)
+
+            // Half of it, as an editor that writes in place leaves it for a moment or for ever.
+            let half = String(after.yaml.prefix(after.yaml.count - 40))
+            try daemon.folder.write(half, to: DaemonUnderTest.configName)
+            let line = try await daemon.says(DaemonUnderTest.notReloaded)
+            #expect(line.level == "error" && line.fields["error"]?.contains("config.yaml:") == true)
+            let bad = try await MetricsPage.scrape(port)
+            #expect(bad.value(gauge) == 0)
+            #expect(bad.value("udp_fanout_config_reloads_total", ["result": "failure"]) == 1)
+            let since = "udp_fanout_config_last_reload_success_timestamp_seconds"
+            #expect(bad.value(since) == first.value(since))
+            #expect(try SocketTable.ports(of: daemon.pid) == ports)
+            // It looks at the file four times a second; the same bad file is no news.
+            try await Task.sleep(for: .milliseconds(900))
+            #expect(daemon.log.count { $0.level == "error" } == 1)
+
+            try daemon.folder.write(after.yaml, to: DaemonUnderTest.configName)
+            try await daemon.says(DaemonUnderTest.reloaded)
+            let good = try await MetricsPage.scrape(port)
+            #expect(good.value(gauge) == 1)
+            #expect(good.value("udp_fanout_config_reloads_total", ["result": "success"]) == 2)
+            #expect(try #require(good.value(since)) > (try #require(first.value(since))))
+            try await daemon.stop()
+        }
+    }
+
+    @Test("that is gone, unreadable or a folder on SIGHUP leaves the one before in force")
+    func missing() async throws {
+        let config = try ConfigText.simple()
+        try await DaemonUnderTest.running(config.yaml) { daemon in
+            let path = daemon.folder.path(DaemonUnderTest.configName)
+            unlink(path)
+            daemon.process.send(SIGHUP)
+            var line = try await daemon.says(DaemonUnderTest.notReloaded)
+            #expect(line.fields["error"]?.contains("the file does not exist") == true)
+            mkdir(path, 0o755)
+            daemon.process.send(SIGHUP)
+            line = try await daemon.says(DaemonUnderTest.notReloaded, times: 2)
+            #expect(try SocketTable.ports(of: daemon.pid) == [config.listeners[0].port])
+            try await daemon.stop()
+        }
+    }
+
+    @Test("with several errors or a hostile name in it is still one line")
+    func oneLine() async throws {
+        let config = try ConfigText.simple()
+        try await DaemonUnderTest.running(config.yaml) { daemon in
+            let bad = config.yaml + "x: 1\n\"y\\u001b[31m\\n\": 2\nhealth: {enabled: 7}\n"
+            try daemon.folder.replace(DaemonUnderTest.configName, with: bad)
+            let error = try await daemon.says(DaemonUnderTest.notReloaded).fields["error"] ?? ""
+            #expect(error.contains(": x: ") && error.contains("health.enabled"), "\(error)")
+            try await daemon.stop()
+            let lines = daemon.process.record.state.errors
+            #expect(lines.allSatisfy { LogLine($0) != nil && !$0.contains("\u{1b}") }, "\(lines)")
+        }
+    }
+}

@@ -1,0 +1,108 @@
+// SPDX-License-Identifier: Apache-2.0
+
+import Foundation
+import FanoutCore
+import LabNet
+import Testing
+
+extension DaemonTests {
+    /// Generous limits: the build under test is not optimised.
+    @Suite("Resources")
+    struct ResourceTests {}
+}
+
+extension DaemonTests.ResourceTests {
+    @Test("the daemon takes less than 120 MiB of memory and 100 descriptors with a listener")
+    func start() async throws {
+        let config = try ConfigText.simple(metrics: true)
+        try await DaemonUnderTest.running(config.yaml) { daemon in
+            let kibibytes = try #require(try SocketTable.status("VmRSS", of: daemon.pid))
+            #expect(kibibytes < 120 << 10)
+            #expect(try SocketTable.descriptors(of: daemon.pid).count < 100)
+        }
+    }
+
+    @Test(
+        "descriptors, threads and memory are what they were after 20 reloads, refused ones as well")
+    func flat() async throws {
+        var config = try ConfigText.simple(metrics: true)
+        let holder = try HeldPort(try Ports.free(), SOCK_DGRAM)
+        func other(_ number: Int, port: UInt16? = nil) throws -> ConfigText.Listener {
+            ConfigText.Listener(
+                name: "other \(number)", port: try port ?? Ports.free(),
+                receivers: config.listeners[0].receivers)
+        }
+        try await DaemonUnderTest.running(config.yaml) { daemon in
+            func usage() throws -> [Int] {
+                [
+                    try SocketTable.descriptors(of: daemon.pid).count,
+                    try #require(try SocketTable.status("Threads", of: daemon.pid)),
+                ]
+            }
+            func cycle(_ round: Int) async throws {
+                var next = config
+                next.listeners.append(try other(round))
+                next.listeners[0].settings = ["workers: 3"]
+                next.metricsPort = try Ports.free()
+                try await daemon.swap(next)
+                next.listeners.append(try other(round + 1, port: holder.port))
+                next.listeners[0].settings = ["workers: 2"]
+                next.metricsPort = try Ports.free()
+                try await daemon.refuse(next)
+                try await daemon.swap(config)
+            }
+            // The first one makes what is made once, such as the runtime's threads.
+            try await cycle(0)
+            let before = try usage()
+            let memory = try #require(try SocketTable.status("VmRSS", of: daemon.pid))
+            for round in 1...20 { try await cycle(round) }
+            try await eventually("descriptors and threads are as before: \(before)") {
+                let now = try usage()
+                return now[0] <= before[0] && now[1] <= before[1] + 1
+            }
+            let growth = try #require(try SocketTable.status("VmRSS", of: daemon.pid)) - memory
+            #expect(growth < 16 << 10, "KiB more: \(growth)")
+            config.listeners[0].name = "in"
+            try await daemon.stop()
+        }
+    }
+
+    @Test("a user without any privilege can run a userspace listener")
+    func unprivileged() async throws {
+        let sink = try Sink()
+        let config = try ConfigText.simple(receivers: [sink.endpoint.port], metrics: true)
+        let folder = try ScratchFolder()
+        let path = try folder.write(config.yaml, to: "config.yaml")
+        let process = try DaemonTests.DemoTests.unprivileged(["-c", path], folder: folder)
+        let target = Endpoint(.loopback, port: config.listeners[0].port)
+        try await process.record.wait("it runs") { state in
+            state.errors.contains { $0.contains("udp-fanout is running.") } ? true : nil
+        }
+        #expect(try SocketTable.status("Uid", of: process.pid) == 65_534)
+        try Traffic(to: target).send([7])
+        try await eventually("the datagram passes") { sink.count == 1 }
+        process.send(SIGTERM)
+        #expect(try await process.exit() == .exited(0))
+        // What it asked for and is not granted is a warning with the remedy.
+        let warning = process.record.state.errors.compactMap { LogLine($0) }
+            .first { $0.level == "warn" }
+        #expect(warning?.message.contains("net.core.rmem_max") == true)
+    }
+
+    @Test("a port that needs a privilege is refused to a user without it, with the remedy")
+    func privilegedPort() async throws {
+        let limit = try String(
+            contentsOfFile: "/proc/sys/net/ipv4/ip_unprivileged_port_start", encoding: .utf8)
+        let first = try #require(UInt16(limit.trimmingCharacters(in: .newlines)))
+        try #require(
+            first > 1, "net.ipv4.ip_unprivileged_port_start is \(first): no port is privileged")
+        var config = try ConfigText.simple()
+        config.listeners[0].port = first - 1
+        let folder = try ScratchFolder()
+        let path = try folder.write(config.yaml, to: "config.yaml")
+        let process = try DaemonTests.DemoTests.unprivileged(["-c", path], folder: folder)
+        #expect(try await process.exit() == .exited(1))
+        let said = process.record.state.errors.last ?? ""
+        #expect(said.contains("EACCES") && said.contains("CAP_NET_BIND_SERVICE"), "\(said)")
+    }
+}

@@ -1,0 +1,149 @@
+// SPDX-License-Identifier: Apache-2.0
+
+import FanoutCore
+import Glibc
+import LabNet
+import Testing
+
+extension DaemonTests {
+    @Suite("Signals")
+    struct SignalTests {}
+}
+
+extension DaemonTests.SignalTests {
+    @Test(
+        "the end comes after everything that was received is forwarded, with the totals",
+        arguments: [SIGTERM, SIGINT])
+    func flushes(signal: Int32) async throws {
+        let sinks = [try Sink(), try Sink()]
+        let config = try ConfigText.simple(receivers: sinks.ports)
+        try await DaemonUnderTest.running(config.yaml) { daemon in
+            // Stopped, it finds the datagrams and the signal at once when it goes on.
+            daemon.process.send(SIGSTOP)
+            let sender = try Traffic(to: Endpoint(.loopback, port: config.listeners[0].port))
+            for number in 0..<500 as Range<UInt64> {
+                #expect(sender.send(Stamp(flow: 0, sequence: number).payload(size: 100)))
+            }
+            daemon.process.send(signal)
+            daemon.process.send(SIGCONT)
+            #expect(try await daemon.process.exit() == .exited(0))
+
+            try await eventually("the sinks have read everything") { sinks.arrivals >= 500 }
+            #expect(sinks.map(\.count) == [250, 250])
+            let totals = try #require(daemon.log.last { $0.message == "listener totals" })
+            #expect(totals.level == "info")
+            let wanted = [
+                "listener": "in", "received": "500", "forwarded": "500", "dropped": "0",
+                "kernel_drops": "0",
+            ]
+            #expect(totals.fields == wanted)
+            #expect(daemon.log.last?.message == "udp-fanout stopped")
+        }
+    }
+
+    @Test("a second signal ends a slow stop at once, with the code of that signal")
+    func secondSignal() async throws {
+        // A page too long for the sockets' buffers, and a client that does not read it: the stop
+        // waits for it, two seconds at most.
+        var config = try ConfigText.simple(metrics: true)
+        let receivers = (0..<64).map {
+            ConfigText.Receiver(name: "receiver-with-a-long-name-\($0)", port: UInt16(1000 + $0))
+        }
+        config.listeners = try (0..<20).map {
+            ConfigText.Listener(
+                name: "listener-\($0)", port: try Ports.free(), receivers: receivers)
+        }
+        config.settings = ["workers: 1"]
+        let port = try #require(config.metricsPort)
+        let page = try await DaemonUnderTest.running(config.yaml) { daemon in
+            let text = try await MetricsPage.scrape(port).text
+            let client = try HTTP.connect(port, receiveBufferBytes: 4096)
+            defer { close(client) }
+            let request = "GET /metrics HTTP/1.1\r\nHost: t\r\n\r\n"
+            #expect(send(client, request, request.utf8.count, 0) == request.utf8.count)
+            var first: UInt8 = 0
+            #expect(recv(client, &first, 1, Int32(MSG_PEEK)) == 1)
+
+            daemon.process.send(SIGTERM)
+            try await daemon.says("received SIGTERM")
+            let begin = ContinuousClock.now
+            daemon.process.send(SIGINT)
+            #expect(try await daemon.process.exit() == .exited(128 + SIGINT))
+            #expect(ContinuousClock.now - begin < .seconds(1))
+            #expect(daemon.times("udp-fanout stopped") == 0)
+            return text
+        }
+        #expect(page.utf8.count > 1 << 20)
+    }
+
+    @Test("a signal during the start is heeded, whenever it comes")
+    func signalDuringStart() async throws {
+        let config = try ConfigText.simple(metrics: true)
+        for message in ["configuration loaded", "metrics server started"] {
+            let daemon = try DaemonUnderTest(config.yaml)
+            try await daemon.says(message)
+            daemon.process.send(SIGTERM)
+            #expect(try await daemon.process.exit() == .exited(0))
+            #expect(daemon.log.last?.message == "udp-fanout stopped")
+        }
+    }
+
+    @Test("SIGHUP while it ends starts nothing again")
+    func hangUpWhileEnding() async throws {
+        let config = try ConfigText.simple(metrics: true)
+        for _ in 0..<10 {
+            try await DaemonUnderTest.running(config.yaml) { daemon in
+                daemon.process.send(SIGSTOP)
+                daemon.process.send(SIGTERM)
+                daemon.process.send(SIGHUP)
+                daemon.process.send(SIGCONT)
+                let ending = try await daemon.process.exit()
+                #expect(ending == .exited(0))
+                #expect(daemon.log.last?.message == "udp-fanout stopped")
+                #expect(daemon.times("starting userspace forwarder") == 1)
+            }
+        }
+    }
+
+    @Test("it lives on when nobody reads its log any more")
+    func logReaderGone() async throws {
+        let sink = try Sink()
+        let config = try ConfigText.simple(receivers: [sink.endpoint.port])
+        try await DaemonUnderTest.running(config.yaml) { daemon in
+            daemon.process.record.hangUp(2)
+            // What it says of these would have nowhere to go.
+            for _ in 0..<3 { daemon.process.send(SIGHUP) }
+            let sender = try Traffic(to: Endpoint(.loopback, port: config.listeners[0].port))
+            try await eventually("a datagram passes") {
+                sender.send([1])
+                return sink.count > 3
+            }
+            daemon.process.send(SIGTERM)
+            #expect(try await daemon.process.exit() == .exited(0))
+        }
+    }
+
+    @Test("started with closed standard streams, it writes its log into no other descriptor")
+    func closedStreams() async throws {
+        let sink = try Sink()
+        let config = try ConfigText.simple(receivers: [sink.endpoint.port])
+        let folder = try ScratchFolder()
+        let path = try folder.write(config.yaml, to: "config.yaml")
+        let process = try ChildProcess(
+            Files.daemon, ["-l", "trace", "-c", path], input: .closed, output: .closed,
+            errors: .closed)
+        try await eventually("it listens") {
+            try SocketTable.ports(of: process.pid) == [config.listeners[0].port]
+        }
+        for number in 0...2 {
+            let target = try SocketTable.target(of: Int32(number), in: process.pid)
+            #expect(target == "/dev/null", "descriptor \(number)")
+        }
+        let sender = try Traffic(to: Endpoint(.loopback, port: config.listeners[0].port))
+        sender.send([1, 2, 3])
+        try await eventually("the datagram passes") { sink.count > 0 }
+        process.send(SIGTERM)
+        #expect(try await process.exit() == .exited(0))
+        #expect(sink.datagrams.map(\.payload) == [[1, 2, 3]])
+    }
+}

@@ -1,0 +1,114 @@
+// SPDX-License-Identifier: Apache-2.0
+
+import LinuxNet
+import Synchronization
+
+/// What a load has sent.
+public struct LoadReport: Equatable, Sendable {
+    /// Datagrams that the kernel took, by flow; their sequence numbers count up from 0.
+    public var sent: [UInt32: UInt64] = [:]
+    public var datagrams: UInt64 = 0
+    public var bytes: UInt64 = 0
+    /// How often the destination answered that nobody listens (ECONNREFUSED).
+    public var refusals: UInt64 = 0
+    /// Sends that failed for another reason: errno to count. Their datagrams were tried again.
+    public var errors: [Int32: UInt64] = [:]
+    public var elapsed: Duration = .zero
+
+    /// Datagrams a second over the whole time.
+    public var rate: Double {
+        let seconds =
+            Double(elapsed.components.seconds) + Double(elapsed.components.attoseconds) / 1e18
+        return seconds > 0 ? Double(datagrams) / seconds : 0
+    }
+}
+
+/// Stamped datagrams at a steady pace from one or more sources, sent by a thread of its own from the
+/// moment that it is made.
+public final class Load: Sendable {
+    private static let nextFlow = Atomic<UInt32>(1)
+
+    private let outcome: Outcome
+    private let thread: Mutex<Thread?>
+
+    /// - Parameters:
+    ///   - sources: taken in turn, a few datagrams each.
+    ///   - flows: sequences of each source.
+    ///   - rate: datagrams a second, all sources together.
+    ///   - duration: nil: until `stop`.
+    ///   - sizes: bytes, 24...65507, taken in turn.
+    ///   - segments: datagrams in one super-packet, all of one size; 1 sends them singly.
+    public init(
+        _ sources: [Traffic], flows: Int = 1, rate: Int, duration: Duration? = nil,
+        sizes: [Int] = [64], segments: Int = 1
+    ) throws {
+        let count = UInt32(sources.count * flows)
+        let first = Self.nextFlow.add(count, ordering: .relaxed).oldValue
+        outcome = Outcome()
+        let plan = LoadSender.Plan(
+            sources: sources, firstFlow: first, flows: flows, rate: rate, duration: duration,
+            sizes: sizes, segments: segments)
+        let outcome = outcome
+        thread = Mutex(try Thread(name: "load") { LoadSender(plan, outcome).run() })
+    }
+
+    deinit {
+        outcome.end()
+        thread.withLock { $0.take() }?.join()
+    }
+
+    /// Datagrams sent so far.
+    public var sent: UInt64 { outcome.progress.load(ordering: .relaxed) }
+
+    /// Ends the load and returns what it sent.
+    public func stop() async -> LoadReport {
+        outcome.end()
+        return await finish()
+    }
+
+    /// Waits for the end of the load's duration.
+    public func finish() async -> LoadReport {
+        let report = await outcome.report()
+        thread.withLock { $0.take() }?.join()
+        return report
+    }
+
+    /// Where thread and owner meet.
+    final class Outcome: Sendable {
+        let progress = Atomic<UInt64>(0)
+        private let ending = Atomic(false)
+        private let result = Mutex<Result>(.waiting([]))
+
+        private enum Result: Sendable {
+            case waiting([CheckedContinuation<LoadReport, Never>])
+            case done(LoadReport)
+        }
+
+        func end() { ending.store(true, ordering: .releasing) }
+
+        var isEnding: Bool { ending.load(ordering: .acquiring) }
+
+        func finish(_ report: LoadReport) {
+            let waiting = result.withLock { result in
+                defer { result = .done(report) }
+                if case .waiting(let list) = result { return list }
+                return []
+            }
+            for continuation in waiting { continuation.resume(returning: report) }
+        }
+
+        func report() async -> LoadReport {
+            await withCheckedContinuation { continuation in
+                let known: LoadReport? = result.withLock { result in
+                    switch result {
+                    case .done(let report): return report
+                    case .waiting(let list):
+                        result = .waiting(list + [continuation])
+                        return nil
+                    }
+                }
+                if let known { continuation.resume(returning: known) }
+            }
+        }
+    }
+}
