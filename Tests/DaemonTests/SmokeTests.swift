@@ -43,9 +43,11 @@ extension DaemonTests {
             """
         }
 
+        /// As printed, but for the pause: with `-w0` nc gives up at once when echo has not written yet,
+        /// and sends nothing. To a plain socket it loses 8 packets of 100 that way.
         static let packets = """
             for i in $(seq 1 10); do
-              echo "test-packet-$i" | nc -u -w0 127.0.0.1 19000
+              echo "test-packet-$i" | { sleep 0.05; nc -u -w0 127.0.0.1 19000; }
             done
             """
     }
