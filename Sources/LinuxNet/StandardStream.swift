@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 
 internal import Glibc
+internal import Synchronization
 
 /// The process's own output: whole pieces of text in one write(2), so that lines of several threads
 /// do not run into each other.
@@ -20,22 +21,41 @@ public enum StandardStream: Int32, Sendable {
         _ = signal(SIGPIPE, SIG_IGN)
     }
 
-    /// Writes all of `text`.
+    /// Writes all of `text`. Standard error is where the log goes, and nobody may be held up by a log
+    /// that is not read: what it does not take within a second is lost, and so is what follows, at
+    /// once, until it takes something again.
     ///
-    /// - Returns: whether somebody takes it.
+    /// - Returns: whether all of it was taken.
     @discardableResult
     public func write(_ text: String) -> Bool {
         var text = text
         return text.withUTF8 { bytes in
             var rest = UnsafeRawBufferPointer(bytes)
             while rest.count > 0 {
-                let count = unsafe Glibc.write(rawValue, rest.baseAddress, rest.count)
+                var piece = rest.count
+                if self == .error {
+                    guard Self.errorTakesMore() else { return false }
+                    // A pipe that takes anything takes this much without blocking (pipe(7)).
+                    piece = min(piece, Int(PIPE_BUF))
+                }
+                let count = unsafe Glibc.write(rawValue, rest.baseAddress, piece)
                 if count < 0, errno == EINTR { continue }
                 guard count > 0 else { return false }
                 unsafe rest = UnsafeRawBufferPointer(rebasing: rest[count...])
             }
             return true
         }
+    }
+
+    /// Whether the last line was lost for want of a reader.
+    private static let isStalled = Atomic(false)
+
+    private static func errorTakesMore() -> Bool {
+        var wanted = pollfd(fd: error.rawValue, events: Int16(POLLOUT), revents: 0)
+        let patience: Int32 = isStalled.load(ordering: .relaxed) ? 0 : 1000
+        let isReady = unsafe poll(&wanted, 1, patience) != 0
+        isStalled.store(!isReady, ordering: .relaxed)
+        return isReady
     }
 
     /// Whether a person is likely to be looking.

@@ -18,6 +18,19 @@ public enum ThisProcess {
         return UInt64(result == 0 ? raised.rlim_cur : limit.rlim_cur)
     }
 
+    /// Descriptors that are kept from the data planes: for the connections of the metrics server, the
+    /// configuration file, and what the runtime opens behind our back and cannot do without.
+    private static let reserve: rlim_t = 96
+
+    /// While it is on, opening a descriptor fails with EMFILE before the last ones are gone. It is meant
+    /// for the opening of many sockets, so that too many of them are an error and not the end.
+    public static func keepReserve(_ isOn: Bool) {
+        var limit = rlimit()
+        unsafe getrlimit(__rlimit_resource_t(RLIMIT_NOFILE.rawValue), &limit)
+        limit.rlim_cur = limit.rlim_max - (isOn ? min(reserve, limit.rlim_max / 2) : 0)
+        _ = unsafe setrlimit(__rlimit_resource_t(RLIMIT_NOFILE.rawValue), &limit)
+    }
+
     /// Ends the process at once, with nothing flushed and nothing waited for.
     public static func exitNow(_ code: Int32) -> Never { _exit(code) }
 }

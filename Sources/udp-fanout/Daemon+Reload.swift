@@ -31,7 +31,7 @@ extension Daemon {
             }
         }
         do throws(PlaneError) {
-            let change = try await reconciler.apply(next.desiredState)
+            let change = try await follow(next)
             if isMoving { await former?.stop() }
             reloadSucceeded(next, change)
         } catch {

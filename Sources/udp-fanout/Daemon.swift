@@ -58,7 +58,7 @@ actor Daemon {
             return false
         }
         do throws(PlaneError) {
-            try await reconciler.apply(configuration.desiredState)
+            try await follow(configuration)
         } catch {
             logger.error("start-up failed", metadata: ["error": "\(error)"])
             await metrics?.stop()
@@ -88,6 +88,14 @@ actor Daemon {
 
     /// Forwards or counts what was received, logs the totals and returns. Nothing is done after it.
     func stop() async { await enqueue { await $0.performStop() } }
+
+    /// Leads the data planes to a configuration.
+    @discardableResult
+    func follow(_ wanted: Configuration) async throws(PlaneError) -> Change {
+        ThisProcess.keepReserve(true)
+        defer { ThisProcess.keepReserve(false) }
+        return try await reconciler.apply(wanted.desiredState)
+    }
 
     func counters() async -> [ListenerCounters] { await reconciler.counters() }
 

@@ -67,6 +67,55 @@ extension DaemonTests.ResourceTests {
         }
     }
 
+    /// A daemon that may open `limit` descriptors, with so many receivers and a worker.
+    private static func limited(
+        _ limit: Int, _ config: inout ConfigText, receivers: Int, folder: ScratchFolder
+    ) throws -> ChildProcess {
+        config.listeners[0].receivers = (1...receivers).map {
+            ConfigText.Receiver(name: "r\($0)", port: UInt16(1000 + $0))
+        }
+        config.settings = ["workers: 1", "max_downstream: 500"]
+        let path = try folder.write(config.yaml, to: "config.yaml")
+        return try ChildProcess(
+            "prlimit", ["--nofile=\(limit):\(limit)", Files.daemon, "-c", path], folder: folder)
+    }
+
+    private static func hasRemedy(_ line: String) -> Bool {
+        line.contains("EMFILE") && line.contains("ulimit -n, or LimitNOFILE of the unit")
+    }
+
+    @Test("too few descriptors end the start with 1 and the remedy", arguments: [24, 40, 200])
+    func tooFewDescriptors(limit: Int) async throws {
+        var config = try ConfigText.simple()
+        let process = try Self.limited(
+            limit, &config, receivers: limit, folder: try ScratchFolder())
+        #expect(try await process.exit() == .exited(1))
+        let said = process.record.state.errors
+        #expect(Self.hasRemedy(said.last ?? ""), "\(said)")
+    }
+
+    @Test("too few descriptors for a reload are a line, and everything goes on")
+    func tooFewDescriptorsForReload() async throws {
+        var config = try ConfigText.simple(metrics: true)
+        let folder = try ScratchFolder()
+        let process = try Self.limited(300, &config, receivers: 150, folder: folder)
+        try await process.record.wait("it runs") { state in
+            state.errors.contains { $0.contains("udp-fanout is running.") } ? true : nil
+        }
+        let port = try #require(config.metricsPort)
+        config.settings[0] = "workers: 2"
+        config.metricsPort = try Ports.free()
+        try folder.replace("config.yaml", with: config.yaml)
+        process.send(SIGHUP)
+        try await process.record.wait("the refusal") { state in
+            state.errors.contains { $0.contains(DaemonUnderTest.notReloaded) && Self.hasRemedy($0) }
+                ? true : nil
+        }
+        #expect(try await MetricsPage.scrape(port).count("workers") == 1)
+        process.send(SIGTERM)
+        #expect(try await process.exit() == .exited(0))
+    }
+
     @Test("a user without any privilege can run a userspace listener")
     func unprivileged() async throws {
         let sink = try Sink()

@@ -76,6 +76,21 @@ extension DaemonTests.SignalTests {
         #expect(page.utf8.count > 1 << 20)
     }
 
+    @Test("two signals at once end it within a second, in order or at once")
+    func twoSignals() async throws {
+        for pair in [(SIGTERM, SIGINT), (SIGINT, SIGTERM), (SIGTERM, SIGTERM)] {
+            try await DaemonUnderTest.running(try ConfigText.simple(metrics: true).yaml) { daemon in
+                let begin = ContinuousClock.now
+                daemon.process.send(pair.0)
+                daemon.process.send(pair.1)
+                let ending = try await daemon.process.exit()
+                let codes = [0, 128 + pair.0, 128 + pair.1].map(Ending.exited)
+                #expect(codes.contains(ending), "\(ending)")
+                #expect(ContinuousClock.now - begin < .seconds(1))
+            }
+        }
+    }
+
     @Test("a signal during the start is heeded, whenever it comes")
     func signalDuringStart() async throws {
         let config = try ConfigText.simple(metrics: true)
@@ -103,47 +118,5 @@ extension DaemonTests.SignalTests {
                 #expect(daemon.times("starting userspace forwarder") == 1)
             }
         }
-    }
-
-    @Test("it lives on when nobody reads its log any more")
-    func logReaderGone() async throws {
-        let sink = try Sink()
-        let config = try ConfigText.simple(receivers: [sink.endpoint.port])
-        try await DaemonUnderTest.running(config.yaml) { daemon in
-            daemon.process.record.hangUp(2)
-            // What it says of these would have nowhere to go.
-            for _ in 0..<3 { daemon.process.send(SIGHUP) }
-            let sender = try Traffic(to: Endpoint(.loopback, port: config.listeners[0].port))
-            try await eventually("a datagram passes") {
-                sender.send([1])
-                return sink.count > 3
-            }
-            daemon.process.send(SIGTERM)
-            #expect(try await daemon.process.exit() == .exited(0))
-        }
-    }
-
-    @Test("started with closed standard streams, it writes its log into no other descriptor")
-    func closedStreams() async throws {
-        let sink = try Sink()
-        let config = try ConfigText.simple(receivers: [sink.endpoint.port])
-        let folder = try ScratchFolder()
-        let path = try folder.write(config.yaml, to: "config.yaml")
-        let process = try ChildProcess(
-            Files.daemon, ["-l", "trace", "-c", path], input: .closed, output: .closed,
-            errors: .closed)
-        try await eventually("it listens") {
-            try SocketTable.ports(of: process.pid) == [config.listeners[0].port]
-        }
-        for number in 0...2 {
-            let target = try SocketTable.target(of: Int32(number), in: process.pid)
-            #expect(target == "/dev/null", "descriptor \(number)")
-        }
-        let sender = try Traffic(to: Endpoint(.loopback, port: config.listeners[0].port))
-        sender.send([1, 2, 3])
-        try await eventually("the datagram passes") { sink.count > 0 }
-        process.send(SIGTERM)
-        #expect(try await process.exit() == .exited(0))
-        #expect(sink.datagrams.map(\.payload) == [[1, 2, 3]])
     }
 }

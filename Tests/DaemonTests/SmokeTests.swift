@@ -43,11 +43,16 @@ extension DaemonTests {
             """
         }
 
-        /// As printed, but for the pause: with `-w0` nc gives up at once when echo has not written yet,
-        /// and sends nothing. To a plain socket it loses 8 packets of 100 that way.
+        /// With -w0 nc(1) leaves at once when its input is not there yet, which on a busy machine is
+        /// about one time in ten; this one waits for its input first.
+        static let patientNetcat = """
+            nc() { local line; IFS= read -r line; command nc "$@" <<< "$line"; }
+
+            """
+
         static let packets = """
             for i in $(seq 1 10); do
-              echo "test-packet-$i" | { sleep 0.05; nc -u -w0 127.0.0.1 19000; }
+              echo "test-packet-$i" | nc -u -w0 127.0.0.1 19000
             done
             """
     }
@@ -70,7 +75,7 @@ extension DaemonTests.SmokeTests {
         }
         try await DaemonUnderTest.running(Self.config, ["--log-level", "debug"]) { daemon in
             #expect(try SocketTable.ports(of: daemon.pid) == [19000, 19090])
-            let sender = try ChildProcess("bash", ["-c", Self.packets])
+            let sender = try ChildProcess("bash", ["-c", Self.patientNetcat + Self.packets])
             #expect(try await sender.exit() == .exited(0))
 
             let lines = { sinks.flatMap { $0.record.state.output }.filter { $0 != "" } }

@@ -22,6 +22,9 @@ struct CheckCommand: ParsableCommand {
         for problem in report.errors { StandardStream.error.write("\(problem)\n") }
         for warning in report.warnings { StandardStream.error.write("warning: \(warning)\n") }
         guard let configuration = report.configuration else { throw ExitCode(1) }
-        StandardStream.output.write(configuration.effectiveYAML)
+        guard StandardStream.output.write(configuration.effectiveYAML) else {
+            StandardStream.error.write("check: standard output takes no more\n")
+            throw ExitCode(1)
+        }
     }
 }

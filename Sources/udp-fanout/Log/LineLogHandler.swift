@@ -37,7 +37,7 @@ struct LineLogHandler: LogHandler {
         return result + "\n"
     }
 
-    /// Control characters, quotes and backslashes as escapes.
+    /// Control characters, line separators, quotes and backslashes as escapes.
     static func escaped(_ text: String) -> String {
         var result = ""
         for scalar in text.unicodeScalars {
@@ -46,12 +46,10 @@ struct LineLogHandler: LogHandler {
             case "\\": result += "\\\\"
             case "\n": result += "\\n"
             default:
-                if scalar.properties.generalCategory == .control
-                    || scalar.properties.generalCategory == .format
-                {
+                switch scalar.properties.generalCategory {
+                case .control, .format, .lineSeparator, .paragraphSeparator:
                     result += "\\u{\(String(scalar.value, radix: 16))}"
-                } else {
-                    result.unicodeScalars.append(scalar)
+                default: result.unicodeScalars.append(scalar)
                 }
             }
         }

@@ -16,6 +16,18 @@ enum Files {
         return (pair[0], pair[1])
     }
 
+    /// A pipe that takes no more: what reads it, if anything does, and what a child may write to.
+    static func fullPipe() throws -> (reader: Int32, writer: Int32) {
+        var pair: [Int32] = [0, 0]
+        guard pipe(&pair) == 0 else { throw Failed("pipe") }
+        for descriptor in pair { _ = fcntl(descriptor, F_SETFD, FD_CLOEXEC) }
+        _ = fcntl(pair[1], F_SETFL, O_NONBLOCK)
+        let filling = [UInt8](repeating: 10, count: 4096)
+        while Glibc.write(pair[1], filling, filling.count) > 0 {}
+        _ = fcntl(pair[1], F_SETFL, 0)
+        return (pair[0], pair[1])
+    }
+
     /// The folder that the test bundle runs from, which is where the executables are.
     static let products = URL(
         filePath: (try? FileManager.default.destinationOfSymbolicLink(atPath: "/proc/self/exe"))

@@ -32,10 +32,15 @@ final class HeldPort: Sendable {
         _ port: UInt16, _ type: __socket_type, address: UInt32 = 0x7f00_0001, listens: Bool = false
     ) throws {
         self.port = port
-        // Such a socket conflicts with every other one on its address.
         let kind = Int32(type.rawValue) | Int32(SOCK_CLOEXEC.rawValue)
         descriptor = socket(AF_INET, kind, 0)
         guard descriptor >= 0 else { throw Failed("socket") }
+        if listens {
+            // Connections of an earlier server that are long over do not count.
+            var yes: Int32 = 1
+            setsockopt(
+                descriptor, SOL_SOCKET, SO_REUSEADDR, &yes, socklen_t(MemoryLayout<Int32>.size))
+        }
         do {
             try Self.bind(descriptor, to: port, address: address)
         } catch {
