@@ -31,12 +31,17 @@ public actor UserspacePlane: DataPlane {
             retargeted.append((group, pair.to, try group.prepare(pair.to)))
         }
 
+        try join(opened.filter(\.isJoining))
+
         // From here on nothing fails. New sockets first, so that an address which changes hands is
         // never without one.
         let leaving = (change.removed + change.replaced.map(\.from)).compactMap {
             groups.removeValue(forKey: $0.name)
         }
-        for group in opened { group.open(logger: logger) }
+        for group in opened {
+            group.open()
+            group.logStart(logger)
+        }
         for (group, listener, tables) in retargeted { group.adopt(listener, tables) }
         retire(leaving)
         for group in opened {
@@ -47,8 +52,30 @@ public actor UserspacePlane: DataPlane {
         }
     }
 
+    /// Should one of them fail, those before it have taken datagrams from the sockets in force, and
+    /// forward them before they go.
+    private func join(_ groups: [ListenerGroup]) throws(PlaneError) {
+        for (index, group) in groups.enumerated() {
+            do throws(PlaneError) {
+                try group.join()
+            } catch {
+                let ending = groups[...index]
+                for joined in ending { joined.open() }
+                retire(Array(ending))
+                for joined in ending {
+                    groupSharing(joined.listener.bind)?.inherit(from: joined)
+                }
+                throw error
+            }
+        }
+    }
+
+    private func groupSharing(_ bind: Endpoint) -> ListenerGroup? {
+        groups.values.first { $0.listener.bind.overlaps(bind) }
+    }
+
     private func prepare(_ listener: Listener) throws(PlaneError) -> ListenerGroup {
-        let isOurs = groups.values.contains { $0.listener.bind == listener.bind }
+        let isOurs = groupSharing(listener.bind) != nil
         var order: [Int] = []
         if listener.settings.pinCPUs {
             order = cpus.indices.map { cpus[(nextCPU + $0) % cpus.count] }
@@ -72,5 +99,17 @@ public actor UserspacePlane: DataPlane {
         groups = [:]
         retire(leaving)
         return leaving.map { $0.counters() }
+    }
+}
+
+extension Endpoint {
+    /// Whether a datagram can be meant for both. `[::]` serves IPv4 as well.
+    fileprivate func overlaps(_ other: Endpoint) -> Bool {
+        guard port == other.port else { return false }
+        func covers(_ wide: IPAddress, _ narrow: IPAddress) -> Bool {
+            wide.isWildcard && (wide.family == .v6 || narrow.family == .v4)
+        }
+        return address == other.address || covers(address, other.address)
+            || covers(other.address, address)
     }
 }
