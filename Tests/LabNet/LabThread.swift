@@ -11,31 +11,51 @@ public final class LabThread: TaskExecutor {
     private let jobs = Mutex<[UnownedJob]>([])
     private let wake = DispatchSemaphore(value: 0)
     private let ending = Atomic(false)
+    private let thread = Mutex<Thread?>(nil)
 
-    private init() {}
-
-    /// Runs `body`, and every default actor that it calls, on a new thread.
-    ///
     /// - Parameter setup: what makes the thread special; it runs there first.
+    public init(setup: @escaping @Sendable () throws -> Void) async throws {
+        thread.withLock {
+            $0 = try? Thread(name: "lab", stackBytes: 4 << 20) { [unowned self] in work() }
+        }
+        do {
+            try await run { try setup() }
+        } catch {
+            end()
+            throw error
+        }
+    }
+
+    deinit { end() }
+
+    /// Runs `body`, and every default actor that it calls, on this thread.
+    public func run<Value: Sendable>(
+        _ body: @Sendable () async throws -> Value
+    ) async throws -> Value {
+        try await withTaskExecutorPreference(self) { try await body() }
+    }
+
+    /// Ends the thread, once what was given to it is done.
+    public func end() {
+        guard let thread = thread.withLock({ $0.take() }) else { return }
+        ending.store(true, ordering: .releasing)
+        wake.signal()
+        thread.join()
+    }
+
+    /// Runs `body` on a new thread that ends with it.
     public static func run<Value: Sendable>(
         setup: @escaping @Sendable () throws -> Void,
         _ body: @Sendable () async throws -> Value
     ) async throws -> Value {
-        let executor = LabThread()
-        let thread = try Thread(name: "lab", stackBytes: 4 << 20) { executor.work() }
+        let thread = try await LabThread(setup: setup)
         let outcome: Result<Value, any Error>
         do {
-            outcome = try await .success(
-                withTaskExecutorPreference(executor) {
-                    try setup()
-                    return try await body()
-                })
+            outcome = try await .success(thread.run(body))
         } catch {
             outcome = .failure(error)
         }
-        executor.ending.store(true, ordering: .releasing)
-        executor.wake.signal()
-        thread.join()
+        thread.end()
         return try outcome.get()
     }
 

@@ -15,6 +15,8 @@ public struct LoadReport: Equatable, Sendable {
     public var errors: [Int32: UInt64] = [:]
     public var elapsed: Duration = .zero
 
+    public init(sent: [UInt32: UInt64] = [:]) { self.sent = sent }
+
     /// Datagrams a second over the whole time.
     public var rate: Double {
         let seconds =

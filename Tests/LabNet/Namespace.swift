@@ -10,17 +10,31 @@ public enum Namespace {
     /// Runs `body` in a new namespace, which ends with the last socket in it.
     ///
     /// - Parameter commands: arguments of ip(8), to begin with, such as `link set lo up`.
-    public static func run<Result: Sendable>(
-        _ commands: [String], _ body: @Sendable () async throws -> Result
-    ) async throws -> Result {
-        let setup: @Sendable () throws -> Void = {
+    public static func run<Value: Sendable>(
+        _ commands: [String], _ body: @Sendable () async throws -> Value
+    ) async throws -> Value {
+        try await LabThread.run(setup: setup(commands), body)
+    }
+
+    /// A thread in a new namespace, for tests that need more than one.
+    public static func thread(_ commands: [String]) async throws -> LabThread {
+        try await LabThread(setup: setup(commands))
+    }
+
+    private static func setup(_ commands: [String]) -> @Sendable () throws -> Void {
+        {
             typealias Unshare = @convention(c) (Int32) -> Int32
             guard hidden("unshare", as: Unshare.self)(newNetwork) == 0 else {
                 throw SystemError("unshare", code: errno)
             }
             for command in commands { try ip(command) }
         }
-        return try await LabThread.run(setup: setup, body)
+    }
+
+    /// The calling thread's number, by which ip(8) finds its namespace: `link set x netns NUMBER`.
+    public static var threadNumber: Int32 {
+        typealias GetThread = @convention(c) () -> Int32
+        return hidden("gettid", as: GetThread.self)()
     }
 
     /// Runs `ip` with these arguments in the namespace of the calling thread.
