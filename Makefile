@@ -1,8 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 #
 # The front of the build: one word for each thing one does with this tree. What a word does stands in
-# scripts/, Package.swift or Benchmarks/. The words of an installed C library (all, install, check,
-# dist) are left to its own makefile.
+# scripts/, Package.swift or Benchmarks/.
 
 SWIFT ?= swift
 SETUP ?= yes

@@ -144,7 +144,7 @@ let package = Package(
     traits: [
         .trait(
             name: "KernelModes",
-            description: "Link libbpf and libxdp for the modes that run in the kernel."),
+            description: "Link libbpf, for the modes that run in the kernel."),
         .default(enabledTraits: ["KernelModes"]),
     ],
     dependencies: [

@@ -3,7 +3,7 @@
 #
 # check-userspace-only.sh BINARY   fails when BINARY needs a library of the kernel modes
 #
-# The default trait KernelModes brings libbpf and libxdp. A build without it is the promise that the
+# The default trait KernelModes brings libbpf. A build without it is the promise that the
 # userspace mode runs where neither is installed.
 set -eu
 

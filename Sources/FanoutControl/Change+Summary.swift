@@ -7,6 +7,7 @@ extension Change {
     /// The change in a few words for one log line: which listeners, and how many downstreams came,
     /// went or got another weight in those that stay.
     public var summary: Logger.Metadata {
+        guard !isEmpty else { return ["changed": "nothing"] }
         var result: Logger.Metadata = [:]
         func list(_ key: String, _ listeners: [Listener]) {
             guard !listeners.isEmpty else { return }

@@ -41,11 +41,16 @@ extension Daemon {
     }
 
     private func reloadSucceeded(_ next: Configuration, _ change: Change) {
+        var fields = change.summary
+        if next.metrics != configuration.metrics {
+            fields["changed"] = nil
+            fields["metrics"] = next.metrics.enabled ? "\(next.metrics.bind)" : "off"
+        }
         configuration = next
         reloads.successes += 1
         reloads.lastSuccessful = true
         reloads.lastSuccessTimestampSeconds = WallClock.now.secondsSinceEpoch
-        logger.info("configuration reloaded", metadata: change.summary)
+        logger.info("configuration reloaded", metadata: fields)
     }
 
     private func reloadFailed(_ reason: String) {

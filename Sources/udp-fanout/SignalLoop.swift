@@ -26,6 +26,7 @@ struct SignalLoop {
             if signal == .sighup {
                 onHangUp()
             } else if isEnding {
+                logger.warning("ending at once, before what was received is forwarded")
                 ThisProcess.exitNow(128 + signal.rawValue)
             } else {
                 isEnding = true

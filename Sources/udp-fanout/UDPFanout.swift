@@ -11,8 +11,9 @@ struct UDPFanout: AsyncParsableCommand {
         commandName: "udp-fanout",
         abstract: "Forwards each UDP datagram to exactly one of several receivers.",
         discussion: """
-            Without a subcommand the daemon runs. It reads its configuration again on SIGHUP and when \
-            the file changes, and ends on SIGTERM or Ctrl+C once what it received is forwarded.
+            Without a subcommand the daemon runs: `udp-fanout --config FILE --log-level LEVEL` is \
+            `udp-fanout run …`. It reads its configuration again on SIGHUP and when the file changes, \
+            and ends on SIGTERM or Ctrl+C once what it received is forwarded.
             """,
         version: Version.description,
         subcommands: [RunCommand.self, CheckCommand.self, DemoCommand.self],

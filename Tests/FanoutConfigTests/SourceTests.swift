@@ -135,7 +135,8 @@ struct ConfigFileTests {
     func paths() {
         #expect(
             problem("/nowhere/c.yaml")
-                == "/nowhere/c.yaml: the file does not exist; write its path after --config")
+                == "/nowhere/c.yaml: the file does not exist; put it there, or write its path after --config"
+        )
         #expect(
             problem("/proc")
                 == "/proc: this is a directory; write the path of a file after --config")

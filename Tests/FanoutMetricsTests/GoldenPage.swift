@@ -79,7 +79,7 @@ let goldenPage = #"""
     # HELP udp_fanout_config_last_reload_success_timestamp_seconds When a configuration was last taken into force, in seconds since 1970-01-01 UTC.
     # TYPE udp_fanout_config_last_reload_success_timestamp_seconds gauge
     udp_fanout_config_last_reload_success_timestamp_seconds 1700000000.25
-    # HELP udp_fanout_config_reloads_total Reloads of the configuration, by result.
+    # HELP udp_fanout_config_reloads_total Loads of the configuration, by result; the one at start-up is the first success.
     # TYPE udp_fanout_config_reloads_total counter
     udp_fanout_config_reloads_total{result="success"} 3
     udp_fanout_config_reloads_total{result="failure"} 1

@@ -28,7 +28,8 @@ enum ConfigFile {
     static func problem(of path: String, errno code: Int32?) -> ConfigProblem {
         let (what, remedy) =
             switch code {
-            case ENOENT, ENOTDIR: ("the file does not exist", "write its path after --config")
+            case ENOENT, ENOTDIR:
+                ("the file does not exist", "put it there, or write its path after --config")
             case EACCES, EPERM:
                 ("the file may not be read", "give the daemon's user permission to read it")
             case EISDIR: ("this is a directory", "write the path of a file after --config")

@@ -36,7 +36,8 @@ extension MetricCatalog {
         case .reloadSuccessful: "Whether the last reload of the configuration succeeded (1 or 0)."
         case .reloadSuccessTime:
             "When a configuration was last taken into force, in seconds since 1970-01-01 UTC."
-        case .reloads: "Reloads of the configuration, by result."
+        case .reloads:
+            "Loads of the configuration, by result; the one at start-up is the first success."
         case .connectionsRefused:
             "Connections to the metrics port that were closed because too many were open."
         case .processResidentMemory: "Resident memory size in bytes."

@@ -37,8 +37,7 @@ struct DemoCommand: AsyncParsableCommand {
     @Option(help: "Stop after this many seconds; 0 = at Ctrl+C.")
     var duration = 0
 
-    @Option(name: [.long, .customShort("l")], help: "trace, debug, info, warn or error.")
-    var logLevel = LogLevel.warn
+    @OptionGroup var log: LogOptions
 
     func validate() throws {
         guard (1...100_000).contains(rate) else {
@@ -48,9 +47,7 @@ struct DemoCommand: AsyncParsableCommand {
     }
 
     func run() async throws {
-        let level = logLevel.level
-        LoggingSystem.bootstrap { _ in LineLogHandler(level: level) }
-        let logger = Logger(label: "udp-fanout")
+        let logger = try log.logger(otherwise: .warn)
         let demo: Demo
         do {
             demo = try Demo(

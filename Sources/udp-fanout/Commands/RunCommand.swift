@@ -6,22 +6,6 @@ internal import FanoutCore
 internal import LinuxNet
 internal import Logging
 
-/// What every command that logs takes.
-struct LogOptions: ParsableArguments {
-    @Option(
-        name: [.long, .customShort("l")],
-        help: "trace, debug, info, warn or error; UDP_FANOUT_LOG overrides it.")
-    var logLevel = LogLevel.info
-
-    func logger() throws -> Logger {
-        var environment: [String: String] = [:]
-        for name in ["UDP_FANOUT_LOG", "RUST_LOG"] { environment[name] = Environment[name] }
-        let level = try LogLevel.chosen(flag: logLevel, environment: environment).level
-        LoggingSystem.bootstrap { _ in LineLogHandler(level: level) }
-        return Logger(label: "udp-fanout")
-    }
-}
-
 struct RunCommand: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
         commandName: "run", abstract: "Run the daemon (the default).")
@@ -38,7 +22,7 @@ struct RunCommand: AsyncParsableCommand {
     var xdpProgram: String?
 
     func run() async throws {
-        let logger = try log.logger()
+        let logger = try log.logger(otherwise: .info)
         logger.info(
             "starting udp-fanout",
             metadata: ["version": "\(Version.number)", "config": "\(config)"])

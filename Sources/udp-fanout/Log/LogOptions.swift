@@ -1,0 +1,27 @@
+// SPDX-License-Identifier: Apache-2.0
+
+internal import ArgumentParser
+internal import LinuxNet
+internal import Logging
+
+/// What every command that logs takes.
+struct LogOptions: ParsableArguments {
+    @Option(
+        name: [.long, .customShort("l")],
+        help: """
+            trace, debug, info, warn or error. UDP_FANOUT_LOG in the environment overrides it, and so \
+            does RUST_LOG when it holds a plain level.
+            """)
+    var logLevel: LogLevel?
+
+    /// Sets logging up, once for the process.
+    ///
+    /// - Parameter otherwise: the level when neither flag nor environment names one.
+    func logger(otherwise: LogLevel) throws -> Logger {
+        var environment: [String: String] = [:]
+        for name in ["UDP_FANOUT_LOG", "RUST_LOG"] { environment[name] = Environment[name] }
+        let chosen = try LogLevel.chosen(flag: logLevel ?? otherwise, environment: environment)
+        LoggingSystem.bootstrap { _ in LineLogHandler(level: chosen.level) }
+        return Logger(label: "udp-fanout")
+    }
+}
