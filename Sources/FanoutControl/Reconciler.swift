@@ -15,6 +15,9 @@ public actor Reconciler {
     private let planes: [any DataPlane]
     private let logger: Logger
     private var inForce = DesiredState()
+    /// An actor lets others in while one waits for a plane, so changes take turns by hand.
+    private var isBusy = false
+    private var waiting: [CheckedContinuation<Void, Never>] = []
 
     /// - Parameter planes: at most one of each mode.
     public init(planes: [any DataPlane], logger: Logger) {
@@ -22,13 +25,15 @@ public actor Reconciler {
         self.logger = logger
     }
 
-    /// Brings every plane to `desired`.
+    /// Brings every plane to `desired`, once the changes that were asked for before are done.
     ///
     /// - Returns: what changed, over all planes.
     /// - Throws: the `PlaneError` of the plane that could not follow. The planes before it have then
     ///   been led back, and the state in force is the one before.
     @discardableResult
     public func apply(_ desired: DesiredState) async throws(PlaneError) -> Change {
+        await begin()
+        defer { finish() }
         let total = Change.diff(from: inForce, to: desired)
         guard !total.isEmpty else { return total }
         var done: [any DataPlane] = []
@@ -43,6 +48,22 @@ public actor Reconciler {
         }
         inForce = desired
         return total
+    }
+
+    private func begin() async {
+        if isBusy {
+            await withCheckedContinuation { waiting.append($0) }
+        } else {
+            isBusy = true
+        }
+    }
+
+    private func finish() {
+        if waiting.isEmpty {
+            isBusy = false
+        } else {
+            waiting.removeFirst().resume()
+        }
     }
 
     private func move(
@@ -76,6 +97,8 @@ public actor Reconciler {
 
     /// Ends every listener; what they had received is forwarded or counted first.
     public func stop() async -> [ListenerCounters] {
+        await begin()
+        defer { finish() }
         var all: [ListenerCounters] = []
         for plane in planes { all += await plane.stop() }
         inForce = DesiredState()

@@ -13,15 +13,9 @@ public enum PortSharing: Sendable {
 }
 
 extension Socket {
-    /// A blocking UDP socket bound to `endpoint`; `[::]` serves IPv4 as well, whatever
+    /// A blocking UDP socket that can be bound to `endpoint`; `[::]` will serve IPv4 as well, whatever
     /// net.ipv6.bindv6only says.
-    ///
-    /// With `.exclusive` SO_REUSEPORT is set only after the bind. The bind then conflicts with every
-    /// other socket on the address, so two daemons that start at once cannot both win; and since the
-    /// kernel looks at the option again when the next socket binds, ours can still join.
-    public static func listening(
-        on endpoint: Endpoint, sharing: PortSharing
-    ) throws(SystemError) -> Socket {
+    public static func toListen(on endpoint: Endpoint) throws(SystemError) -> Socket {
         let address = endpoint.address
         let socket = try Socket(
             family: address.nativeFamily, type: Int32(SOCK_DGRAM.rawValue))
@@ -30,10 +24,27 @@ extension Socket {
                 "IPV6_V6ONLY", level: Int32(IPPROTO_IPV6), IPV6_V6ONLY,
                 to: address.isWildcard ? 0 : 1)
         }
-        if sharing == .joining { try socket.allowJoining() }
-        try socket.bind(to: endpoint)
-        if sharing == .exclusive { try socket.allowJoining() }
         return socket
+    }
+
+    /// The same, bound already.
+    public static func listening(
+        on endpoint: Endpoint, sharing: PortSharing
+    ) throws(SystemError) -> Socket {
+        let socket = try toListen(on: endpoint)
+        try socket.bind(to: endpoint, sharing: sharing)
+        return socket
+    }
+
+    /// Binds the socket: from now on datagrams to `endpoint` may come to it.
+    ///
+    /// With `.exclusive` SO_REUSEPORT is set only after the bind. The bind then conflicts with every
+    /// other socket on the address, so two daemons that start at once cannot both win; and since the
+    /// kernel looks at the option again when the next socket binds, ours can still join.
+    public func bind(to endpoint: Endpoint, sharing: PortSharing) throws(SystemError) {
+        if sharing == .joining { try allowJoining() }
+        try bind(to: endpoint)
+        if sharing == .exclusive { try allowJoining() }
     }
 
     private func allowJoining() throws(SystemError) {
@@ -74,12 +85,24 @@ extension Socket {
     /// Leads new datagrams past this bound socket, while those in its queue can still be read: with a
     /// peer set, the kernel matches the peer's datagrams only. The others go to the sockets that share
     /// the port, or are refused when there is none.
-    public func turnAway(from bound: Endpoint) {
-        let loopback =
-            bound.address.family == .v4
-            ? IPAddress(v4: 0x7f00_0001) : IPAddress(high: 0, low: 1)
-        let peer = bound.address.isWildcard ? loopback : bound.address
-        // tcpmux (port 1) sends no datagrams. Should the address be gone, nothing arrives anyway.
-        try? connect(to: Endpoint(peer, port: 1))
+    ///
+    /// - Returns: whether it worked. A wildcard address needs a loopback that is up.
+    @discardableResult
+    public func turnAway(from bound: Endpoint) -> Bool {
+        let (v4, v6) = (IPAddress(v4: 0x7f00_0001), IPAddress(high: 0, low: 1))
+        let peers: [IPAddress] =
+            if !bound.address.isWildcard {
+                [bound.address]
+            } else if bound.address.family == .v4 {
+                [v4]
+            } else {
+                // A host with IPv6 switched off still binds [::], but has no ::1.
+                [v6, v4]
+            }
+        for peer in peers {
+            // tcpmux (port 1) sends no datagrams. Should the address be gone, nothing arrives anyway.
+            if (try? connect(to: Endpoint(peer, port: 1))) != nil { return true }
+        }
+        return false
     }
 }

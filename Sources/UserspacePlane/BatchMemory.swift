@@ -52,7 +52,7 @@ struct Outgoing {
     let bufferBytes = 65536
     /// An odd number of cache lines beyond a power of two, lest all buffers compete for the same sets.
     let bufferStride = 65536 + 3 * 64
-    /// Datagrams in a received super-packet (kernel: UDP_MAX_SEGMENTS).
+    /// Datagrams in a super-packet that a client of Linux makes (kernel: UDP_MAX_SEGMENTS).
     let segmentsMax = 128
     let outgoingMax = 64
     let outgoingVectors = 1024
@@ -67,6 +67,7 @@ struct Outgoing {
     private let addresses: UnsafeMutableRawPointer
     private let controls: UnsafeMutableRawPointer
     let runs: UnsafeMutablePointer<Run>
+    /// When they are used up, what has been gathered is sent before the batch goes on.
     let runsMax: Int
     /// Indices of the receivers that this batch touches.
     let touched: UnsafeMutablePointer<Int32>
@@ -81,7 +82,7 @@ struct Outgoing {
     /// - Parameter capacity: messages that one receive call takes, 1...1024.
     init(capacity: Int) {
         self.capacity = capacity
-        runsMax = capacity * segmentsMax
+        runsMax = min(capacity * segmentsMax, 4096)
         unsafe incoming = .allocate(capacity: capacity)
         unsafe incomingVectors = .allocate(capacity: capacity)
         unsafe buffers = .allocate(byteCount: capacity * bufferStride, alignment: 4096)

@@ -15,12 +15,31 @@ extension ListenerCounters {
     }
 }
 
+extension ListenerCounters {
+    /// Adds what another group counted; its downstreams are left to the caller.
+    mutating func add(_ other: ListenerCounters) {
+        packetsReceived += other.packetsReceived
+        bytesReceived += other.bytesReceived
+        packetsForwarded += other.packetsForwarded
+        bytesForwarded += other.bytesForwarded
+        receiveCalls += other.receiveCalls
+        sendCalls += other.sendCalls
+        kernelDrops += other.kernelDrops
+        drops.merge(other.drops, uniquingKeysWith: +)
+    }
+}
+
 extension DownstreamCounters {
     mutating func add(_ row: CounterRow) {
         packetsForwarded += row[LB_COUNT_PACKETS_FORWARDED]
         bytesForwarded += row[LB_COUNT_BYTES_FORWARDED]
         refusals += row[LB_COUNT_REFUSALS]
         drops.merge(row.drops.filter(\.key.isDownstreams), uniquingKeysWith: +)
+    }
+
+    /// The same receiver with nothing counted.
+    var withoutCounts: DownstreamCounters {
+        DownstreamCounters(Downstream(name: name, endpoint: endpoint, weight: weight))
     }
 
     mutating func add(_ other: DownstreamCounters) {

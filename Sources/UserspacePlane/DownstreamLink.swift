@@ -40,7 +40,10 @@ final class SendSocket: Sendable {
     ) throws(SystemError) {
         do {
             try socket.connect(to: endpoint)
-        } catch where [ENETUNREACH, EHOSTUNREACH, ENETDOWN, EINVAL].contains(error.code) {}
+        } catch {
+            let passes = [ENETUNREACH, EHOSTUNREACH, ENETDOWN, EINVAL].contains(error.code)
+            if !passes { throw error }
+        }
     }
 }
 

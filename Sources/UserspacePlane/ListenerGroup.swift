@@ -12,22 +12,28 @@ final class ListenerGroup {
     private var past: ListenerCounters
     private var pastOfDownstream: [Endpoint: DownstreamCounters] = [:]
 
+    /// Whether sockets of ours are on the address already: `join` binds this group's then.
+    let isJoining: Bool
+
     /// A group whose workers wait to be opened.
     ///
     /// - Parameters:
-    ///   - joining: whether sockets of ours are already on the address, to share it with.
+    ///   - joining: whether sockets of ours are already on the address, to share it with. A socket
+    ///     that is bound there takes datagrams from them, so these are left unbound at first.
     ///   - cpus: the CPU for each worker in turn; empty when they are not to be pinned.
     init(
         _ listener: Listener, joining: Bool, cpus: [Int], logger: Logger
     ) throws(PlaneError) {
         self.listener = listener
+        isJoining = joining
         past = ListenerCounters(listener: listener.name, mode: listener.mode)
         workers = []
         let count = Self.workerCount(listener)
         let tables = try PreparedTable.make(for: listener, workers: count, existing: [])
         for index in 0..<count {
-            let joins = joining || index > 0 || listener.settings.sharePort
-            let socket = try Self.listen(listener, sharing: joins ? .joining : .exclusive, logger)
+            let isFirst = index == 0 && !listener.settings.sharePort
+            let sharing: PortSharing? = joining ? nil : isFirst ? .exclusive : .joining
+            let socket = try Self.listen(listener, sharing: sharing, logger)
             let plan = ListenerWorker.Plan(
                 listener: listener, index: index,
                 cpu: cpus.isEmpty ? nil : cpus[index % cpus.count])
@@ -41,10 +47,10 @@ final class ListenerGroup {
     }
 
     private static func listen(
-        _ listener: Listener, sharing: PortSharing, _ logger: Logger
+        _ listener: Listener, sharing: PortSharing?, _ logger: Logger
     ) throws(PlaneError) -> Socket {
         do throws(SystemError) {
-            let socket = try Socket.listening(on: listener.bind, sharing: sharing)
+            let socket = try Socket.toListen(on: listener.bind)
             socket.acceptSuperPackets()
             if listener.balance.keySource == .fourTuple, listener.bind.address.isWildcard {
                 try socket.reportDestination(family: listener.bind.address.nativeFamily)
@@ -61,14 +67,23 @@ final class ListenerGroup {
                         ])
                 }
             }
+            if let sharing { try socket.bind(to: listener.bind, sharing: sharing) }
             return socket
         } catch {
             throw PlaneError(binding: error, of: listener)
         }
     }
 
+    /// Binds the sockets of a group that joins others of ours. Datagrams come to them at once, so this
+    /// is the last of what can fail.
+    func join() throws(PlaneError) {
+        for worker in workers { try worker.join() }
+    }
+
     /// Lets the workers receive. Nothing can fail any more.
-    func open(logger: Logger) {
+    func open() { for worker in workers { worker.open() } }
+
+    func logStart(_ logger: Logger) {
         logger.info(
             "starting userspace forwarder",
             metadata: [
@@ -76,7 +91,6 @@ final class ListenerGroup {
                 "balance": "\(listener.balance.rawValue)", "workers": "\(workers.count)",
                 "downstreams": "\(listener.downstreams.count)",
             ])
-        for worker in workers { worker.open() }
     }
 
     /// The tables for new downstreams or weights; nothing is altered yet.
@@ -91,13 +105,15 @@ final class ListenerGroup {
         listener = next
     }
 
-    /// Takes over from a group of the same name: its counts live on.
+    /// Takes over from a group that has ended: its counts live on in this one.
     func inherit(from other: ListenerGroup) {
         let counts = other.counters()
-        past = counts
-        past.downstreams = []
-        pastOfDownstream = Dictionary(
-            uniqueKeysWithValues: counts.downstreams.map { ($0.endpoint, $0) })
+        past.add(counts)
+        for downstream in counts.downstreams {
+            pastOfDownstream[
+                downstream.endpoint, default: downstream.withoutCounts
+            ].add(downstream)
+        }
     }
 
     func beginRetiring() { for worker in workers { worker.beginRetiring() } }

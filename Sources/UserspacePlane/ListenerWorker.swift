@@ -55,6 +55,15 @@ internal import Logging
         counters.free()
     }
 
+    /// Binds a socket that shares its address with others of ours: from now on datagrams come to it.
+    func join() throws(PlaneError) {
+        do throws(SystemError) {
+            try socket.bind(to: plan.listener.bind, sharing: .joining)
+        } catch {
+            throw PlaneError(binding: error, of: plan.listener)
+        }
+    }
+
     /// Lets the worker receive.
     func open() { unsafe cell.pointee.open() }
 

@@ -21,11 +21,8 @@ public actor UserspacePlane: DataPlane {
 
     public func apply(_ change: Change) throws(PlaneError) {
         // Everything that can fail comes first; what it built frees itself when it throws.
-        // Sockets that join ours come last: from their bind on they get datagrams of a listener in
-        // force, which would be lost with them if another listener's address then proved taken.
         var opened: [ListenerGroup] = []
-        let wanted = change.added + change.replaced.map(\.to)
-        for listener in wanted.filter({ !isOurs($0.bind) }) + wanted.filter({ isOurs($0.bind) }) {
+        for listener in change.added + change.replaced.map(\.to) {
             opened.append(try prepare(listener))
         }
         var retargeted: [(ListenerGroup, Listener, [PreparedTable])] = []
@@ -34,12 +31,17 @@ public actor UserspacePlane: DataPlane {
             retargeted.append((group, pair.to, try group.prepare(pair.to)))
         }
 
+        try join(opened.filter(\.isJoining))
+
         // From here on nothing fails. New sockets first, so that an address which changes hands is
         // never without one.
         let leaving = (change.removed + change.replaced.map(\.from)).compactMap {
             groups.removeValue(forKey: $0.name)
         }
-        for group in opened { group.open(logger: logger) }
+        for group in opened {
+            group.open()
+            group.logStart(logger)
+        }
         for (group, listener, tables) in retargeted { group.adopt(listener, tables) }
         retire(leaving)
         for group in opened {
@@ -50,18 +52,36 @@ public actor UserspacePlane: DataPlane {
         }
     }
 
+    /// Should one of them fail, those before it have taken datagrams from the sockets in force, and
+    /// forward them before they go.
+    private func join(_ groups: [ListenerGroup]) throws(PlaneError) {
+        for (index, group) in groups.enumerated() {
+            do throws(PlaneError) {
+                try group.join()
+            } catch {
+                let ending = groups[...index]
+                for joined in ending { joined.open() }
+                retire(Array(ending))
+                for joined in ending {
+                    groupSharing(joined.listener.bind)?.inherit(from: joined)
+                }
+                throw error
+            }
+        }
+    }
+
+    private func groupSharing(_ bind: Endpoint) -> ListenerGroup? {
+        groups.values.first { $0.listener.bind.overlaps(bind) }
+    }
+
     private func prepare(_ listener: Listener) throws(PlaneError) -> ListenerGroup {
+        let isOurs = groupSharing(listener.bind) != nil
         var order: [Int] = []
         if listener.settings.pinCPUs {
             order = cpus.indices.map { cpus[(nextCPU + $0) % cpus.count] }
             nextCPU = (nextCPU + ListenerGroup.workerCount(listener)) % cpus.count
         }
-        return try ListenerGroup(
-            listener, joining: isOurs(listener.bind), cpus: order, logger: logger)
-    }
-
-    private func isOurs(_ bind: Endpoint) -> Bool {
-        groups.values.contains { $0.listener.bind.conflicts(with: bind) }
+        return try ListenerGroup(listener, joining: isOurs, cpus: order, logger: logger)
     }
 
     /// All of them wind down side by side.
@@ -83,14 +103,13 @@ public actor UserspacePlane: DataPlane {
 }
 
 extension Endpoint {
-    /// Whether the kernel lets two sockets bind here and there only if they share the port. `[::]`
-    /// serves IPv4 as well.
-    fileprivate func conflicts(with other: Endpoint) -> Bool {
-        func covers(_ wide: IPAddress, _ address: IPAddress) -> Bool {
-            wide.isWildcard && (wide.family == .v6 || address.family == .v4)
+    /// Whether a datagram can be meant for both. `[::]` serves IPv4 as well.
+    fileprivate func overlaps(_ other: Endpoint) -> Bool {
+        guard port == other.port else { return false }
+        func covers(_ wide: IPAddress, _ narrow: IPAddress) -> Bool {
+            wide.isWildcard && (wide.family == .v6 || narrow.family == .v4)
         }
-        return port == other.port
-            && (address == other.address || covers(address, other.address)
-                || covers(other.address, address))
+        return address == other.address || covers(address, other.address)
+            || covers(other.address, address)
     }
 }

@@ -45,7 +45,8 @@ extension UserspaceWorker {
             return
         }
         let run = unsafe Run(
-            base: memory.payload(index), length: length, segment: segment, count: count, message: index)
+            base: memory.payload(index), length: length, segment: segment, count: count,
+            message: index)
         unsafe choose(run, facts, table)
     }
 
@@ -121,6 +122,9 @@ extension UserspaceWorker {
 
     @_noLocks @_noAllocation @inline(__always)
     private mutating func append(_ run: Run, to owner: Int32, _ table: WorkerCell.Table) {
+        // A large batch of super-packets can hold more than there is room for; and before Linux 6.7 a
+        // virtual network card (virtio, tun) passes on whatever number of segments its guest claims.
+        if Int(runCount) == memory.runsMax { unsafe sendAll(table) }
         let target = unsafe table.pointee.targets + Int(owner)
         let index = runCount
         runCount &+= 1

@@ -106,7 +106,8 @@ extension UserspaceWorker {
         var header = unsafe msghdr()
         unsafe header.msg_iov = memory.vectors + work.vectors
         unsafe memory.outgoing[message].header = header
-        unsafe memory.outgoingFacts[message] = Outgoing(datagrams: 0, bytes: 0, segment: run.segment)
+        unsafe memory.outgoingFacts[message] = Outgoing(
+            datagrams: 0, bytes: 0, segment: run.segment)
         work.messages &+= 1
         let segment = run.segment
         work.isOpen =

@@ -62,12 +62,16 @@ internal import Glibc
     mutating func run() {
         while !(unsafe cell.pointee.isEnding()) { turnOnce(flags: CNET_WAIT_FOR_ONE) }
         // The plane has led new datagrams elsewhere. One that was on its way into this socket's queue
-        // arrives within the pause.
+        // arrives within the pause. Where they could not be led elsewhere there is no end to them.
+        let end = ContinuousClock.now + Self.drainsAtMost
         for _ in 0..<2 {
-            while turnOnce(flags: CNET_DONT_WAIT) > 0 {}
+            while turnOnce(flags: CNET_DONT_WAIT) > 0, ContinuousClock.now < end {}
             cnet_pause(1000)
         }
     }
+
+    /// Longest time that a worker takes to empty its socket: that of about a million datagrams.
+    static let drainsAtMost = Duration.seconds(2)
 
     /// One batch: how many messages it had, or -errno.
     @discardableResult
@@ -82,13 +86,21 @@ internal import Glibc
             return received
         }
         let table = unsafe cell.pointee.enter()
-        runCount = 0
-        touchedCount = 0
         tally = Tally()
         for index in 0..<Int(received) {
             unsafe admit(index, table)
             memory.rearm(index)
         }
+        unsafe sendAll(table)
+        publish()
+        unsafe cell.pointee.leave()
+        adapt(to: Int(received))
+        return received
+    }
+
+    /// Sends what has been put on the receivers' chains.
+    @_noLocks @_noAllocation
+    mutating func sendAll(_ table: WorkerCell.Table) {
         for index in 0..<touchedCount {
             let target = unsafe table.pointee.targets + Int(memory.touched[index])
             if unsafe target.pointee.preservesSource {
@@ -99,10 +111,8 @@ internal import Glibc
             unsafe target.pointee.head = -1
             unsafe target.pointee.tail = -1
         }
-        publish()
-        unsafe cell.pointee.leave()
-        adapt(to: Int(received))
-        return received
+        runCount = 0
+        touchedCount = 0
     }
 
     /// Errors of the receive call are not a datagram's: EINTR and EAGAIN are normal, anything else

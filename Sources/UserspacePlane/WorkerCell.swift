@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 
 internal import CNet
+internal import LinuxNet
 internal import Synchronization
 
 /// What the plane and one worker share: the worker's table, whether it is in a batch, and whether it
@@ -13,6 +14,7 @@ struct WorkerCell: ~Copyable {
     private let epoch = Atomic<UInt64>(0)
     private let ending = Atomic<Bool>(false)
     private let gate = Atomic<Gate>(.closed)
+    private let latch = Latch()
 
     /// A worker is started before it is certain that its listener will be: the plane opens the gate
     /// once nothing can fail any more.
@@ -42,22 +44,23 @@ struct WorkerCell: ~Copyable {
     @_noLocks @_noAllocation @inline(__always)
     borrowing func isEnding() -> Bool { ending.load(ordering: .acquiring) }
 
-    /// Waits for the plane's decision, a matter of milliseconds: whether to go on.
+    /// Waits for the plane's decision: whether to go on.
     borrowing func passGate() -> Bool {
-        while true {
-            switch gate.load(ordering: .acquiring) {
-            case .closed: cnet_pause(200)
-            case .open: return true
-            case .abandoned: return false
-            }
-        }
+        latch.wait()
+        return gate.load(ordering: .acquiring) == .open
     }
 
     // MARK: The plane's side
 
-    borrowing func open() { gate.store(.open, ordering: .releasing) }
+    borrowing func open() {
+        gate.store(.open, ordering: .releasing)
+        latch.open()
+    }
 
-    borrowing func abandon() { gate.store(.abandoned, ordering: .releasing) }
+    borrowing func abandon() {
+        gate.store(.abandoned, ordering: .releasing)
+        latch.open()
+    }
 
     borrowing func isHeldAtGate() -> Bool { gate.load(ordering: .acquiring) == .closed }
 

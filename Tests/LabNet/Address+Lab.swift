@@ -56,8 +56,3 @@ extension Endpoint {
         }
     }
 }
-
-/// What this process may do, for the traits of tests that need it.
-public enum Privilege {
-    public static var isRoot: Bool { geteuid() == 0 }
-}

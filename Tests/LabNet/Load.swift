@@ -15,6 +15,8 @@ public struct LoadReport: Equatable, Sendable {
     public var errors: [Int32: UInt64] = [:]
     public var elapsed: Duration = .zero
 
+    public init(sent: [UInt32: UInt64] = [:]) { self.sent = sent }
+
     /// Datagrams a second over the whole time.
     public var rate: Double {
         let seconds =
@@ -35,19 +37,21 @@ public final class Load: Sendable {
     ///   - sources: taken in turn, a few datagrams each.
     ///   - flows: sequences of each source.
     ///   - rate: datagrams a second, all sources together.
-    ///   - duration: nil: until `stop`.
+    ///   - total: datagrams after which it ends; nil: no such limit.
+    ///   - duration: time after which it ends; nil: until `stop`.
     ///   - sizes: bytes, 24...65507, taken in turn.
     ///   - segments: datagrams in one super-packet, all of one size; 1 sends them singly.
     public init(
-        _ sources: [Traffic], flows: Int = 1, rate: Int, duration: Duration? = nil,
+        _ sources: [Traffic], flows: Int = 1, rate: Int, total: UInt64? = nil,
+        duration: Duration? = nil,
         sizes: [Int] = [64], segments: Int = 1
     ) throws {
         let count = UInt32(sources.count * flows)
         let first = Self.nextFlow.add(count, ordering: .relaxed).oldValue
         outcome = Outcome()
         let plan = LoadSender.Plan(
-            sources: sources, firstFlow: first, flows: flows, rate: rate, duration: duration,
-            sizes: sizes, segments: segments)
+            sources: sources, firstFlow: first, flows: flows, rate: rate, total: total,
+            duration: duration, sizes: sizes, segments: segments)
         let outcome = outcome
         thread = Mutex(try Thread(name: "load") { LoadSender(plan, outcome).run() })
     }
@@ -66,7 +70,7 @@ public final class Load: Sendable {
         return await finish()
     }
 
-    /// Waits for the end of the load's duration.
+    /// Waits for the end of the load by its limits.
     public func finish() async -> LoadReport {
         let report = await outcome.report()
         thread.withLock { $0.take() }?.join()

@@ -11,6 +11,7 @@ struct LoadSender {
         let firstFlow: UInt32
         let flows: Int
         let rate: Int
+        let total: UInt64?
         let duration: Duration?
         let sizes: [Int]
         let segments: Int
@@ -40,6 +41,7 @@ struct LoadSender {
         var due = start
         let interval = Duration.seconds(1) * each / plan.rate
         while !outcome.isEnding {
+            if let total = plan.total, report.datagrams >= total { break }
             let now = ContinuousClock.now
             if let duration = plan.duration, now - start >= duration { break }
             if now < due {

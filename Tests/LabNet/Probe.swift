@@ -2,22 +2,53 @@
 
 import Glibc
 
-/// What the kernel says of this process.
+/// What the kernel says of this process. Other tests may run beside the one that asks, so both counts
+/// are of what bears a name or a port of the asker's own.
 public enum Probe {
-    /// Open descriptors, the one that reads the list left out.
-    public static func descriptors() -> Int { entries(of: "/proc/self/fd") - 1 }
-
-    /// Threads.
-    public static func threads() -> Int { entries(of: "/proc/self/task") }
-
-    private static func entries(of path: String) -> Int {
-        guard let folder = opendir(path) else { return -1 }
-        defer { closedir(folder) }
-        var count = 0
-        while let entry = readdir(folder) {
-            let first = withUnsafeBytes(of: entry.pointee.d_name) { $0[0] }
-            if first != UInt8(ascii: ".") { count += 1 }
+    /// The threads of this process whose name begins so; a name is cut after 15 bytes.
+    public static func threads(named prefix: String) -> Int {
+        entries(of: "/proc/self/task").count {
+            text(of: "/proc/self/task/\($0)/comm").hasPrefix(prefix)
         }
-        return count
+    }
+
+    /// The UDP sockets of this host that are bound to `port` or connected to it.
+    public static func udpSockets(at port: UInt16) -> Int {
+        let digits = String(port, radix: 16, uppercase: true)
+        let wanted = ":" + String(repeating: "0", count: 4 - digits.count) + digits
+        return ["/proc/net/udp", "/proc/net/udp6"].reduce(0) { sum, path in
+            sum
+                + text(of: path).split(separator: "\n").dropFirst().count { line in
+                    line.split(separator: " ")[1...2].contains { $0.hasSuffix(wanted) }
+                }
+        }
+    }
+
+    /// Open descriptors of this process.
+    public static func descriptors() -> Int { entries(of: "/proc/self/fd").count - 1 }
+
+    private static func entries(of path: String) -> [String] {
+        guard let folder = opendir(path) else { return [] }
+        defer { closedir(folder) }
+        var names: [String] = []
+        while let entry = readdir(folder) {
+            let name = withUnsafeBytes(of: entry.pointee.d_name) {
+                String(decoding: $0.prefix { $0 != 0 }, as: UTF8.self)
+            }
+            if !name.hasPrefix(".") { names.append(name) }
+        }
+        return names
+    }
+
+    private static func text(of path: String) -> String {
+        let file = open(path, O_RDONLY | O_CLOEXEC)
+        guard file >= 0 else { return "" }
+        defer { close(file) }
+        var bytes: [UInt8] = []
+        var piece = [UInt8](repeating: 0, count: 1 << 16)
+        while case let count = read(file, &piece, piece.count), count > 0 {
+            bytes += piece[..<count]
+        }
+        return String(decoding: bytes, as: UTF8.self)
     }
 }

@@ -10,6 +10,11 @@ import Synchronization
 public struct Received: Equatable, Sendable {
     public let payload: [UInt8]
     public let source: Endpoint
+
+    public init(payload: [UInt8], source: Endpoint) {
+        self.payload = payload
+        self.source = source
+    }
 }
 
 /// A UDP receiver: a socket, a thread that reads it, and what arrived.

@@ -12,7 +12,8 @@ public struct DownstreamCounters: Equatable, Sendable {
     /// Datagrams meant for it that were not sent.
     public var drops: [DropReason: UInt64] = [:]
     /// How often its host said that nobody listens there (ICMP port unreachable, RFC 1122 section
-    /// 4.1.3.1). It concerns datagrams that had been forwarded, so it is no part of the ledger.
+    /// 4.1.3.1). It concerns datagrams that had been forwarded, so it is no part of the ledger. Of
+    /// several answers to one batch the kernel may tell only one, so this is the least number.
     public var refusals: UInt64 = 0
 
     public init(_ downstream: Downstream) {

@@ -1,0 +1,57 @@
+// SPDX-License-Identifier: Apache-2.0
+
+import FanoutCore
+
+/// What a fake plane carries.
+protocol FakeMode: Sendable { static var mode: ForwardingMode { get } }
+
+enum First: FakeMode { static let mode = ForwardingMode.userspace }
+enum Second: FakeMode { static let mode = ForwardingMode.tcEBPF }
+
+/// A plane that forwards nothing: it follows changes, writes down what it was asked, and fails or
+/// waits when told to.
+actor FakePlane<Mode: FakeMode>: DataPlane {
+    static var mode: ForwardingMode { Mode.mode }
+
+    private(set) var changes: [Change] = []
+    private(set) var listeners: [String: Listener] = [:]
+    private(set) var isStopped = false
+    private var failures: [PlaneError?]
+    private var gate: CheckedContinuation<Void, Never>?
+    private var holds = false
+
+    /// - Parameter failures: how each apply ends, in turn; those beyond succeed.
+    init(failures: [PlaneError?] = []) { self.failures = failures }
+
+    func apply(_ change: Change) async throws(PlaneError) {
+        changes.append(change)
+        if holds { await withCheckedContinuation { gate = $0 } }
+        if !failures.isEmpty, let error = failures.removeFirst() { throw error }
+        for listener in change.removed { listeners[listener.name] = nil }
+        for listener in change.added + (change.retargeted + change.replaced).map(\.to) {
+            listeners[listener.name] = listener
+        }
+    }
+
+    /// Keeps the next apply from ending until `release`.
+    func hold() { holds = true }
+
+    var isHolding: Bool { gate != nil }
+
+    func release() {
+        holds = false
+        gate?.resume()
+        gate = nil
+    }
+
+    func counters() -> [ListenerCounters] {
+        // Not in order: sorting is the reconciler's.
+        listeners.keys.sorted(by: >).map { ListenerCounters(listener: $0, mode: Mode.mode) }
+    }
+
+    func stop() -> [ListenerCounters] {
+        isStopped = true
+        defer { listeners = [:] }
+        return counters()
+    }
+}

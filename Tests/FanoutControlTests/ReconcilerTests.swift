@@ -1,0 +1,137 @@
+// SPDX-License-Identifier: Apache-2.0
+
+import FanoutControl
+import FanoutCore
+import Logging
+import Testing
+
+@Suite("The reconciler")
+struct ReconcilerTests {
+    private let first = FakePlane<First>()
+    private let silent = Logger(label: "test") { _ in SwiftLogNoOpLogHandler() }
+    private static let trouble = PlaneError(
+        operation: "bind", subject: "listener x", reason: "EADDRINUSE", remedy: "choose another")
+
+    private func listener(
+        _ name: String, _ mode: ForwardingMode = .userspace, port: UInt16 = 514,
+        weights: [UInt16] = [1]
+    ) -> Listener {
+        Listener(
+            name: name, bind: Endpoint(IPAddress(v4: 0x7f00_0001), port: port), mode: mode,
+            downstreams: weights.enumerated().map { index, weight in
+                Downstream(
+                    name: "d\(index)",
+                    endpoint: Endpoint(IPAddress(v4: 0x7f00_0002), port: 1000 + UInt16(index)),
+                    weight: weight)
+            })
+    }
+
+    @Test("gives each plane the listeners of its mode, as a difference to what it has")
+    func split() async throws {
+        let second = FakePlane<Second>()
+        let reconciler = Reconciler(planes: [first, second], logger: silent)
+        let (a, b) = (listener("a"), listener("b", .tcEBPF))
+        let total = try await reconciler.apply(DesiredState(listeners: [a, b]))
+        #expect(total.added == [a, b])
+        #expect(await first.listeners == ["a": a])
+        #expect(await second.listeners == ["b": b])
+
+        let heavier = listener("b", .tcEBPF, weights: [2])
+        let change = try await reconciler.apply(DesiredState(listeners: [a, heavier]))
+        #expect(change.retargeted == [Change.Pair(from: b, to: heavier)])
+        #expect(await first.changes.count == 1, "nothing changed for this one")
+        #expect(await second.changes.count == 2)
+    }
+
+    @Test("does not touch the planes when nothing changes")
+    func empty() async throws {
+        let reconciler = Reconciler(planes: [first], logger: silent)
+        let state = DesiredState(listeners: [listener("a")])
+        try await reconciler.apply(state)
+        let change = try await reconciler.apply(state)
+        #expect(change.isEmpty)
+        #expect(change.unchanged == state.listeners)
+        #expect(await first.changes.count == 1)
+    }
+
+    @Test("moves a listener from one plane to another when its mode changes")
+    func modeChanges() async throws {
+        let second = FakePlane<Second>()
+        let reconciler = Reconciler(planes: [first, second], logger: silent)
+        try await reconciler.apply(DesiredState(listeners: [listener("a")]))
+        try await reconciler.apply(DesiredState(listeners: [listener("a", .tcEBPF)]))
+        #expect(await first.listeners.isEmpty)
+        #expect(await second.listeners.keys.sorted() == ["a"])
+    }
+
+    @Test("leads the first plane back when the second cannot follow, and says why")
+    func leadsBack() async throws {
+        let second = FakePlane<Second>(failures: [nil, Self.trouble])
+        let reconciler = Reconciler(planes: [first, second], logger: silent)
+        let before = DesiredState(listeners: [listener("a"), listener("b", .tcEBPF)])
+        try await reconciler.apply(before)
+        let after = DesiredState(listeners: [
+            listener("a", port: 515), listener("c"), listener("b", .tcEBPF, weights: [3]),
+        ])
+        await #expect(throws: Self.trouble) { try await reconciler.apply(after) }
+        #expect(await first.listeners == ["a": listener("a")])
+        #expect(await second.listeners == ["b": listener("b", .tcEBPF)])
+        #expect(await first.changes.count == 3)
+
+        // The state before is in force: the same wish leads to the same change, and now it works.
+        let change = try await reconciler.apply(after)
+        #expect(change.added.map(\.name) == ["c"])
+        #expect(await first.listeners.keys.sorted() == ["a", "c"])
+    }
+
+    @Test("does not ask the planes behind one that cannot follow")
+    func stopsAtTheFirstFailure() async throws {
+        let failing = FakePlane<First>(failures: [Self.trouble])
+        let second = FakePlane<Second>()
+        let reconciler = Reconciler(planes: [failing, second], logger: silent)
+        let state = DesiredState(listeners: [listener("a"), listener("b", .tcEBPF)])
+        await #expect(throws: Self.trouble) { try await reconciler.apply(state) }
+        #expect(await second.changes.isEmpty)
+    }
+
+    @Test("lets changes take turns, each from the state that the one before left")
+    func turns() async throws {
+        let reconciler = Reconciler(planes: [first], logger: silent)
+        await first.hold()
+        let a = Task { try await reconciler.apply(DesiredState(listeners: [listener("a")])) }
+        while await !first.isHolding { await Task.yield() }
+        let b = Task { try await reconciler.apply(DesiredState(listeners: [listener("b")])) }
+        let end = Task { await reconciler.stop() }
+        // Neither may begin while the first is on its way. Yielding gives them every chance to.
+        for _ in 0..<1000 { await Task.yield() }
+        #expect(await first.changes.count == 1)
+        #expect(await !first.isStopped)
+        await first.release()
+        let before = try await a.value
+        #expect(before.added.map(\.name) == ["a"])
+        let change = try await b.value
+        _ = await end.value
+        // Whichever of the two came first, the second change saw what was in force by then.
+        #expect(change.added.map(\.name) == ["b"])
+        #expect(await first.changes.count == 2)
+    }
+
+    @Test("sorts the counters of all planes by listener, and stops every plane")
+    func counters() async throws {
+        let second = FakePlane<Second>()
+        let reconciler = Reconciler(planes: [first, second], logger: silent)
+        try await reconciler.apply(
+            DesiredState(listeners: [
+                listener("c"), listener("d", .tcEBPF), listener("a"), listener("b", .tcEBPF),
+            ]))
+        #expect(await reconciler.counters().map(\.listener) == ["a", "b", "c", "d"])
+        #expect(await reconciler.stop().map(\.listener) == ["a", "b", "c", "d"])
+        #expect(await first.isStopped)
+        #expect(await second.isStopped)
+        #expect(await reconciler.counters() == [])
+
+        // What is asked for afterwards starts from nothing.
+        let change = try await reconciler.apply(DesiredState(listeners: [listener("a")]))
+        #expect(change.added.map(\.name) == ["a"])
+    }
+}

@@ -1,0 +1,25 @@
+// SPDX-License-Identifier: Apache-2.0
+
+import Glibc
+import LinuxNet
+
+/// What this process may do, for the traits of tests that need it.
+public enum Privilege {
+    public static var isRoot: Bool { geteuid() == 0 }
+
+    /// Runs `body` on a thread that has no capability at all, though its user may be root.
+    public static func without<Result: Sendable>(
+        _ body: @Sendable () async throws -> Result
+    ) async throws -> Result {
+        let setup: @Sendable () throws -> Void = {
+            typealias Capset = @convention(c) (UnsafeRawPointer, UnsafeRawPointer) -> Int32
+            // _LINUX_CAPABILITY_VERSION_3 and the calling thread; then two rows of three sets.
+            let header: [UInt32] = [0x2008_0522, 0]
+            let none = [UInt32](repeating: 0, count: 6)
+            guard hidden("capset", as: Capset.self)(header, none) == 0 else {
+                throw SystemError("capset", code: errno)
+            }
+        }
+        return try await LabThread.run(setup: setup, body)
+    }
+}

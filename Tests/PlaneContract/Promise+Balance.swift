@@ -1,0 +1,85 @@
+// SPDX-License-Identifier: Apache-2.0
+
+import FanoutCore
+import LabNet
+
+extension Promise {
+    static let balance: [Promise] = [
+        Promise("round robin gives equal weights equal counts") { stage in
+            let counts = try await send(300, over: .roundRobin, stage, weights: [1, 1, 1])
+            try claim(counts, is: [100, 100, 100], "datagrams of each receiver")
+        },
+        Promise("round robin gives each weight its share, and weight 0 nothing") { stage in
+            let counts = try await send(600, over: .roundRobin, stage, weights: [1, 2, 0, 3])
+            try claim(counts, is: [100, 200, 0, 300], "datagrams of each receiver")
+        },
+        Promise("random gives each weight its share within six standard deviations") { stage in
+            let counts = try await send(4000, over: .random, stage, weights: [1, 3, 0])
+            // Binomial, n = 4000, p = 1/4: 1000 ± 6 × 27.4.
+            try claim((836...1164).contains(counts[0]), "weight 1 of 4 got \(counts[0]) of 4000")
+            try claim(counts[2], is: 0, "datagrams of the receiver of weight 0")
+        },
+        Promise("source_ip takes each source to the owner of its key") { stage in
+            try await checkOwners(.sourceIP, stage, .v4)
+        },
+        Promise("four_tuple takes each flow to the owner of its key") { stage in
+            try await checkOwners(.fourTuple, stage, .v4)
+        },
+        Promise("source_ip takes an IPv6 source to the owner of its key") { stage in
+            try await checkOwners(.sourceIP, stage, .v6)
+        },
+        Promise("four_tuple takes an IPv6 flow to the owner of its key") { stage in
+            try await checkOwners(.fourTuple, stage, .v6)
+        },
+    ]
+
+    /// Sends `count` datagrams from one client and returns what each receiver got.
+    private static func send(
+        _ count: Int, over balance: Balance, _ stage: Stage, weights: [UInt16]
+    ) async throws -> [UInt64] {
+        let sinks = try stage.sinks(weights.count)
+        let listener = try stage.listener("in", balance, to: sinks.downstreams(weights: weights))
+        let rig = try await stage.rig([listener])
+        let traffic = try stage.traffic(to: listener)
+        for number in 0..<count {
+            try claim(traffic.send([UInt8(truncatingIfNeeded: number)]), "a send failed")
+            // The listener's buffer is the system's default: let it keep up.
+            if number % 100 == 99 { try await rig.settled(at: UInt64(number + 1)) }
+        }
+        try await eventually("\(count) datagrams arrive") { sinks.total == UInt64(count) }
+        let counters = try await rig.settled(at: UInt64(count))
+        try claim(
+            counters.downstreams.map(\.packetsForwarded), is: sinks.counts,
+            "the counters of the receivers")
+        await rig.stop()
+        return sinks.counts
+    }
+
+    /// Sends from many clients and holds each one's receiver against the slot table.
+    private static func checkOwners(
+        _ balance: Balance, _ stage: Stage, _ family: IPAddress.Family
+    ) async throws {
+        let sinks = try stage.sinks(5, family)
+        let listener = try stage.listener(
+            "in", balance, to: sinks.downstreams(weights: [1, 1, 2, 0, 4]), family: family)
+        let rig = try await stage.rig([listener])
+        let table = listener.slotTable
+        var wanted = [Int](repeating: 0, count: sinks.count)
+        for number in 0..<200 {
+            let traffic = try stage.traffic(to: listener, client: number)
+            let payload = Array("client \(number)".utf8)
+            try claim(traffic.send(payload) && traffic.send(payload), "a send failed")
+            let key =
+                balance == .sourceIP
+                ? FlowKey.sourceIP(traffic.source.address)
+                : FlowKey.fourTuple(source: traffic.source, destination: listener.bind)
+            guard let owner = table.owner(of: key) else { throw Broken(what: "no owner") }
+            wanted[owner] += 1
+            try await eventually("client \(number) (\(traffic.source)) reaches receiver \(owner)") {
+                sinks[owner].datagrams.count { $0.payload == payload } == 2
+            }
+        }
+        try claim(sinks.counts, is: wanted.map { UInt64(2 * $0) }, "datagrams of each receiver")
+        await rig.stop()
+    }
+}

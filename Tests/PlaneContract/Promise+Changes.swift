@@ -1,0 +1,109 @@
+// SPDX-License-Identifier: Apache-2.0
+
+import FanoutCore
+import LabNet
+
+extension Promise {
+    static let changes: [Promise] = [
+        Promise("with nobody to send to, datagrams are counted as no_healthy until there is") {
+            stage in try await checkNobodyReady(stage)
+        },
+        Promise("a removed downstream receives nothing after apply returns") { stage in
+            try await checkRemovedDownstream(stage)
+        },
+        Promise("a listener that is removed serves no more, and the others go on") { stage in
+            let sinks = try stage.sinks(2)
+            let gone = try stage.listener("gone", to: [sinks[0]].downstreams())
+            let stays = try stage.listener("stays", to: [sinks[1]].downstreams())
+            let rig = try await stage.rig([gone, stays])
+            let (first, second) = (try stage.traffic(to: gone), try stage.traffic(to: stays))
+            _ = (first.send([1]), second.send([2]))
+            try await rig.settled("gone", at: 1)
+            try await rig.settled("stays", at: 1)
+            try await rig.apply([stays])
+            _ = (first.send([1]), second.send([2]))
+            try await rig.settled("stays", at: 2)
+            try await eventually("the listener that stays forwards") { sinks[1].count == 2 }
+            try claim(sinks[0].count, is: 1, "datagrams behind the removed listener")
+            let names = await rig.plane.counters().map(\.listener)
+            try claim(names, is: ["stays"], "listeners with counters")
+            await rig.stop()
+        },
+        Promise("counters outlive a change of the listener's sockets") { stage in
+            let sinks = try stage.sinks(2)
+            var listener = try stage.listener(to: sinks.downstreams())
+            let rig = try await stage.rig([listener])
+            let traffic = try stage.traffic(to: listener)
+            for _ in 0..<10 { traffic.send([1, 2, 3]) }
+            try await rig.settled(at: 10)
+            listener.settings.batchSize = 8
+            try await rig.apply([listener])
+            for _ in 0..<10 { traffic.send([1, 2, 3]) }
+            let counters = try await rig.settled(at: 20)
+            try claim(counters.bytesForwarded, is: 60, "bytes forwarded")
+            try claim(
+                counters.downstreams.map(\.packetsForwarded), is: [10, 10],
+                "datagrams of each receiver")
+            await rig.stop()
+        },
+        Promise("counters are sorted by listener, and stop returns the last ones") { stage in
+            let sinks = try stage.sinks(1)
+            let listeners = try ["b", "c", "a"].map {
+                try stage.listener($0, to: sinks.downstreams())
+            }
+            let rig = try await stage.rig(listeners)
+            try stage.traffic(to: listeners[0]).send([1])
+            try await rig.settled("b", at: 1)
+            let names = await rig.plane.counters().map(\.listener)
+            try claim(names, is: ["a", "b", "c"], "listeners")
+            let last = await rig.stop()
+            try claim(last.map(\.packetsForwarded), is: [0, 1, 0], "the last counts")
+            let after = await rig.plane.counters()
+            try claim(after, is: [], "counters after the stop")
+        },
+    ]
+
+    private static func checkNobodyReady(_ stage: Stage) async throws {
+        let sinks = try stage.sinks(1)
+        var listener = try stage.listener(to: sinks.downstreams(weights: [0]))
+        let rig = try await stage.rig([listener])
+        let traffic = try stage.traffic(to: listener)
+        for _ in 0..<5 { traffic.send([1]) }
+        var counters = try await rig.settled(at: 5)
+        try claim(counters.drops[.noHealthy], is: 5, "no_healthy with all weights 0")
+        listener.downstreams = []
+        try await rig.apply([listener])
+        for _ in 0..<5 { traffic.send([1]) }
+        counters = try await rig.settled(at: 10)
+        try claim(counters.drops[.noHealthy], is: 10, "no_healthy without a downstream")
+        listener.downstreams = sinks.downstreams()
+        try await rig.apply([listener])
+        for _ in 0..<5 { traffic.send([1]) }
+        counters = try await rig.settled(at: 15)
+        try claim(counters.drops[.noHealthy], is: 10, "no_healthy with one that is ready")
+        try await eventually("its datagrams arrive") { sinks[0].count == 5 }
+        await rig.stop()
+    }
+
+    private static func checkRemovedDownstream(_ stage: Stage) async throws {
+        let sinks = try stage.sinks(3, keepsPayloads: false)
+        var listener = try stage.listener(to: sinks.downstreams())
+        let rig = try await stage.rig([listener])
+        let load = try Load([stage.traffic(to: listener)], rate: 5000)
+        try await eventually("all receive") { sinks.counts.allSatisfy { $0 > 100 } }
+        listener.downstreams.removeLast()
+        try await rig.apply([listener])
+        // What was sent before apply returned may still wait for the sink's reader.
+        let marker = try Traffic(to: sinks[2].endpoint)
+        let before = sinks[2].count
+        marker.send([])
+        try await eventually("the sink has read what came before") { sinks[2].count > before }
+        let atRemoval = sinks[2].count
+        let seen = sinks[0].count
+        try await eventually("the others go on") { sinks[0].count > seen + 1000 }
+        try claim(sinks[2].count - atRemoval <= 0, "the removed one got \(sinks[2].count) more")
+        let report = await load.stop()
+        try await eventually("all arrive") { sinks.total == report.datagrams + 1 }
+        await rig.stop()
+    }
+}

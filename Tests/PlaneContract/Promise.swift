@@ -1,0 +1,20 @@
+// SPDX-License-Identifier: Apache-2.0
+
+/// What every data plane promises, in a sentence, and the proof. Each plane's tests run all of them:
+///
+///     @Test("the plane keeps its promises", arguments: Promise.all)
+///     func promises(promise: Promise) async throws { try await promise.check(stage) }
+public struct Promise: Sendable, CustomStringConvertible {
+    public let says: String
+    /// - Throws: `Broken`, or the error of what could not be set up.
+    public let check: @Sendable (Stage) async throws -> Void
+
+    public init(_ says: String, check: @escaping @Sendable (Stage) async throws -> Void) {
+        self.says = says
+        self.check = check
+    }
+
+    public var description: String { says }
+
+    public static let all: [Promise] = balance + sizes + changes + load
+}

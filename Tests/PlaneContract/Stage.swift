@@ -1,0 +1,77 @@
+// SPDX-License-Identifier: Apache-2.0
+
+public import FanoutCore
+public import LabNet
+
+/// Where one kind of plane is put to the test: how to make one, and the places that clients,
+/// listeners and receivers have. A plane in the kernel gives its own; the default is loopback.
+public struct Stage: Sendable {
+    public var mode: ForwardingMode
+    public var makePlane: @Sendable () -> any DataPlane
+    /// Whether receivers see the client's address and port in this mode when nobody asks for it.
+    public var keepsSource = false
+
+    /// The address that listeners of a family are bound to.
+    public var listening: @Sendable (IPAddress.Family) -> IPAddress = {
+        $0 == .v4 ? .loopback : .loopback6
+    }
+    /// The address of client `number`, 0..<200.
+    public var client: @Sendable (IPAddress.Family, Int) -> IPAddress = { family, number in
+        family == .v4 ? .loopback(0x0a01 + UInt32(number)) : .loopback6
+    }
+    public var makeSink: @Sendable (_ family: IPAddress.Family, _ keeps: Bool) throws -> Sink = {
+        try Sink(on: $0 == .v4 ? .loopback : .loopback6, keepsPayloads: $1)
+    }
+    public var makeTraffic: @Sendable (_ to: Endpoint, _ from: IPAddress) throws -> Traffic = {
+        try Traffic(to: $0, from: $1)
+    }
+
+    public init(mode: ForwardingMode, makePlane: @escaping @Sendable () -> any DataPlane) {
+        self.mode = mode
+        self.makePlane = makePlane
+    }
+
+    /// Receivers that keep what they get, or tally stamped datagrams.
+    public func sinks(
+        _ count: Int, _ family: IPAddress.Family = .v4, keepsPayloads: Bool = true
+    ) throws -> [Sink] {
+        try (0..<count).map { _ in try makeSink(family, keepsPayloads) }
+    }
+
+    /// A listener of this mode on a free port, with one worker unless `settings` says otherwise.
+    public func listener(
+        _ name: String = "in", _ balance: Balance = .roundRobin, to downstreams: [Downstream],
+        family: IPAddress.Family = .v4, settings: ListenerSettings = ListenerSettings(workers: 1)
+    ) throws -> Listener {
+        Listener(
+            name: name, bind: try .free(on: listening(family)), mode: mode, balance: balance,
+            preserveSource: keepsSource, downstreams: downstreams, settings: settings)
+    }
+
+    /// A sender from client `number`.
+    public func traffic(to listener: Listener, client number: Int = 0) throws -> Traffic {
+        try makeTraffic(listener.bind, client(listener.bind.address.family, number))
+    }
+
+    /// A plane that serves `listeners`.
+    public func rig(_ listeners: [Listener]) async throws -> Rig {
+        let rig = Rig(makePlane())
+        try await rig.apply(listeners)
+        return rig
+    }
+}
+
+extension [Sink] {
+    /// These sinks as the downstreams `a`, `b`, `c`, …, of weight 1 or of the weights given.
+    public func downstreams(weights: [UInt16]? = nil) -> [Downstream] {
+        enumerated().map { index, sink in
+            Downstream(
+                name: index < 26 ? String(UnicodeScalar(UInt8(97 + index))) : "d\(index)",
+                endpoint: sink.endpoint, weight: weights?[index] ?? 1)
+        }
+    }
+
+    public var counts: [UInt64] { map(\.count) }
+
+    public var total: UInt64 { counts.reduce(0, +) }
+}

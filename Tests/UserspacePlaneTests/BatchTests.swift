@@ -1,0 +1,155 @@
+// SPDX-License-Identifier: Apache-2.0
+
+import FanoutCore
+import LabNet
+import LinuxNet
+import PlaneContract
+import Testing
+
+@testable import UserspacePlane
+
+extension UserspacePlaneTests {
+    /// One batch whose content is known: it waits in the socket before the worker takes it.
+    @Suite("in one batch")
+    struct BatchTests {
+        /// A worker that runs when it is told to, on the test's thread.
+        private final class Bench {
+            let listener: Listener
+            private let socket: Socket
+            private let row = CounterRow()
+            private let cell: UnsafeMutablePointer<WorkerCell>
+            private let links: [Endpoint: DownstreamLink]
+
+            init(_ listener: Listener) throws {
+                self.listener = listener
+                socket = try Socket.listening(on: listener.bind, sharing: .exclusive)
+                socket.acceptSuperPackets()
+                _ = try socket.requestReceiveBuffer(bytes: Sink.bufferBytes)
+                let table = try PreparedTable.make(for: listener, workers: 1, existing: [])[0]
+                links = table.links
+                cell = .allocate(capacity: 1)
+                cell.initialize(to: WorkerCell(table.take()))
+            }
+
+            deinit {
+                WorkerTable.free(cell.pointee.currentTable())
+                cell.deinitialize(count: 1)
+                cell.deallocate()
+                row.free()
+            }
+
+            /// Takes one batch and returns how many messages it had, and all counts.
+            func turn() -> (messages: Int, counts: ListenerCounters) {
+                var worker = UserspaceWorker(
+                    descriptor: socket.descriptor, key: listener.balance.keySource,
+                    maxPacketSize: Int32(listener.settings.maxPacketSize), counters: row,
+                    cell: cell, memory: BatchMemory(capacity: listener.settings.batchSize),
+                    bound: BoundAddress(listener.bind), turn: 0, random: 1,
+                    window: listener.settings.batchSize)
+                let messages = worker.turnOnce(flags: 0x40)  // MSG_DONTWAIT
+                var counts = ListenerCounters(listener: listener.name, mode: .userspace)
+                counts.add(row)
+                counts.downstreams = listener.downstreams.map { downstream in
+                    var sum = DownstreamCounters(downstream)
+                    if let link = links[downstream.endpoint] { sum.add(link.counters) }
+                    return sum
+                }
+                return (Int(messages), counts)
+            }
+        }
+
+        private func bench(
+            _ balance: Balance, _ downstreams: [Downstream], batch: Int
+        ) throws -> (Bench, Traffic) {
+            var settings = ListenerSettings(workers: 1)
+            settings.batchSize = batch
+            let listener = try Stage.userspace.listener(
+                "in", balance, to: downstreams, settings: settings)
+            return (try Bench(listener), try Stage.userspace.traffic(to: listener))
+        }
+
+        @Test(
+            "forwards more datagrams than it gathers before sending",
+            arguments: [Balance.roundRobin, .sourceIP])
+        func moreThanItGathers(balance: Balance) async throws {
+            let sinks = try Stage.userspace.sinks(3, keepsPayloads: false)
+            let (bench, traffic) = try bench(balance, sinks.downstreams(), batch: 128)
+            var sequence: UInt64 = 0
+            for _ in 0..<100 {
+                let pieces = (0..<120).map {
+                    Stamp(flow: 1, sequence: sequence + $0).payload(size: 24)
+                }
+                #expect(traffic.sendSuperPacket(Array(pieces.joined()), segment: 24) == 120)
+                sequence += 120
+            }
+            let (messages, counts) = bench.turn()
+            #expect(messages == 100)
+            #expect(counts.packetsReceived == 12_000)
+            #expect(counts.packetsForwarded == 12_000)
+            try await eventually("all arrive") { sinks.total == 12_000 }
+            let delivery = Delivery(of: LoadReport(sent: [1: sequence]), at: sinks)
+            #expect(delivery.isExact(), "\(delivery)")
+        }
+
+        @Test("joins what goes to one receiver into few messages, whatever its sizes")
+        func joins() async throws {
+            let sinks = try Stage.userspace.sinks(2)
+            let (bench, traffic) = try bench(.roundRobin, sinks.downstreams(), batch: 64)
+            // In turn to one and the other: each gets 8 × 100 bytes with a shorter end, then 0, then 300.
+            let sizes = Array(repeating: 100, count: 16) + [40, 40, 0, 0, 300, 300]
+            for size in sizes { #expect(traffic.send(SizeTests.bytes(size))) }
+            let (messages, counts) = bench.turn()
+            #expect(messages == sizes.count)
+            #expect(counts.packetsForwarded == UInt64(sizes.count))
+            #expect(counts.sendCalls == 2)
+            for sink in sinks {
+                try await eventually("its half arrives") { sink.count == 11 }
+                let wanted = (Array(repeating: 100, count: 8) + [40, 0, 300]).map(SizeTests.bytes)
+                #expect(sink.datagrams.map(\.payload) == wanted)
+            }
+        }
+
+        @Test(
+            "sends singly what the path does not take joined",
+            .enabled(if: Privilege.isRoot), arguments: [IPAddress.Family.v4, .v6])
+        func refusedSuperPacket(family: IPAddress.Family) async throws {
+            try await Namespace.run(["link set lo mtu 1500 up"]) {
+                let sinks = try Stage.userspace.sinks(1, family)
+                let (bench, traffic) = try bench(.roundRobin, sinks.downstreams(), batch: 64)
+                let sizes = [3000, 3000, 3000, 100, 3000, 3000, 2000, 50, 50, 50]
+                for size in sizes { #expect(traffic.send(SizeTests.bytes(size))) }
+                let (messages, counts) = bench.turn()
+                #expect(messages == sizes.count)
+                #expect(counts.packetsForwarded == UInt64(sizes.count))
+                #expect(counts.isBalanced)
+                try await eventually("all arrive") { sinks[0].count == UInt64(sizes.count) }
+                #expect(sinks[0].datagrams.map(\.payload) == sizes.map(SizeTests.bytes))
+            }
+        }
+
+        @Test("sends the rest of a batch after a datagram that fails")
+        func errorInTheMiddle() async throws {
+            let live = try Stage.userspace.sinks(1)
+            let dead = Downstream(name: "dead", endpoint: try .free(), weight: 1)
+            let (bench, traffic) = try bench(.roundRobin, live.downstreams() + [dead], batch: 64)
+            // No two neighbours of one size, so each is a message of its own.
+            let sizes = (1...40).map { ($0 + 1) / 2 }
+            for size in sizes { #expect(traffic.send(SizeTests.bytes(size))) }
+            let (_, counts) = bench.turn()
+            #expect(counts.packetsReceived == 40)
+            #expect(counts.isBalanced)
+            #expect(counts.downstreams[0].packetsForwarded == 20)
+            #expect(counts.downstreams[0].refusals == 0)
+            #expect(counts.downstreams[1].packetsForwarded == 20)
+            try await eventually("the live one's half arrives") { live[0].count == 20 }
+            #expect(live[0].datagrams.map(\.payload) == (1...20).map(SizeTests.bytes))
+
+            // sendmmsg keeps an error at a later message to itself, so it is the next batch that learns
+            // of the refusals.
+            for _ in 0..<2 { #expect(traffic.send([1])) }
+            let next = bench.turn().counts
+            #expect(next.downstreams.map(\.refusals) == [0, 1])
+            #expect(next.downstreams.map(\.packetsForwarded) == [21, 21])
+        }
+    }
+}

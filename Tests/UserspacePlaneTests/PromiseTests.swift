@@ -1,0 +1,61 @@
+// SPDX-License-Identifier: Apache-2.0
+
+import FanoutCore
+import LabNet
+import Logging
+import PlaneContract
+import Testing
+import UserspacePlane
+
+/// All suites of this module: one test at a time, since most of them need the machine to themselves.
+@Suite("The userspace plane", .serialized)
+struct UserspacePlaneTests {
+    @Test("keeps what every plane promises", arguments: Promise.all)
+    func promises(promise: Promise) async throws {
+        try await promise.check(.userspace)
+    }
+}
+
+extension Stage {
+    /// This plane on loopback.
+    static let userspace = Stage(mode: .userspace) { UserspacePlane(logger: .silent) }
+
+    /// This plane with `preserve_source`, on loopback.
+    static let preserving: Stage = {
+        var stage = Stage.userspace
+        stage.keepsSource = true
+        return stage
+    }()
+}
+
+extension Logger {
+    static let silent = Logger(label: "test") { _ in SwiftLogNoOpLogHandler() }
+}
+
+extension ListenerSettings {
+    /// Room at the listener for whatever a test sends in one go.
+    static func roomy(workers: Int = 1, maxPacketSize: Int = 9000) -> ListenerSettings {
+        ListenerSettings(
+            maxPacketSize: maxPacketSize, workers: workers, receiveBufferBytes: Sink.bufferBytes)
+    }
+}
+
+/// Waits until the listener has dealt with all of `report` and the sinks have got what it forwarded, and
+/// checks that nothing was lost, repeated, altered or put out of order on the way.
+func expectExact(
+    _ report: LoadReport, through rig: Rig, _ name: String = "in", at sinks: [Sink],
+    sourceLocation: SourceLocation = #_sourceLocation
+) async throws {
+    #expect(report.errors == [:], sourceLocation: sourceLocation)
+    let counters = try await rig.settled(name, at: report.datagrams)
+    #expect(
+        counters.packetsForwarded == counters.packetsReceived, "\(counters)",
+        sourceLocation: sourceLocation)
+    try await eventually("what was forwarded arrives") {
+        sinks.map(\.arrivals).reduce(0, +) >= counters.packetsForwarded
+    }
+    let delivery = Delivery(of: report, at: sinks)
+    #expect(
+        delivery.isExact(droppedAtListener: counters.kernelDrops), "\(delivery), \(counters)",
+        sourceLocation: sourceLocation)
+}
