@@ -94,7 +94,7 @@ extension DaemonTests.CommandLineTests {
             (try? await HTTP.get("/healthz", port: port))?.body.hasPrefix("ok") == true
         }
         try await eventually("listener") {
-            try SocketTable.ports(of: daemon.pid).contains(config.listeners[0].port)
+            try await SocketTable.ports(of: daemon.pid).contains(config.listeners[0].port)
         }
         daemon.process.send(SIGTERM)
         #expect(try await daemon.process.exit() == .exited(0))

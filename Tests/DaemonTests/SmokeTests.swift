@@ -74,7 +74,7 @@ extension DaemonTests.SmokeTests {
             try [19001, 19002, 19003].allSatisfy(SocketTable.serves)
         }
         try await DaemonUnderTest.running(Self.config, ["--log-level", "debug"]) { daemon in
-            #expect(try SocketTable.ports(of: daemon.pid) == [19000, 19090])
+            #expect(try await SocketTable.ports(of: daemon.pid) == [19000, 19090])
             let sender = try ChildProcess("bash", ["-c", Self.patientNetcat + Self.packets])
             #expect(try await sender.exit() == .exited(0))
 

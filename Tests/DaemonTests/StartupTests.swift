@@ -89,7 +89,8 @@ extension DaemonTests.StartupTests {
         let outcome = try await DaemonUnderTest.underLoad(config, sinks: sinks) { first, load in
             try await DaemonUnderTest.running(other.yaml) { second in
                 for daemon in [first, second] {
-                    #expect(try SocketTable.ports(of: daemon.pid) == [config.listeners[0].port])
+                    #expect(
+                        try await SocketTable.ports(of: daemon.pid) == [config.listeners[0].port])
                 }
                 try await load.pass(5000)
                 try await second.stop()
@@ -124,7 +125,7 @@ extension DaemonTests.StartupTests {
         }
         let text = try Files.source("config.example.yaml")
         try await DaemonUnderTest.running(text) { daemon in
-            #expect(try SocketTable.ports(of: daemon.pid) == [5514, 9090])
+            #expect(try await SocketTable.ports(of: daemon.pid) == [5514, 9090])
             #expect(try await MetricsPage.scrape(9090).count("workers") > 0)
             try await daemon.stop()
         }

@@ -55,7 +55,7 @@ extension DaemonTests.StreamTests {
         let process = try ChildProcess(
             Files.daemon, ["-c", path], errors: .inherited(full), folder: folder)
         try await eventually("it listens") {
-            try SocketTable.ports(of: process.pid).contains(config.listeners[0].port)
+            try await SocketTable.ports(of: process.pid).contains(config.listeners[0].port)
         }
         let sender = try Traffic(to: Endpoint(.loopback, port: config.listeners[0].port))
         sender.send([1, 2, 3])
@@ -76,7 +76,7 @@ extension DaemonTests.StreamTests {
             Files.daemon, ["-l", "trace", "-c", path], input: .closed, output: .closed,
             errors: .closed)
         try await eventually("it listens") {
-            try SocketTable.ports(of: process.pid) == [config.listeners[0].port]
+            try await SocketTable.ports(of: process.pid) == [config.listeners[0].port]
         }
         for number in 0...2 {
             let target = try SocketTable.target(of: Int32(number), in: process.pid)

@@ -52,7 +52,7 @@ public struct FileState: Equatable, Sendable {
     /// nil when the path leads nowhere.
     public init?(of path: String) {
         var facts = stat()
-        // SAFETY: the kernel fills the structure whole when it reports success.
+        // SAFETY: the kernel fills `facts`, which lives on this stack, and reads `path` up to its NUL.
         guard unsafe stat(path, &facts) == 0 else { return nil }
         device = UInt64(facts.st_dev)
         inode = UInt64(facts.st_ino)

@@ -1,42 +1,61 @@
 // SPDX-License-Identifier: Apache-2.0
 
 import Foundation
+import LabNet
 
-/// What the kernel says about bound sockets (proc(5), /proc/net).
+/// What the kernel says about sockets (proc(5), /proc/net).
+///
+/// Its tables are no snapshots: a line can be missing while other sockets come and go.
 enum SocketTable {
     struct Entry {
-        let port: UInt16
         let inode: UInt64
+        /// The local port of a UDP socket or a TCP listener; nil for any other socket.
+        let served: UInt16?
     }
 
-    /// Every UDP socket and every listening TCP socket of this network namespace.
+    /// Every socket of this network namespace that is of a kind the daemon uses.
     static func entries() throws -> [Entry] {
-        try ["udp", "udp6", "tcp", "tcp6"].flatMap { table in
-            let text = try String(contentsOfFile: "/proc/net/\(table)", encoding: .utf8)
-            return text.split(separator: "\n").dropFirst().compactMap { line -> Entry? in
-                let fields = line.split(separator: " ")
+        let internet = try ["udp", "udp6", "tcp", "tcp6"].flatMap { table in
+            try lines(of: table).compactMap { fields -> Entry? in
                 guard fields.count > 9, let inode = UInt64(fields[9]),
                     let port = fields[1].split(separator: ":").last.flatMap({
                         UInt16($0, radix: 16)
                     })
                 else { return nil }
                 // 0A is TCP_LISTEN; the rest of TCP's table are connections.
-                if table.hasPrefix("tcp"), fields[3] != "0A" { return nil }
-                return Entry(port: port, inode: inode)
+                let isServing = table.hasPrefix("udp") || fields[3] == "0A"
+                return Entry(inode: inode, served: isServing ? port : nil)
             }
         }
+        let local = try lines(of: "unix").compactMap { fields in
+            fields.count > 6 ? UInt64(fields[6]).map { Entry(inode: $0, served: nil) } : nil
+        }
+        return internet + local
+    }
+
+    private static func lines(of table: String) throws -> [[Substring]] {
+        try String(contentsOfFile: "/proc/net/\(table)", encoding: .utf8)
+            .split(separator: "\n").dropFirst().map { $0.split(separator: " ") }
     }
 
     /// Whether anything serves `port`, UDP or TCP.
     static func serves(_ port: UInt16) throws -> Bool {
-        try entries().contains { $0.port == port }
+        try entries().contains { $0.served == port }
     }
 
     /// The ports that process `pid` serves, without those that the kernel picked for it.
-    static func ports(of pid: pid_t) throws -> Set<UInt16> {
-        let inodes = Set(try descriptors(of: pid).compactMap(socketInode))
-        return Set(
-            try entries().filter { inodes.contains($0.inode) && $0.port < 32_768 }.map(\.port))
+    ///
+    /// - Throws: `NeverHappened` when a socket of the process stands in no table for 10 seconds.
+    static func ports(of pid: pid_t) async throws -> Set<UInt16> {
+        var known: [UInt64: UInt16?] = [:]
+        var result: Set<UInt16> = []
+        try await eventually("every socket of \(pid) stands in a table") {
+            for entry in try entries() { known[entry.inode] = .some(entry.served) }
+            let inodes = try descriptors(of: pid).compactMap(socketInode)
+            result = Set(inodes.compactMap { known[$0] ?? nil }.filter { $0 < 32_768 })
+            return inodes.allSatisfy { known[$0] != nil }
+        }
+        return result
     }
 
     /// What the open descriptors of `pid` lead to.
@@ -54,7 +73,7 @@ enum SocketTable {
 
     /// The processes that serve `port`, as `name (pid)`.
     static func holders(of port: UInt16) throws -> [String] {
-        let inodes = Set(try entries().filter { $0.port == port }.map(\.inode))
+        let inodes = Set(try entries().filter { $0.served == port }.map(\.inode))
         return try FileManager.default.contentsOfDirectory(atPath: "/proc")
             .compactMap { pid_t($0) }
             .filter { pid in
