@@ -111,7 +111,7 @@ extension UserspacePlaneTests {
 
         @Test(
             "sends singly what the path does not take joined",
-            .enabled(if: Privilege.isRoot), arguments: [IPAddress.Family.v4, .v6])
+            .enabled(if: Privilege.isRoot, "needs root"), arguments: [IPAddress.Family.v4, .v6])
         func refusedSuperPacket(family: IPAddress.Family) async throws {
             try await Namespace.run(["link set lo mtu 1500 up"]) {
                 let sinks = try Stage.userspace.sinks(1, family)

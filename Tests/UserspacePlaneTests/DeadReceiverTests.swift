@@ -67,7 +67,7 @@ extension UserspacePlaneTests {
 
         @Test(
             "does the same for super-packets and with preserve_source",
-            .enabled(if: Privilege.isRoot))
+            .enabled(if: Privilege.isRoot, "needs root"))
         func preservingAndSuperPackets() async throws {
             let stage = Stage.preserving
             let live = try stage.sinks(1, keepsPayloads: false)

@@ -6,7 +6,7 @@ import PlaneContract
 import Testing
 
 extension UserspacePlaneTests {
-    @Suite("when the network is not as it should be", .enabled(if: Privilege.isRoot))
+    @Suite("when the network is not as it should be", .enabled(if: Privilege.isRoot, "needs root"))
     struct PathTests {
         @Test(
             "loses nothing when the path refuses super-packets",

@@ -6,7 +6,7 @@ import PlaneContract
 import Testing
 
 extension UserspacePlaneTests {
-    @Suite("with preserve_source", .enabled(if: Privilege.isRoot))
+    @Suite("with preserve_source", .enabled(if: Privilege.isRoot, "needs root"))
     struct PreserveSourceTests {
         @Test("keeps what every plane promises", arguments: Promise.all)
         func promises(promise: Promise) async throws {
