@@ -79,13 +79,13 @@ extension DaemonTests.DemoTests {
         let begin = ContinuousClock.now
         let run = try await DaemonUnderTest.run(arguments)
         #expect(run.code == 0 && run.errors == [])
-        #expect((.seconds(1)...(.seconds(4))).contains(ContinuousClock.now - begin))
+        #expect(ContinuousClock.now - begin >= .seconds(1))
         #expect(Self.lines(run.output.split(separator: "\n").map(String.init)).count == 1)
 
         let unread = try ChildProcess(Files.daemon, ["demo"] + Self.ports())
         try await unread.record.wait("a line") { Self.lines($0.output).first == nil ? nil : true }
         unread.record.hangUp(1)
-        #expect(try await unread.exit(within: .seconds(5)) == .exited(0))
+        #expect(try await unread.exit(within: .seconds(20)) == .exited(0))
     }
 
     @Test("takes free ports when its own are taken, and says which")
