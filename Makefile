@@ -7,8 +7,8 @@ SWIFT ?= swift
 SETUP ?= yes
 ARGS ?=
 
-release := -c release --static-swift-stdlib
 checked := --explicit-target-dependency-import-check error
+release := -c release --static-swift-stdlib $(checked)
 benchmarks := --package-path Benchmarks --scratch-path .build/benchmarks
 swift_sources := Sources Tests Plugins Package.swift Benchmarks
 c_sources = $(shell find bpf Sources Benchmarks -name '*.[ch]' -not -path '*/.build/*')

@@ -8,7 +8,7 @@
 # it out, for a system that has the same things under other names.
 set -eu
 
-swift_wanted=6.2
+swift_wanted=6.3
 swift_remedy="install Swift 6.3 (https://www.swift.org/install/linux/ or: swiftly install 6.3) and put it on PATH"
 
 say() { printf 'setup: %s\n' "$*" >&2; }
@@ -21,7 +21,7 @@ fail() {
 packages_for() {
     case $1 in
     build)
-        echo libbpf-dev libelf-dev libxdp-dev linux-libc-dev pkg-config # the kernel modes
+        echo libbpf-dev libelf-dev linux-libc-dev pkg-config # the kernel modes
         echo libc6-dev libstdc++-12-dev                                 # what swiftc links with
         echo git ca-certificates                                        # SwiftPM's dependencies
         ;;
@@ -29,7 +29,7 @@ packages_for() {
         packages_for build
         echo prometheus                         # promtool, which judges /metrics
         echo netcat-openbsd curl python3        # clients that are not ours
-        echo iproute2 procps tcpdump binutils
+        echo iproute2 procps util-linux binutils
         ;;
     lint)
         packages_for build
