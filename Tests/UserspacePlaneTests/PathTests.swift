@@ -147,9 +147,12 @@ extension UserspacePlaneTests {
                 "address add 10.9.1.1/24 dev left",
             ]
             try await Namespace.run(commands) {
-                var listener = Listener(
-                    name: "endless", bind: try .free(on: .any), downstreams: [], settings: .roomy())
-                listener.settings.workers = 1
+                // Datagrams that go out one by one are slower than super-packets that come in, so the
+                // socket is never empty.
+                let away = Endpoint(try #require(IPAddress("10.9.1.2")), port: 9)
+                let listener = Listener(
+                    name: "endless", bind: try .free(on: .any), preserveSource: true,
+                    downstreams: [Downstream(name: "a", endpoint: away)], settings: .roomy())
                 let rig = try await Stage.userspace.rig([listener])
                 let server = Endpoint(
                     try #require(IPAddress("10.9.1.1")), port: listener.bind.port)
@@ -158,16 +161,14 @@ extension UserspacePlaneTests {
                     try Namespace.ip("link set right up")
                     let client = try #require(IPAddress("10.9.1.2"))
                     let source = try Traffic(to: server, from: client)
-                    return try Load([source], rate: 100_000)
+                    return try Load([source], rate: 10_000_000, segments: 100)
                 }
                 try await eventually("the load arrives") {
                     try await rig.counters("endless").packetsReceived > 1000
                 }
-                let sent = load.sent
                 let counters = await rig.stop()
                 #expect(counters.first?.isBalanced == true)
                 #expect(Probe.threads(named: "fanout-endless") == 0)
-                #expect(load.sent > sent)
                 _ = await load.stop()
             }
         }
