@@ -30,7 +30,10 @@ extension UserspaceWorker {
             } else if unsafe !triedAgain && isWorthAnotherTry(-result, target) {
                 triedAgain = true
             } else {
-                unsafe giveUp(next, -result, target, &sent)
+                // Without a peer the socket says no more than that; why it has none says more.
+                let cause = unsafe target.pointee.reconnectError
+                let code = result == -EDESTADDRREQ && cause != 0 ? cause : -result
+                unsafe giveUp(next, code, target, &sent)
                 next &+= 1
                 triedAgain = false
             }
@@ -55,7 +58,8 @@ extension UserspaceWorker {
         case EDESTADDRREQ, EINVAL, ENETUNREACH, EHOSTUNREACH, ENETDOWN, EADDRNOTAVAIL, ENODEV:
             if unsafe !target.pointee.reconnected {
                 unsafe target.pointee.reconnected = true
-                _ = unsafe cnet_reconnect(target.pointee.descriptor, &target.pointee.name)
+                unsafe target.pointee.reconnectError = -cnet_reconnect(
+                    target.pointee.descriptor, &target.pointee.name)
             }
             return true
         default:

@@ -24,8 +24,9 @@ struct Target {
     var superPacketLimit: Int32 = .max
     /// Batches until the limit is lifted again: routes and MTUs change.
     var limitLasts: Int32 = 0
-    /// Whether the socket has been led to its peer anew in this batch.
+    /// Whether the socket has been led to its peer anew in this batch, and the error if it could not be.
     var reconnected = false
+    var reconnectError: Int32 = 0
 }
 
 /// What a worker looks up: who owns each slot, and how to reach them. The worker alone touches the
