@@ -36,10 +36,11 @@ build: ## build the daemon: .build/release/udp-fanout
 run: build ## build and start the daemon until Ctrl+C; ARGS='--config FILE' instead of the demo
 	.build/release/udp-fanout $(or $(ARGS),demo)
 
+# One test at a time: several open sockets by the thousand, load both CPUs or count what is open.
 test: ## run every test, and build the daemon that needs no libbpf; ARGS='--filter NAME' for some
 	$(setup) test
 	$(MAKE) --no-print-directory userspace-only test-benchmarks SETUP=no
-	$(SWIFT) test $(checked) $(ARGS)
+	$(SWIFT) test $(checked) --no-parallel $(ARGS)
 
 userspace-only: ## build the daemon without the kernel modes and show that it needs no libbpf
 	$(setup) build
