@@ -4,4 +4,6 @@
 #include <bpf/libbpf.h>
 
 /* Both a macro and an enumerator upstream, which Swift cannot tell apart. */
-enum { CLIBBPF_KIND_DATASEC = BTF_KIND_DATASEC };
+enum {
+	CLIBBPF_KIND_DATASEC = BTF_KIND_DATASEC
+};
