@@ -8,8 +8,13 @@ import Testing
 extension UserspacePlaneTests {
     @Suite("when the kernel does not send", .enabled(if: Privilege.isRoot, "needs root"))
     struct SendErrorTests {
-        @Test("counts what a route forbids, and forwards once it allows")
-        func prohibited() async throws {
+        @Test(
+            "counts by its reason what a route refuses, and forwards once there is another",
+            arguments: [
+                ("prohibit", DropReason.notPermitted), ("blackhole", .sendError),
+                ("unreachable", .unreachable),
+            ])
+        func refusingRoute(kind: String, reason: DropReason) async throws {
             let local = "local 198.51.100.0/24 dev lo"
             try await Namespace.run(["link set lo up", "route add \(local)"]) {
                 let stage = Stage.userspace
@@ -24,13 +29,13 @@ extension UserspacePlaneTests {
                 #expect(try await rig.settled(at: 10).packetsForwarded == 10)
 
                 try Namespace.ip("route del \(local)")
-                try Namespace.ip("route add prohibit 198.51.100.0/24")
+                try Namespace.ip("route add \(kind) 198.51.100.0/24")
                 for _ in 0..<10 { traffic.send([2]) }
                 var counters = try await rig.settled(at: 20)
-                #expect(counters.drops[.notPermitted] == 10)
-                #expect(counters.downstreams[0].drops[.notPermitted] == 10)
+                #expect(counters.drops[reason] == 10)
+                #expect(counters.downstreams[0].drops[reason] == 10)
 
-                try Namespace.ip("route del prohibit 198.51.100.0/24")
+                try Namespace.ip("route del \(kind) 198.51.100.0/24")
                 try Namespace.ip("route add \(local)")
                 for _ in 0..<10 { traffic.send([3]) }
                 counters = try await rig.settled(at: 30)
