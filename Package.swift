@@ -30,17 +30,28 @@ let floor0: [Target] = [
     .systemLibrary(
         name: "CLibBPF", pkgConfig: "libbpf",
         providers: [.apt(["libbpf-dev", "libelf-dev"])]),
+    // The same sources that ./configure && make builds into libreuseportlb.so.
+    .target(
+        name: "CReusePortLB", dependencies: ["CDatapath", "CLibBPF"],
+        cSettings: strictC + [.headerSearchPath("../../bpf/include")]),
 ]
 
 let pure: [Target] = [
-    .target(name: "FanoutCore", dependencies: ["CDatapath"], swiftSettings: strict)
+    .target(name: "FanoutCore", dependencies: ["CDatapath"], swiftSettings: strict),
+    // What bpf/ compiles to, as bytes: whoever loads them links libbpf, this does not.
+    .target(name: "KernelPrograms", swiftSettings: strict, plugins: ["BPFObjects"]),
 ]
 
 let floor1: [Target] = [
     .target(name: "LinuxNet", dependencies: ["CNet", "FanoutCore"], swiftSettings: strict),
     .target(
-        name: "BPFRuntime", dependencies: ["CLibBPF", "CDatapath", "FanoutCore"],
-        swiftSettings: strict, plugins: ["BPFObjects"]),
+        name: "BPFRuntime",
+        dependencies: ["CLibBPF", "CDatapath", "FanoutCore", "KernelPrograms"],
+        swiftSettings: strict),
+    .target(
+        name: "ReusePortLB",
+        dependencies: ["CDatapath", "CNet", "CReusePortLB", "FanoutCore", "KernelPrograms"],
+        swiftSettings: strict),
 ]
 
 let floor2: [Target] = [
@@ -94,7 +105,9 @@ let tests: [Target] = [
         swiftSettings: strictTests),
     .testTarget(
         name: "DatapathTests",
-        dependencies: ["BPFRuntime", "CDatapath", "FanoutCore", "GoldenVectors"],
+        dependencies: [
+            "BPFRuntime", "CDatapath", "FanoutCore", "GoldenVectors", "KernelPrograms",
+        ],
         swiftSettings: strictTests),
     .testTarget(
         name: "FanoutConfigTests",

@@ -2,6 +2,7 @@
 
 internal import CLibBPF
 internal import Glibc
+public import KernelPrograms
 
 /// An ELF object with kernel programs: opened, given its constants, loaded. It owns what libbpf
 /// allocates for it; what it loaded stays in the kernel for as long as somebody refers to it.

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 
 import BPFRuntime
+import KernelPrograms
 import CDatapath
 import Foundation
 import Testing

@@ -32,13 +32,19 @@ enum Floors {
         "CLibXDP": Rule(floor: 0, imports: []),
         // ½: pure
         "FanoutCore": Rule(floor: 0.5, imports: ["CDatapath"]),
+        "KernelPrograms": Rule(floor: 0.5, imports: []),
         // 1: edges
         "LinuxNet": Rule(floor: 1, imports: system.union(["CNet", "CDatapath", "FanoutCore"])),
         "BPFRuntime": Rule(
             floor: 1,
-            imports: system.union(kernelLibraries).union(["CNet", "CDatapath", "FanoutCore"])),
+            imports: system.union(kernelLibraries).union([
+                "CNet", "CDatapath", "FanoutCore", "KernelPrograms",
+            ])),
         "ReusePortLB": Rule(
-            floor: 1, imports: system.union(["CNet", "CDatapath", "CReusePortLB"])),
+            floor: 1,
+            imports: system.union([
+                "CNet", "CDatapath", "CReusePortLB", "FanoutCore", "KernelPrograms",
+            ])),
         // 2: adapters
         "UserspacePlane": adapter(),
         "TCPlane": adapter(kernelLibraries),

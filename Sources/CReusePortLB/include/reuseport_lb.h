@@ -1,0 +1,219 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * reuseport_lb.h: several processes share one UDP or TCP port, and all packets of one source address
+ * reach one of them.
+ *
+ * A *group* is a BPF program of type sk_reuseport with its maps, pinned below a BPF file system; its
+ * *members* are sockets bound to one address with SO_REUSEPORT, each in a *slot* below the group's
+ * *count*. A slot table says which member is the first choice for a source. While that member is
+ * gone, another one that depends on the source alone stands in, and nobody else's sources move.
+ *
+ *     struct rplb_group *group;
+ *     int fd;
+ *     int error = rplb_group_open("netflow", &(struct rplb_options){.count = 3}, &group);
+ *     if (!error) error = rplb_socket_udp(address, address_length, 0, &fd);
+ *     if (!error) error = rplb_join(group, fd, 0);
+ *     if (error) fprintf(stderr, "%s: %s\n", strerror(-error), rplb_explain(error));
+ *
+ * Every function that returns int returns 0 or -errno, and leaves its out-parameters alone when it
+ * fails. rplb_explain says what each errno means here and what to do about it. Nothing is printed,
+ * nothing exits, no signal is touched; descriptors are close-on-exec. Functions may be called from
+ * any thread; only rplb_group_close must be the last call with its group. A group must not be used
+ * after fork(2) in both processes. Processes are kept apart by flock(2) on the group's folder.
+ */
+#ifndef REUSEPORT_LB_H
+#define REUSEPORT_LB_H
+
+#include <stddef.h>
+#include <stdint.h>
+#include <sys/socket.h>
+#include <sys/types.h>
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+/* Slots of a group, that is the highest count. */
+#define RPLB_MEMBERS_MAX 128
+
+/* Where groups are pinned unless options say otherwise. */
+#define RPLB_PIN_ROOT "/sys/fs/bpf"
+
+/* What a group balances by. */
+enum rplb_key {
+	RPLB_KEY_ANY = 0,	  /* as the group is; a new one: RPLB_KEY_SOURCE_IP */
+	RPLB_KEY_SOURCE_IP = 1,	  /* a source address meets one member */
+	RPLB_KEY_FOUR_TUPLE = 2,  /* a flow (both addresses, both ports) meets one member */
+	RPLB_KEY_ROUND_ROBIN = 3, /* each datagram or connection in turn, CPU by CPU */
+	RPLB_KEY_RANDOM = 4,	  /* each datagram or connection by a random number */
+};
+
+enum rplb_flags {
+	/* Only open a group that exists: -ENOENT otherwise. */
+	RPLB_EXISTING = 1 << 0,
+	/* Mount a BPF file system at the pin root when there is none (mode 0711, as root). */
+	RPLB_MOUNT = 1 << 1,
+};
+
+enum rplb_level {
+	RPLB_LOG_ERROR,
+	RPLB_LOG_INFO,
+	RPLB_LOG_DEBUG, /* libbpf's own; and the library's, when built with --enable-debug */
+};
+
+/* Receives one line without its newline. It may be called on any thread that calls the library. */
+typedef void (*rplb_log_fn)(void *context, enum rplb_level level, const char *line);
+
+/* All zero is a good start. */
+struct rplb_options {
+	/* An absolute path on a BPF file system; NULL: RPLB_PIN_ROOT. */
+	const char *pin_root;
+	/* Members that the group is meant to have, 1..RPLB_MEMBERS_MAX; 0: as the group is. A group
+	 * with another count is resized: from N to N+1 about 1 source in N+1 moves. */
+	uint32_t count;
+	enum rplb_key key;
+	/* Mixed into the hash; hosts with the same seed and count choose alike. NULL: as the group
+	 * is; a new one: 0. */
+	const uint64_t *seed;
+	/* Who may open the group, for a new one: the owner of its pins and their mode. Zero or
+	 * (uid_t)-1: the caller, and 0600. Every member needs one uid in any case (socket(7)). */
+	uid_t owner;
+	gid_t owner_group;
+	mode_t mode;
+	unsigned int flags; /* enum rplb_flags */
+	/* An object to load in place of the one inside the library; NULL, 0: that one. Required
+	 * where the library was built without one. */
+	const void *object;
+	size_t object_bytes;
+	rplb_log_fn log; /* may be NULL */
+	void *log_context;
+};
+
+/* A group that this process has open. */
+struct rplb_group;
+
+/*
+ * Opens the group `name` below the pin root, and creates it if need be. Creating needs CAP_BPF and
+ * CAP_NET_ADMIN (or root); opening needs only the right to read and write the pins.
+ *
+ * @name     1..64 characters without '/' and '.', or NULL for a private group: nothing is pinned, no
+ *           other process can open it, and its program lasts as long as a member's socket.
+ * @options  may be NULL
+ *
+ * -EINVAL           name or options are malformed
+ * -ERANGE           count above RPLB_MEMBERS_MAX, or 0 for a new group
+ * -ENODEV           the pin root is no BPF file system
+ * -ENOENT           RPLB_EXISTING and there is no such group
+ * -EPERM            creating: the privilege is missing
+ * -EACCES           the pins or the root belong to someone else
+ * -ESTALE           the group exists with another key or seed
+ * -EBUSY            a lower count would cut off a member that lives
+ * -EPROTONOSUPPORT  what is pinned there was made by another version, or by another program
+ * -EOPNOTSUPP       the kernel is too old (sk_reuseport programs: Linux 4.19)
+ * -ETIMEDOUT        another process has held the group's lock for 5 seconds
+ */
+int rplb_group_open(const char *name, const struct rplb_options *options,
+		    struct rplb_group **group);
+
+/* Ends the use of a group; members stay in their slots and pins stay. NULL is fine. */
+void rplb_group_close(struct rplb_group *group);
+
+/*
+ * Removes the pins of the group `name` below `pin_root` (NULL: RPLB_PIN_ROOT), half-built ones too.
+ *
+ * -EBUSY  a member lives; -ENOENT, -EACCES, -EPROTONOSUPPORT, -ETIMEDOUT as above
+ */
+int rplb_group_destroy(const char *pin_root, const char *name);
+
+/*
+ * Creates a UDP socket with SO_REUSEPORT and binds it.
+ *
+ * @receive_buffer  bytes for SO_RCVBUF, uncapped with CAP_NET_ADMIN; 0: the system's default. What
+ *                  the kernel granted is for getsockopt(2) to tell.
+ * @fd              blocking, not connected, in no slot yet
+ *
+ * -EADDRINUSE: someone without SO_REUSEPORT, or of another uid, has the address; else of socket(2)
+ * and bind(2).
+ */
+int rplb_socket_udp(const struct sockaddr *address, socklen_t length, int receive_buffer, int *fd);
+
+/*
+ * Puts a socket into a slot and sees to it that the program is attached to the socket's group, in
+ * this order, so that no packet is dropped in between. A UDP socket must be bound, a TCP socket must
+ * listen; both with SO_REUSEPORT set before. The socket stays the caller's; closing it (or dying)
+ * empties the slot at once.
+ *
+ * -ERANGE         slot is not below the count
+ * -EEXIST         a live member has the slot
+ * -EBUSY          the socket is in a slot already
+ * -ENOTSOCK, -EPROTOTYPE  not a UDP or TCP socket over IP
+ * -EDESTADDRREQ   the socket is not bound
+ * -ENOTCONN       the TCP socket does not listen
+ * -ENOPROTOOPT    the socket has no SO_REUSEPORT
+ * -EADDRNOTAVAIL  the members that live are bound to another address or port
+ * -ETIMEDOUT      as above
+ */
+int rplb_join(struct rplb_group *group, int fd, uint32_t slot);
+
+/* Empties the slot that the socket is in: its sources meet others, what is in its queue can still be
+ * read. -ENOENT: it is in none. */
+int rplb_leave(struct rplb_group *group, int fd);
+
+/* Attaches the program to the group of a socket without joining, so that the members' choice holds
+ * for sockets that others have bound. Errors of the socket as for rplb_join. */
+int rplb_attach(struct rplb_group *group, int fd);
+
+/* Gives a group another count, 1..RPLB_MEMBERS_MAX. -EBUSY: a member that lives would be cut off. */
+int rplb_resize(struct rplb_group *group, uint32_t count);
+
+/* What is fixed or agreed about a group. */
+struct rplb_info {
+	uint32_t abi;
+	uint32_t count;
+	enum rplb_key key;
+	uint64_t seed;
+	/* What the members are bound to; ss_family is 0 before the first has joined. */
+	struct sockaddr_storage address;
+};
+int rplb_info(struct rplb_group *group, struct rplb_info *info);
+
+/* What the program counted for a slot since the group was created, UDP and TCP together. */
+struct rplb_counters {
+	uint64_t selected; /* the member was the first choice and took the packet */
+	uint64_t fallback; /* the member stood in for one that was gone */
+	uint64_t missed;   /* the member was the first choice and was gone */
+};
+
+/* `slot` below RPLB_MEMBERS_MAX (-ERANGE). */
+int rplb_counters(struct rplb_group *group, uint32_t slot, struct rplb_counters *counters);
+
+/* Packets that found no member at all, so that the kernel chose among the sockets on the port. */
+int rplb_left_to_kernel(struct rplb_group *group, uint64_t *packets);
+
+/* A socket that is in a slot now. */
+struct rplb_member {
+	uint32_t slot;
+	int protocol;	    /* IPPROTO_UDP or IPPROTO_TCP */
+	uint64_t cookie;    /* SO_COOKIE of the socket */
+	uint64_t joined_ns; /* since 1970; 0 when the socket was put there by other means */
+	pid_t pid;	    /* of the process that joined, as that process knew itself; or 0 */
+	uid_t uid;	    /* its effective uid */
+};
+
+/* Lists the members by protocol and slot. `capacity` elements suffice for at most that many; *found
+ * is how many there are. 2 * RPLB_MEMBERS_MAX always suffice. */
+int rplb_members(struct rplb_group *group, struct rplb_member *members, size_t capacity,
+		 size_t *found);
+
+/* What an error of this library means and what helps against it; accepts errno and -errno. A constant
+ * string, never NULL. */
+const char *rplb_explain(int error);
+
+/* The version of the library, such as "0.1.0". */
+const char *rplb_version(void);
+
+#ifdef __cplusplus
+}
+#endif
+
+#endif

@@ -1,0 +1,79 @@
+/* SPDX-License-Identifier: (BSD-2-Clause OR GPL-2.0-only) */
+/*
+ * reuseport.h: what the program of a SO_REUSEPORT group and the library that loads it share: the
+ * values of the pinned maps, and which member stands in for one that is gone.
+ */
+#ifndef LB_REUSEPORT_H
+#define LB_REUSEPORT_H
+
+#include "flow_key.h"
+#include "limits.h"
+
+/* Slots for sockets, that is members of one group, of each protocol. */
+#define LB_MEMBERS_MAX 128
+
+/* Which flow key a group hashes; fixed when the program is loaded. */
+enum lb_reuseport_key {
+	LB_REUSEPORT_SOURCE_IP = 1,
+	LB_REUSEPORT_FOUR_TUPLE = 2,
+	LB_REUSEPORT_ROUND_ROBIN = 3, /* a counter a CPU */
+	LB_REUSEPORT_RANDOM = 4,
+};
+
+/* Map `slots`, one value: the slot table. The library writes it byte by byte while the program reads,
+ * which is sound since each byte is an owner before and after. */
+struct lb_reuseport_table {
+	__u32 slots; /* how many bytes of `owner` are in use; 0 = none */
+	__u8 owner[LB_SLOTS_MIN];
+};
+
+/* Map `counters`, a row a member and one more, per CPU, written by the program. Over all rows
+ * selected + missed = datagrams and connections, and missed = fallback + left to the kernel. */
+struct lb_reuseport_counters {
+	__u64 selected; /* the member was the first choice and took it */
+	__u64 fallback; /* the member stood in for one that was gone */
+	__u64 missed;	/* the member was the first choice and was gone */
+};
+
+/* The row whose `missed` counts what was left to the kernel's own choice: nobody was there. */
+#define LB_REUSEPORT_LEFT LB_MEMBERS_MAX
+
+enum lb_reuseport_state {
+	LB_REUSEPORT_BUILDING = 0, /* its creator has not finished, or died */
+	LB_REUSEPORT_READY = 1,
+};
+
+/* Map `group`, one value, written by the library under the lock of the pin folder. */
+struct lb_reuseport_group {
+	__u32 abi;		/* LB_ABI_VERSION; stays the first word in every version */
+	__u32 state;		/* enum lb_reuseport_state */
+	__u32 key;		/* enum lb_reuseport_key */
+	__u16 family;		/* AF_INET or AF_INET6; 0: no socket has joined yet */
+	__u16 port;		/* host order */
+	struct lb_addr address; /* what the members are bound to */
+	__u64 netns;		/* the members' network namespace (SO_NETNS_COOKIE); 0: unknown */
+};
+
+/* Maps `udp_members` and `tcp_members`, written by the library when a socket joins. A row holds as
+ * long as the socket in the slot has this cookie. */
+struct lb_reuseport_member {
+	__u64 cookie;	 /* SO_COOKIE of the socket */
+	__u64 joined_ns; /* CLOCK_REALTIME */
+	__u32 pid;	 /* of the process that joined, in its own pid namespace */
+	__u32 uid;
+};
+
+_Static_assert(sizeof(struct lb_reuseport_table) == 4 + LB_SLOTS_MIN, "no hidden padding");
+_Static_assert(sizeof(struct lb_reuseport_counters) == 24, "three words");
+_Static_assert(sizeof(struct lb_reuseport_group) == 40, "no hidden padding");
+_Static_assert(sizeof(struct lb_reuseport_member) == 24, "no hidden padding");
+_Static_assert(LB_MEMBERS_MAX <= 256, "an owner is a byte");
+
+/* The key under which the choice is made when the first `attempt` choices are gone; `attempt` counts
+ * from 1. It depends on nothing else, so everyone agrees on who stands in. */
+LB_INLINE __u32 lb_stand_in_key(__u32 key, __u32 attempt)
+{
+	return (__u32)(lb_mix64((__u64)attempt << 32 | key) >> 32);
+}
+
+#endif
