@@ -100,8 +100,6 @@ struct members {
 struct members udp_members SEC(".maps");
 struct members tcp_members SEC(".maps");
 
-static const __u32 zero;
-
 static __always_inline struct lb_addr addr_v6(const __be32 words[4])
 {
 	struct lb_addr address = {
@@ -165,6 +163,7 @@ static __always_inline void read_migrating(struct bpf_sock *sk, struct lb_flow *
 static __always_inline __u32 key_of(struct sk_reuseport_md *md, struct bpf_sock *migrating)
 {
 	struct lb_flow flow = {};
+	__u32 zero = 0;
 	__u64 *seed;
 
 	if (lb_key == LB_REUSEPORT_ROUND_ROBIN) {
@@ -205,9 +204,9 @@ static __always_inline int select(struct sk_reuseport_md *md, struct bpf_sock *m
 {
 	void *targets = md->ip_protocol == IPPROTO_TCP ? (void *)&tcp_balancing_targets
 						       : (void *)&udp_balancing_targets;
+	__u32 key, first, member, attempt, *count, zero = 0;
 	struct lb_reuseport_table *table = bpf_map_lookup_elem(&slots, &zero);
 	struct lb_reuseport_counters *counts;
-	__u32 key, first, member, attempt, *count;
 
 	if (!table || !table->slots)
 		return SK_PASS;

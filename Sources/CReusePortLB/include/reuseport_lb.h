@@ -110,6 +110,7 @@ struct rplb_group;
  * -EBUSY            a lower count would cut off a member that lives
  * -EPROTONOSUPPORT  what is pinned there was made by another version, or by another program
  * -EOPNOTSUPP       the kernel is too old (sk_reuseport programs: Linux 4.19)
+ * -ENOEXEC          the kernel or libbpf refused the program; the log says why
  * -ETIMEDOUT        another process has held the group's lock for 5 seconds
  */
 int rplb_group_open(const char *name, const struct rplb_options *options,
@@ -151,6 +152,7 @@ int rplb_socket_udp(const struct sockaddr *address, socklen_t length, int receiv
  * -ENOTCONN       the TCP socket does not listen
  * -ENOPROTOOPT    the socket has no SO_REUSEPORT
  * -EADDRNOTAVAIL  the members that live are bound to another address or port
+ * -ENOENT         the group has been destroyed since it was opened
  * -ETIMEDOUT      as above
  */
 int rplb_join(struct rplb_group *group, int fd, uint32_t slot);

@@ -1,0 +1,259 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* group.c: a group from open to close. */
+#define _GNU_SOURCE
+#include <errno.h>
+#include <fcntl.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "internal.h"
+
+#ifndef RPLB_VERSION
+#define RPLB_VERSION "0.1.0"
+#endif
+
+const char *rplb_version(void)
+{
+	return RPLB_VERSION;
+}
+
+int rplb_group_lock(struct rplb_group *group, int *lock)
+{
+	int error;
+
+	pthread_mutex_lock(&group->mutex);
+	*lock = -1;
+	error = group->folder < 0 ? 0 : rplb_folder_relock(group->folder, lock);
+	if (error)
+		pthread_mutex_unlock(&group->mutex);
+	return error;
+}
+
+void rplb_group_unlock(struct rplb_group *group, int lock)
+{
+	if (lock >= 0)
+		close(lock);
+	pthread_mutex_unlock(&group->mutex);
+}
+
+static struct rplb_group *group_new(const char *name, const struct rplb_options *options)
+{
+	struct rplb_group *group = calloc(1, sizeof(*group));
+
+	if (!group)
+		return NULL;
+	group->name = name ? strdup(name) : NULL;
+	if (name && !group->name) {
+		free(group);
+		return NULL;
+	}
+	pthread_mutex_init(&group->mutex, NULL);
+	group->folder = group->program = -1;
+	for (int i = 0; i < RPLB_MAPS; i++)
+		group->maps[i] = -1;
+	group->log = options->log;
+	group->log_context = options->log_context;
+	return group;
+}
+
+void rplb_group_close(struct rplb_group *group)
+{
+	if (!group)
+		return;
+	for (int i = 0; i < RPLB_MAPS; i++) {
+		if (group->maps[i] >= 0)
+			close(group->maps[i]);
+	}
+	if (group->program >= 0)
+		close(group->program);
+	if (group->folder >= 0)
+		close(group->folder);
+	pthread_mutex_destroy(&group->mutex);
+	free(group->name);
+	free(group);
+}
+
+static int check_options(const char *name, const struct rplb_options *options)
+{
+	if (name && !rplb_name_is_valid(name))
+		return -EINVAL;
+	if (options->pin_root && options->pin_root[0] != '/')
+		return -EINVAL;
+	if (options->key > RPLB_KEY_RANDOM || (options->mode & ~(mode_t)0666) ||
+	    (options->flags & ~(unsigned int)(RPLB_EXISTING | RPLB_MOUNT)))
+		return -EINVAL;
+	return options->count > LB_MEMBERS_MAX ? -ERANGE : 0;
+}
+
+static int create(struct rplb_group *group, const char *root, const struct rplb_options *options)
+{
+	int error;
+
+	if (options->flags & RPLB_EXISTING)
+		return -ENOENT;
+	if (options->count == 0)
+		return -ERANGE;
+	error = rplb_load(group, options);
+	if (error || !group->name)
+		return error;
+	error = rplb_pins_create(group, root, options);
+	if (error)
+		rplb_pins_remove(root, group->name);
+	else
+		rplb_log(group, RPLB_LOG_INFO, "group %s created", group->name);
+	return error;
+}
+
+/* Holds what the caller asks for against what the group is. */
+static int agree(struct rplb_group *group, const struct rplb_options *options)
+{
+	struct lb_reuseport_group record;
+	uint64_t seed;
+	uint32_t count;
+	int error = rplb_record_read(group, &record);
+
+	if (!error)
+		error = rplb_seed_read(group, &seed);
+	if (!error)
+		error = rplb_count_read(group, &count);
+	if (error)
+		return error;
+	if ((options->key && options->key != record.key) ||
+	    (options->seed && *options->seed != seed))
+		return -ESTALE;
+	if (!options->count || options->count == count)
+		return 0;
+	error = rplb_resize_locked(group, options->count);
+	if (!error)
+		rplb_log(group, RPLB_LOG_INFO, "group %s: count %u becomes %u", group->name, count,
+			 options->count);
+	return error;
+}
+
+/* The caller holds the folder's lock. */
+static int adopt_or_create(struct rplb_group *group, const char *root,
+			   const struct rplb_options *options)
+{
+	struct lb_reuseport_group record;
+	int error = rplb_pins_read(root, group->name, group->folder, &record);
+
+	if (error == -ENOENT)
+		return create(group, root, options);
+	if (error)
+		return error;
+	if (record.state == LB_REUSEPORT_READY) {
+		error = rplb_pins_adopt(group, root);
+		return error ? error : agree(group, options);
+	}
+	rplb_log(group, RPLB_LOG_INFO, "group %s was left half-built; building it anew",
+		 group->name);
+	error = rplb_pins_remove(root, group->name);
+	return error ? error : create(group, root, options);
+}
+
+static int open_pinned(struct rplb_group *group, const char *root,
+		       const struct rplb_options *options)
+{
+	bool may_create = !(options->flags & RPLB_EXISTING);
+	int lock, error;
+
+	error = rplb_root_check(root, options->flags);
+	if (!error)
+		error = rplb_folder_lock(root, group->name, may_create, &lock);
+	if (error)
+		return error;
+	/* Opened, not duplicated: the lock ends when every duplicate is closed. */
+	group->folder = openat(lock, ".", O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+	if (group->folder < 0)
+		error = -errno;
+	if (!error)
+		error = adopt_or_create(group, root, options);
+	if (error && rplb_folder_is_used(lock) == 0)
+		rplb_folder_remove(root, group->name);
+	close(lock);
+	return error;
+}
+
+int rplb_group_open(const char *name, const struct rplb_options *options, struct rplb_group **out)
+{
+	static const struct rplb_options defaults;
+	struct rplb_group *group;
+	int error;
+
+	if (!out)
+		return -EINVAL;
+	if (!options)
+		options = &defaults;
+	error = check_options(name, options);
+	if (error)
+		return error;
+	group = group_new(name, options);
+	if (!group)
+		return -ENOMEM;
+	if (name)
+		error = open_pinned(group, options->pin_root ? options->pin_root : RPLB_PIN_ROOT,
+				    options);
+	else
+		error = create(group, NULL, options);
+	if (error) {
+		rplb_group_close(group);
+		return error;
+	}
+	*out = group;
+	return 0;
+}
+
+int rplb_resize(struct rplb_group *group, uint32_t count)
+{
+	int lock, error;
+
+	if (!group)
+		return -EINVAL;
+	error = rplb_group_lock(group, &lock);
+	if (error)
+		return error;
+	error = rplb_resize_locked(group, count);
+	rplb_group_unlock(group, lock);
+	return error;
+}
+
+/* A group that lives has its pins adopted, so that its members can be asked for. */
+static int check_abandoned(const char *root, const char *name)
+{
+	struct rplb_group *group = group_new(name, &(struct rplb_options){0});
+	bool alive = false;
+	int error;
+
+	if (!group)
+		return -ENOMEM;
+	error = rplb_pins_adopt(group, root);
+	if (!error)
+		error = rplb_is_alive(group, 0, &alive);
+	rplb_group_close(group);
+	return error ? error : alive ? -EBUSY : 0;
+}
+
+int rplb_group_destroy(const char *pin_root, const char *name)
+{
+	const char *root = pin_root ? pin_root : RPLB_PIN_ROOT;
+	struct lb_reuseport_group record;
+	int lock, error;
+
+	if (!name || !rplb_name_is_valid(name) || root[0] != '/')
+		return -EINVAL;
+	error = rplb_root_check(root, 0);
+	if (!error)
+		error = rplb_folder_lock(root, name, false, &lock);
+	if (error)
+		return error;
+	error = rplb_pins_read(root, name, lock, &record);
+	if (!error && record.state == LB_REUSEPORT_READY)
+		error = check_abandoned(root, name);
+	if (!error)
+		error = rplb_pins_remove(root, name);
+	if (!error || error == -ENOENT)
+		error = rplb_folder_remove(root, name);
+	close(lock);
+	return error;
+}

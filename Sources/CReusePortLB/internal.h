@@ -1,0 +1,114 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * internal.h: what the files of the library share. Functions return 0 or -errno unless they say
+ * otherwise.
+ */
+#ifndef REUSEPORT_LB_INTERNAL_H
+#define REUSEPORT_LB_INTERNAL_H
+
+#include <pthread.h>
+#include <stdbool.h>
+
+#include <lb/reuseport.h>
+#include <reuseport_lb.h>
+
+/* The maps, in the order in which they are pinned: the record comes first, so that a folder whose
+ * creator died is known as ours. */
+enum rplb_map {
+	RPLB_MAP_GROUP,
+	RPLB_MAP_UDP_TARGETS,
+	RPLB_MAP_TCP_TARGETS,
+	RPLB_MAP_SIZE,
+	RPLB_MAP_NONCE,
+	RPLB_MAP_SLOTS,
+	RPLB_MAP_COUNTERS,
+	RPLB_MAP_UDP_MEMBERS,
+	RPLB_MAP_TCP_MEMBERS,
+	RPLB_MAPS,
+};
+/* Their names in the program and of their pins. */
+const char *rplb_map_name(enum rplb_map map);
+#define RPLB_PROGRAM_PIN "program"
+
+struct rplb_group {
+	pthread_mutex_t
+		mutex; /* keeps the threads of this process apart, as flock does processes */
+	char *name;    /* NULL: private */
+	int folder;    /* the pin folder; -1: private */
+	int program;
+	int maps[RPLB_MAPS];
+	rplb_log_fn log;
+	void *log_context;
+};
+
+/* log.c */
+void rplb_log(const struct rplb_group *group, enum rplb_level level, const char *format, ...)
+	__attribute__((format(printf, 3, 4)));
+/* Leads libbpf's messages to the group's log, until the hook is taken off. */
+void rplb_hook_libbpf(const struct rplb_group *group);
+void rplb_unhook_libbpf(void);
+#ifdef RPLB_DEBUG
+#define rplb_debug(group, ...) rplb_log(group, RPLB_LOG_DEBUG, __VA_ARGS__)
+#else
+#define rplb_debug(group, ...) ((void)0)
+#endif
+
+/* load.c: fills in the program and the maps of a new group, and their first values. */
+int rplb_load(struct rplb_group *group, const struct rplb_options *options);
+
+/* folder.c */
+bool rplb_name_is_valid(const char *name);
+/* Whether a BPF file system is at `root`; mounts one if `flags` say so. */
+int rplb_root_check(const char *root, unsigned int flags);
+/* Opens the folder of a group and locks it; `create` makes one that is not there. *folder is to be
+ * closed, which unlocks it. */
+int rplb_folder_lock(const char *root, const char *name, bool create, int *folder);
+/* Locks a folder that is open already; *lock is to be closed. -ENOENT: it has been removed. */
+int rplb_folder_relock(int folder, int *lock);
+/* Removes an empty folder. */
+int rplb_folder_remove(const char *root, const char *name);
+/* 1 when something is in the folder, 0 when nothing is. */
+int rplb_folder_is_used(int folder);
+
+/* pins.c; the caller holds the folder's lock. */
+char *rplb_pin_path(const char *root, const char *name, const char *pin);
+/* Reads the record of the group that is pinned: -ENOENT when the folder is empty, -EPROTONOSUPPORT
+ * when what is there is not of this version. */
+int rplb_pins_read(const char *root, const char *name, int folder,
+		   struct lb_reuseport_group *record);
+int rplb_pins_adopt(struct rplb_group *group, const char *root);
+int rplb_pins_create(struct rplb_group *group, const char *root,
+		     const struct rplb_options *options);
+int rplb_pins_remove(const char *root, const char *name);
+
+/* record.c: the values of the maps that are one value, and who lives. */
+int rplb_record_read(const struct rplb_group *group, struct lb_reuseport_group *record);
+int rplb_record_write(const struct rplb_group *group, const struct lb_reuseport_group *record);
+int rplb_count_read(const struct rplb_group *group, uint32_t *count);
+int rplb_seed_read(const struct rplb_group *group, uint64_t *seed);
+int rplb_count_write(const struct rplb_group *group, uint32_t count, uint32_t key);
+/* The cookie of the socket in a slot; -ENOENT: nobody lives there. */
+int rplb_cookie_read(const struct rplb_group *group, int protocol, uint32_t slot, uint64_t *cookie);
+/* Whether a member lives in slot `first` or above. */
+int rplb_is_alive(const struct rplb_group *group, uint32_t first, bool *alive);
+int rplb_resize_locked(struct rplb_group *group, uint32_t count);
+
+/* table.c: the slot table of `count` members. */
+void rplb_table_build(struct lb_reuseport_table *table, uint32_t count, uint32_t key);
+
+/* socket.c: what a socket that wants to join is; checks everything that rplb_join promises. */
+struct rplb_socket {
+	int protocol;
+	uint16_t family;
+	uint16_t port;
+	struct lb_addr address;
+	uint64_t cookie;
+	uint64_t netns;
+};
+int rplb_socket_inspect(int fd, struct rplb_socket *socket);
+
+/* group.c: the lock of every call that changes the group; *lock goes to rplb_group_unlock. */
+int rplb_group_lock(struct rplb_group *group, int *lock);
+void rplb_group_unlock(struct rplb_group *group, int lock);
+
+#endif

@@ -1,0 +1,152 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* load.c: from the ELF object to a program in the kernel. */
+#include <errno.h>
+#include <fcntl.h>
+#include <string.h>
+
+#include <bpf/bpf.h>
+#include <bpf/libbpf.h>
+
+#include "internal.h"
+
+#ifdef RPLB_EMBEDDED
+extern const unsigned char rplb_object[];
+extern const size_t rplb_object_bytes;
+#endif
+
+/* Which program of the object is loaded: the second moves TCP connections too (Linux 5.14). */
+static const char *const programs[] = {"lb_migrate", "lb_select"};
+
+/* The key is the one constant of the program. */
+static int set_key(struct bpf_object *object, uint32_t key)
+{
+	struct bpf_map *map;
+
+	bpf_object__for_each_map(map, object)
+	{
+		uint32_t value[2] = {key};
+
+		if (bpf_map__is_internal(map) && strstr(bpf_map__name(map), ".rodata")) {
+			size_t bytes = bpf_map__value_size(map);
+
+			if (bytes != sizeof(key))
+				return -ENOEXEC;
+			return bpf_map__set_initial_value(map, value, bytes);
+		}
+	}
+	return -ENOEXEC;
+}
+
+static int open_object(const struct rplb_options *options, const char *wanted, uint32_t key,
+		       struct bpf_object **out)
+{
+	LIBBPF_OPTS(bpf_object_open_opts, open_options, .object_name = "rplb");
+	const void *bytes = options->object;
+	size_t count = options->object_bytes;
+	struct bpf_object *object;
+	struct bpf_program *program;
+	bool found = false;
+	int error;
+
+#ifdef RPLB_EMBEDDED
+	if (!bytes) {
+		bytes = rplb_object;
+		count = rplb_object_bytes;
+	}
+#endif
+	if (!bytes || !count)
+		return -EINVAL;
+	object = bpf_object__open_mem(bytes, count, &open_options);
+	if (!object)
+		return errno == ENOMEM ? -ENOMEM : -ENOEXEC;
+	bpf_object__for_each_program(program, object)
+	{
+		bool same = !strcmp(bpf_program__name(program), wanted);
+
+		found |= same;
+		bpf_program__set_autoload(program, same);
+	}
+	error = found ? set_key(object, key) : -ENOEXEC;
+	if (error) {
+		bpf_object__close(object);
+		return error;
+	}
+	*out = object;
+	return 0;
+}
+
+/* Descriptors that outlive the object. */
+static int keep_descriptors(struct rplb_group *group, struct bpf_object *object, const char *wanted)
+{
+	struct bpf_program *program = bpf_object__find_program_by_name(object, wanted);
+
+	group->program = fcntl(bpf_program__fd(program), F_DUPFD_CLOEXEC, 3);
+	if (group->program < 0)
+		return -errno;
+	for (int i = 0; i < RPLB_MAPS; i++) {
+		struct bpf_map *map = bpf_object__find_map_by_name(object, rplb_map_name(i));
+
+		if (!map)
+			return -ENOEXEC;
+		group->maps[i] = fcntl(bpf_map__fd(map), F_DUPFD_CLOEXEC, 3);
+		if (group->maps[i] < 0)
+			return -errno;
+	}
+	return 0;
+}
+
+/* What an error of the load means to the caller; `error` is that of the last program tried. */
+static int explain_load(int error)
+{
+	if (error == -EPERM || error == -ENOMEM || error == -EMFILE || error == -ENFILE)
+		return error;
+	if (libbpf_probe_bpf_prog_type(BPF_PROG_TYPE_SK_REUSEPORT, NULL) == 0)
+		return -EOPNOTSUPP;
+	return -ENOEXEC;
+}
+
+static int load_object(struct rplb_group *group, const struct rplb_options *options, uint32_t key)
+{
+	struct bpf_object *object;
+	int error = 0;
+
+	for (size_t i = 0; i < sizeof(programs) / sizeof(*programs); i++) {
+		error = open_object(options, programs[i], key, &object);
+		if (error)
+			return error;
+		error = bpf_object__load(object);
+		if (!error)
+			error = keep_descriptors(group, object, programs[i]);
+		else if (error != -EPERM && i + 1 == sizeof(programs) / sizeof(*programs))
+			error = explain_load(error);
+		bpf_object__close(object);
+		if (!error || error == -EPERM)
+			break;
+		rplb_log(group, RPLB_LOG_INFO, "the kernel does not take %s: %s", programs[i],
+			 strerror(-error));
+	}
+	return error;
+}
+
+int rplb_load(struct rplb_group *group, const struct rplb_options *options)
+{
+	struct lb_reuseport_group record = {
+		.abi = LB_ABI_VERSION,
+		.state = LB_REUSEPORT_BUILDING,
+		.key = options->key ? options->key : LB_REUSEPORT_SOURCE_IP,
+	};
+	uint64_t seed = options->seed ? *options->seed : 0;
+	uint32_t zero = 0;
+	int error;
+
+	rplb_hook_libbpf(group);
+	error = load_object(group, options, record.key);
+	rplb_unhook_libbpf();
+	if (!error && bpf_map_update_elem(group->maps[RPLB_MAP_NONCE], &zero, &seed, BPF_ANY))
+		error = -errno;
+	if (!error)
+		error = rplb_count_write(group, options->count, record.key);
+	if (!error)
+		error = rplb_record_write(group, &record);
+	return error;
+}

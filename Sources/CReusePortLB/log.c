@@ -1,0 +1,64 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* log.c: where messages go: to the caller's function, or nowhere. */
+#include <stdarg.h>
+#include <stdio.h>
+#include <string.h>
+
+#include <bpf/libbpf.h>
+
+#include "internal.h"
+
+void rplb_log(const struct rplb_group *group, enum rplb_level level, const char *format, ...)
+{
+	char line[512];
+	va_list arguments;
+
+	if (!group->log)
+		return;
+	va_start(arguments, format);
+	vsnprintf(line, sizeof(line), format, arguments);
+	va_end(arguments);
+	group->log(group->log_context, level, line);
+}
+
+/* libbpf has one hook a process. It is ours while one of our threads loads a program, and what other
+ * threads make libbpf say in the meantime goes where it went before. */
+static struct {
+	pthread_mutex_t mutex;
+	const struct rplb_group *group;
+	pthread_t thread;
+	libbpf_print_fn_t before;
+} hook = {.mutex = PTHREAD_MUTEX_INITIALIZER};
+
+static int print(enum libbpf_print_level level, const char *format, va_list arguments)
+{
+	char text[4096]; /* the verifier's log comes in one call; its beginning and end matter */
+	char *line, *rest = text;
+
+	if (!pthread_equal(pthread_self(), hook.thread))
+		return hook.before ? hook.before(level, format, arguments) : 0;
+	if (!hook.group->log)
+		return 0;
+	vsnprintf(text, sizeof(text), format, arguments);
+	while ((line = strsep(&rest, "\n"))) {
+		if (*line)
+			hook.group->log(hook.group->log_context,
+					level == LIBBPF_WARN ? RPLB_LOG_ERROR : RPLB_LOG_DEBUG,
+					line);
+	}
+	return 0;
+}
+
+void rplb_hook_libbpf(const struct rplb_group *group)
+{
+	pthread_mutex_lock(&hook.mutex);
+	hook.group = group;
+	hook.thread = pthread_self();
+	hook.before = libbpf_set_print(print);
+}
+
+void rplb_unhook_libbpf(void)
+{
+	libbpf_set_print(hook.before);
+	pthread_mutex_unlock(&hook.mutex);
+}

@@ -1,0 +1,206 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* members.c: into a slot, out of it, and who is in which. */
+#define _GNU_SOURCE
+#include <errno.h>
+#include <netinet/in.h>
+#include <sys/socket.h>
+#include <time.h>
+#include <unistd.h>
+
+#include <bpf/bpf.h>
+
+#include "internal.h"
+
+#ifndef SO_ATTACH_REUSEPORT_EBPF
+#define SO_ATTACH_REUSEPORT_EBPF 52
+#endif
+
+static int targets(const struct rplb_group *group, int protocol)
+{
+	return group->maps[protocol == IPPROTO_TCP ? RPLB_MAP_TCP_TARGETS : RPLB_MAP_UDP_TARGETS];
+}
+
+static int rows(const struct rplb_group *group, int protocol)
+{
+	return group->maps[protocol == IPPROTO_TCP ? RPLB_MAP_TCP_MEMBERS : RPLB_MAP_UDP_MEMBERS];
+}
+
+static bool is_same_address(const struct lb_reuseport_group *record,
+			    const struct rplb_socket *socket)
+{
+	return record->family == socket->family && record->port == socket->port &&
+	       record->address.high == socket->address.high &&
+	       record->address.low == socket->address.low &&
+	       (!record->netns || !socket->netns || record->netns == socket->netns);
+}
+
+/* The first member fixes the address of all, for as long as any lives. */
+static int agree_on_address(struct rplb_group *group, const struct rplb_socket *socket)
+{
+	struct lb_reuseport_group record;
+	bool alive = false;
+	int error = rplb_record_read(group, &record);
+
+	if (error || is_same_address(&record, socket))
+		return error;
+	error = rplb_is_alive(group, 0, &alive);
+	if (!error && alive)
+		error = -EADDRNOTAVAIL;
+	if (error)
+		return error;
+	record.family = socket->family;
+	record.port = socket->port;
+	record.address = socket->address;
+	record.netns = socket->netns;
+	return rplb_record_write(group, &record);
+}
+
+static int attach(const struct rplb_group *group, int fd)
+{
+	return setsockopt(fd, SOL_SOCKET, SO_ATTACH_REUSEPORT_EBPF, &group->program,
+			  sizeof(group->program))
+		       ? -errno
+		       : 0;
+}
+
+static int write_row(const struct rplb_group *group, const struct rplb_socket *socket,
+		     uint32_t slot)
+{
+	struct lb_reuseport_member row = {
+		.cookie = socket->cookie,
+		.pid = (uint32_t)getpid(),
+		.uid = geteuid(),
+	};
+	struct timespec now;
+
+	clock_gettime(CLOCK_REALTIME, &now);
+	row.joined_ns = (uint64_t)now.tv_sec * 1000000000 + (uint64_t)now.tv_nsec;
+	return bpf_map_update_elem(rows(group, socket->protocol), &slot, &row, BPF_ANY) ? -errno
+											: 0;
+}
+
+static int take_slot(struct rplb_group *group, int fd, const struct rplb_socket *socket,
+		     uint32_t slot)
+{
+	uint64_t value = (uint64_t)fd;
+	int error;
+
+	if (bpf_map_update_elem(targets(group, socket->protocol), &slot, &value, BPF_NOEXIST))
+		return -errno;
+	error = write_row(group, socket, slot);
+	/* The slot first, so that the program never meets a group without members. */
+	if (!error)
+		error = attach(group, fd);
+	if (error)
+		bpf_map_delete_elem(targets(group, socket->protocol), &slot);
+	return error;
+}
+
+int rplb_join(struct rplb_group *group, int fd, uint32_t slot)
+{
+	struct rplb_socket socket;
+	uint32_t count;
+	int lock, error;
+
+	if (!group)
+		return -EINVAL;
+	error = rplb_socket_inspect(fd, &socket);
+	if (error)
+		return error;
+	error = rplb_group_lock(group, &lock);
+	if (error)
+		return error;
+	error = rplb_count_read(group, &count);
+	if (!error && slot >= count)
+		error = -ERANGE;
+	if (!error)
+		error = agree_on_address(group, &socket);
+	if (!error)
+		error = take_slot(group, fd, &socket, slot);
+	rplb_group_unlock(group, lock);
+	rplb_debug(group, "join: socket %d, slot %u: %d", fd, slot, error);
+	return error;
+}
+
+int rplb_leave(struct rplb_group *group, int fd)
+{
+	struct rplb_socket socket;
+	uint64_t cookie;
+	int lock, error;
+
+	if (!group)
+		return -EINVAL;
+	error = rplb_socket_inspect(fd, &socket);
+	if (error)
+		return error;
+	error = rplb_group_lock(group, &lock);
+	if (error)
+		return error;
+	error = -ENOENT;
+	for (uint32_t slot = 0; slot < LB_MEMBERS_MAX; slot++) {
+		if (rplb_cookie_read(group, socket.protocol, slot, &cookie) ||
+		    cookie != socket.cookie)
+			continue;
+		error = bpf_map_delete_elem(targets(group, socket.protocol), &slot) ? -errno : 0;
+		break;
+	}
+	rplb_group_unlock(group, lock);
+	rplb_debug(group, "leave: socket %d: %d", fd, error);
+	return error;
+}
+
+int rplb_attach(struct rplb_group *group, int fd)
+{
+	struct rplb_socket socket;
+	int error;
+
+	if (!group)
+		return -EINVAL;
+	error = rplb_socket_inspect(fd, &socket);
+	return error ? error : attach(group, fd);
+}
+
+static int read_member(const struct rplb_group *group, int protocol, uint32_t slot,
+		       struct rplb_member *out)
+{
+	struct lb_reuseport_member row;
+	struct rplb_member member = {.slot = slot, .protocol = protocol};
+	int error = rplb_cookie_read(group, protocol, slot, &member.cookie);
+
+	if (error)
+		return error;
+	if (bpf_map_lookup_elem(rows(group, protocol), &slot, &row))
+		return -errno;
+	if (row.cookie == member.cookie) {
+		member.joined_ns = row.joined_ns;
+		member.pid = (pid_t)row.pid;
+		member.uid = row.uid;
+	}
+	*out = member;
+	return 0;
+}
+
+int rplb_members(struct rplb_group *group, struct rplb_member *members, size_t capacity,
+		 size_t *found)
+{
+	static const int protocols[] = {IPPROTO_UDP, IPPROTO_TCP};
+	struct rplb_member list[2 * LB_MEMBERS_MAX];
+	size_t count = 0;
+
+	if (!group || !found || (capacity && !members))
+		return -EINVAL;
+	for (size_t i = 0; i < sizeof(protocols) / sizeof(*protocols); i++) {
+		for (uint32_t slot = 0; slot < LB_MEMBERS_MAX; slot++) {
+			int error = read_member(group, protocols[i], slot, &list[count]);
+
+			if (!error)
+				count++;
+			else if (error != -ENOENT)
+				return error;
+		}
+	}
+	for (size_t i = 0; i < count && i < capacity; i++)
+		members[i] = list[i];
+	*found = count;
+	return 0;
+}

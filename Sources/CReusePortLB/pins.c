@@ -1,0 +1,169 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* pins.c: the maps and the program of a group in its folder. */
+#define _GNU_SOURCE
+#include <errno.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include <bpf/bpf.h>
+
+#include "internal.h"
+
+#define PIN_MODE 0600
+
+static const char *const names[RPLB_MAPS] = {
+	[RPLB_MAP_GROUP] = "group",
+	[RPLB_MAP_UDP_TARGETS] = "udp_balancing_targets",
+	[RPLB_MAP_TCP_TARGETS] = "tcp_balancing_targets",
+	[RPLB_MAP_SIZE] = "size",
+	[RPLB_MAP_NONCE] = "nonce",
+	[RPLB_MAP_SLOTS] = "slots",
+	[RPLB_MAP_COUNTERS] = "counters",
+	[RPLB_MAP_UDP_MEMBERS] = "udp_members",
+	[RPLB_MAP_TCP_MEMBERS] = "tcp_members",
+};
+
+const char *rplb_map_name(enum rplb_map map)
+{
+	return names[map];
+}
+
+char *rplb_pin_path(const char *root, const char *name, const char *pin)
+{
+	char *path;
+
+	if (asprintf(&path, "%s/%s%s%s", root, name, pin ? "/" : "", pin ? pin : "") < 0)
+		return NULL;
+	return path;
+}
+
+/* The descriptor of a pinned object, or -errno. */
+static int get(const char *root, const char *name, const char *pin)
+{
+	char *path = rplb_pin_path(root, name, pin);
+	int fd;
+
+	if (!path)
+		return -ENOMEM;
+	fd = bpf_obj_get(path);
+	if (fd < 0)
+		fd = -errno;
+	free(path);
+	return fd;
+}
+
+static int read_record(int map, struct lb_reuseport_group *record)
+{
+	struct bpf_map_info info = {0};
+	uint32_t bytes = sizeof(info), zero = 0;
+
+	/* Another version's record may be longer, so its size is looked at before its first word. */
+	if (bpf_obj_get_info_by_fd(map, &info, &bytes) || info.type != BPF_MAP_TYPE_ARRAY ||
+	    info.value_size != sizeof(*record) || info.max_entries != 1)
+		return -EPROTONOSUPPORT;
+	if (bpf_map_lookup_elem(map, &zero, record))
+		return -errno;
+	return record->abi == LB_ABI_VERSION ? 0 : -EPROTONOSUPPORT;
+}
+
+int rplb_pins_read(const char *root, const char *name, int folder,
+		   struct lb_reuseport_group *record)
+{
+	int map = get(root, name, names[RPLB_MAP_GROUP]);
+	int error;
+
+	if (map == -ENOENT) {
+		int used = rplb_folder_is_used(folder);
+
+		return used > 0 ? -EPROTONOSUPPORT : used < 0 ? used : -ENOENT;
+	}
+	/* Something is pinned there that is not BPF's, or no map. */
+	if (map < 0)
+		return map == -EPERM ? -EACCES : map;
+	error = read_record(map, record);
+	close(map);
+	return error;
+}
+
+int rplb_pins_adopt(struct rplb_group *group, const char *root)
+{
+	group->program = get(root, group->name, RPLB_PROGRAM_PIN);
+	if (group->program < 0)
+		return group->program == -ENOENT ? -EPROTONOSUPPORT : group->program;
+	for (int i = 0; i < RPLB_MAPS; i++) {
+		group->maps[i] = get(root, group->name, names[i]);
+		if (group->maps[i] < 0)
+			return group->maps[i] == -ENOENT ? -EPROTONOSUPPORT : group->maps[i];
+	}
+	return 0;
+}
+
+static int pin(const struct rplb_group *group, const char *root, const char *as, int fd,
+	       const struct rplb_options *options)
+{
+	char *path = rplb_pin_path(root, group->name, as);
+	int error = 0;
+
+	if (!path)
+		return -ENOMEM;
+	if (bpf_obj_pin(fd, path) || chmod(path, options->mode ? options->mode : PIN_MODE) ||
+	    chown(path, options->owner ? options->owner : (uid_t)-1,
+		  options->owner_group ? options->owner_group : (gid_t)-1))
+		error = -errno;
+	free(path);
+	return error;
+}
+
+/* Who may use the pins may list the folder; nobody else may, or they could hold its lock. */
+static int open_folder(const struct rplb_group *group, const struct rplb_options *options)
+{
+	mode_t pins = options->mode ? options->mode : PIN_MODE;
+	mode_t folder = S_IRWXU | (pins & S_IRWXG ? S_IRGRP | S_IXGRP : 0) |
+			(pins & S_IRWXO ? S_IROTH | S_IXOTH : 0);
+
+	if (fchmod(group->folder, folder) ||
+	    fchown(group->folder, options->owner ? options->owner : (uid_t)-1,
+		   options->owner_group ? options->owner_group : (gid_t)-1))
+		return -errno;
+	return 0;
+}
+
+int rplb_pins_create(struct rplb_group *group, const char *root, const struct rplb_options *options)
+{
+	struct lb_reuseport_group record;
+	int error = 0;
+
+	for (int i = 0; i < RPLB_MAPS && !error; i++)
+		error = pin(group, root, names[i], group->maps[i], options);
+	if (!error)
+		error = pin(group, root, RPLB_PROGRAM_PIN, group->program, options);
+	if (!error)
+		error = open_folder(group, options);
+	if (!error)
+		error = rplb_record_read(group, &record);
+	if (error)
+		return error;
+	record.state = LB_REUSEPORT_READY;
+	return rplb_record_write(group, &record);
+}
+
+int rplb_pins_remove(const char *root, const char *name)
+{
+	int error = 0;
+
+	/* The record goes last: what is left of a removal that was cut short is known as ours. */
+	for (int i = RPLB_MAPS; i >= 0 && !error; i--) {
+		char *path =
+			rplb_pin_path(root, name, i == RPLB_MAPS ? RPLB_PROGRAM_PIN : names[i]);
+
+		if (!path)
+			return -ENOMEM;
+		if (unlink(path) && errno != ENOENT)
+			error = errno == EPERM ? -EACCES : -errno;
+		free(path);
+	}
+	return error;
+}

@@ -1,0 +1,100 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* record.c: the maps of one value, and which slots are taken. */
+#include <errno.h>
+#include <netinet/in.h>
+#include <stdlib.h>
+
+#include <bpf/bpf.h>
+
+#include "internal.h"
+
+static int read_value(int map, void *value)
+{
+	uint32_t zero = 0;
+
+	return bpf_map_lookup_elem(map, &zero, value) ? -errno : 0;
+}
+
+static int write_value(int map, const void *value)
+{
+	uint32_t zero = 0;
+
+	return bpf_map_update_elem(map, &zero, value, BPF_ANY) ? -errno : 0;
+}
+
+int rplb_record_read(const struct rplb_group *group, struct lb_reuseport_group *record)
+{
+	return read_value(group->maps[RPLB_MAP_GROUP], record);
+}
+
+int rplb_record_write(const struct rplb_group *group, const struct lb_reuseport_group *record)
+{
+	return write_value(group->maps[RPLB_MAP_GROUP], record);
+}
+
+int rplb_count_read(const struct rplb_group *group, uint32_t *count)
+{
+	return read_value(group->maps[RPLB_MAP_SIZE], count);
+}
+
+int rplb_seed_read(const struct rplb_group *group, uint64_t *seed)
+{
+	return read_value(group->maps[RPLB_MAP_NONCE], seed);
+}
+
+int rplb_count_write(const struct rplb_group *group, uint32_t count, uint32_t key)
+{
+	struct lb_reuseport_table *table = calloc(1, sizeof(*table));
+	int error;
+
+	if (!table)
+		return -ENOMEM;
+	rplb_table_build(table, count, key);
+	error = write_value(group->maps[RPLB_MAP_SLOTS], table);
+	free(table);
+	/* The count comes second: a process that dies in between leaves the old count, and whoever
+	 * asks for the new one writes both again. */
+	return error ? error : write_value(group->maps[RPLB_MAP_SIZE], &count);
+}
+
+int rplb_cookie_read(const struct rplb_group *group, int protocol, uint32_t slot, uint64_t *cookie)
+{
+	int map = protocol == IPPROTO_TCP ? RPLB_MAP_TCP_TARGETS : RPLB_MAP_UDP_TARGETS;
+
+	return bpf_map_lookup_elem(group->maps[map], &slot, cookie) ? -errno : 0;
+}
+
+int rplb_is_alive(const struct rplb_group *group, uint32_t first, bool *alive)
+{
+	uint64_t cookie;
+
+	for (uint32_t slot = first; slot < LB_MEMBERS_MAX; slot++) {
+		int udp = rplb_cookie_read(group, IPPROTO_UDP, slot, &cookie);
+		int tcp = rplb_cookie_read(group, IPPROTO_TCP, slot, &cookie);
+
+		if (!udp || !tcp) {
+			*alive = true;
+			return 0;
+		}
+		if (udp != -ENOENT || tcp != -ENOENT)
+			return udp != -ENOENT ? udp : tcp;
+	}
+	*alive = false;
+	return 0;
+}
+
+int rplb_resize_locked(struct rplb_group *group, uint32_t count)
+{
+	struct lb_reuseport_group record;
+	bool cut_off = false;
+	int error;
+
+	if (count == 0 || count > LB_MEMBERS_MAX)
+		return -ERANGE;
+	error = rplb_is_alive(group, count, &cut_off);
+	if (!error && cut_off)
+		error = -EBUSY;
+	if (!error)
+		error = rplb_record_read(group, &record);
+	return error ? error : rplb_count_write(group, count, record.key);
+}

@@ -1,0 +1,41 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* table.c: who owns each slot. */
+#include <string.h>
+
+#include <lb/slot_table.h>
+
+#include "internal.h"
+
+#define FREE 0xff
+
+/* The daemon's table for as many receivers of weight 1 at 0.0.0.0, 0.0.0.1, ... port 0: each member
+ * in turn takes the first slot of its own order that is free. */
+static void build_hashed(struct lb_reuseport_table *table, uint32_t count)
+{
+	struct lb_preference preferences[LB_MEMBERS_MAX];
+
+	table->slots = LB_SLOTS_MIN;
+	memset(table->owner, FREE, sizeof(table->owner));
+	for (uint32_t member = 0; member < count; member++)
+		preferences[member] = lb_preference_of(lb_addr_v4(member), 0);
+	for (uint32_t taken = 0; taken < table->slots; taken++) {
+		struct lb_preference *preference = &preferences[taken % count];
+		uint32_t slot;
+
+		do
+			slot = lb_preference_next(preference, table->slots);
+		while (table->owner[slot] != FREE);
+		table->owner[slot] = (uint8_t)(taken % count);
+	}
+}
+
+void rplb_table_build(struct lb_reuseport_table *table, uint32_t count, uint32_t key)
+{
+	if (key == LB_REUSEPORT_SOURCE_IP || key == LB_REUSEPORT_FOUR_TUPLE) {
+		build_hashed(table, count);
+		return;
+	}
+	table->slots = count;
+	for (uint32_t member = 0; member < count; member++)
+		table->owner[member] = (uint8_t)member;
+}
