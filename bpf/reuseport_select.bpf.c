@@ -183,11 +183,11 @@ static __always_inline __u32 key_of(struct sk_reuseport_md *md, struct bpf_sock 
 	return lb_key_source_ip(seed ? *seed : 0, flow.source);
 }
 
+_Static_assert((LB_SLOTS_MIN & (LB_SLOTS_MIN - 1)) == 0, "a mask");
 static __always_inline __u32 owner_of(const struct lb_reuseport_table *table, __u32 key)
 {
-	__u32 slot = lb_slot(key, table->slots);
-
-	return slot < LB_SLOTS_MIN ? table->owner[slot] : 0;
+	/* The mask changes nothing; it is for the verifier, which cannot follow a 32-bit remainder. */
+	return table->owner[lb_slot(key, table->slots) & (LB_SLOTS_MIN - 1)];
 }
 
 static __always_inline struct lb_reuseport_counters *row(__u32 member)

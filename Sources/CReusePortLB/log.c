@@ -1,7 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* log.c: where messages go: to the caller's function, or nowhere. */
+#define _GNU_SOURCE
 #include <stdarg.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 
 #include <bpf/libbpf.h>
@@ -32,20 +34,23 @@ static struct {
 
 static int print(enum libbpf_print_level level, const char *format, va_list arguments)
 {
-	char text[4096]; /* the verifier's log comes in one call; its beginning and end matter */
-	char *line, *rest = text;
+	char *text, *line, *rest;
 
 	if (!pthread_equal(pthread_self(), hook.thread))
 		return hook.before ? hook.before(level, format, arguments) : 0;
 	if (!hook.group->log)
 		return 0;
-	vsnprintf(text, sizeof(text), format, arguments);
+	/* The verifier's log comes in one call, and its end is what matters. */
+	if (vasprintf(&text, format, arguments) < 0)
+		return 0;
+	rest = text;
 	while ((line = strsep(&rest, "\n"))) {
 		if (*line)
 			hook.group->log(hook.group->log_context,
 					level == LIBBPF_WARN ? RPLB_LOG_ERROR : RPLB_LOG_DEBUG,
 					line);
 	}
+	free(text);
 	return 0;
 }
 
