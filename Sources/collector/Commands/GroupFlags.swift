@@ -23,7 +23,14 @@ struct BalanceFlags: ParsableArguments {
     @Option(
         help: ArgumentHelp(
             "What is balanced by: source_ip, four_tuple, round_robin or random.",
-            discussion: "As the group is, unless given; a new group: source_ip."))
+            discussion: "As the group is, unless given; a new group: source_ip.", valueName: "key"),
+        transform: { text in
+            guard let key = ReusePortGroup.Key(rawValue: text) else {
+                let keys = ReusePortGroup.Key.allCases.map(\.rawValue).joined(separator: ", ")
+                throw ValidationError("write one of \(keys)")
+            }
+            return key
+        })
     var key: ReusePortGroup.Key?
 
     @Option(
@@ -32,8 +39,6 @@ struct BalanceFlags: ParsableArguments {
             discussion: "As the group is, unless given; a new group: 0.", valueName: "number"))
     var seed: UInt64?
 }
-
-extension ReusePortGroup.Key: ExpressibleByArgument {}
 
 extension GroupOptions {
     /// The options that every command of the collector opens a group with.

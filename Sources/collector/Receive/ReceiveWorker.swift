@@ -28,13 +28,10 @@ final class ReceiveWorker: Sendable {
         let loop = ReceiveLoop(
             reception: reception, tally: tally, limit: limit, maximumBytes: maximumBytes,
             printer: printer, drainingTime: Self.drainingTime)
-        do {
-            _ = try Thread(name: "collector") {
-                ending.yield(loop.run())
-                ending.finish()
-            }
-        } catch {
-            throw ReusePortError("start", "the thread that reads", errno: error.code)
+        // Nobody joins it: the process ends after it.
+        _ = try Thread(name: "collector") {
+            ending.yield(loop.run())
+            ending.finish()
         }
     }
 

@@ -30,11 +30,9 @@ struct GroupStatus {
         options.existingOnly = true
         do {
             details = .success(try Details(ReusePortGroup(pinned.name, options)))
-        } catch let error as ReusePortError {
+        } catch {
             if error.code == .notFound || error.code == .invalid { return nil }
             details = .failure(error)
-        } catch {
-            return nil
         }
     }
 

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 
 internal import ReusePortLB
+internal import Synchronization
 
 /// The counts of one collector at one moment.
 struct Stats {
