@@ -13,8 +13,8 @@
  * The verdict is SK_PASS always: without a selection the kernel's own hash decides. A socket that
  * closes leaves its slot by itself (kernel/bpf/reuseport_array.c).
  *
- * Maps read: slots, size, nonce, the two of targets. Maps written: counters, turns.
- * The library alone uses: group, udp_members, tcp_members.
+ * Maps read: slots, the two of targets. Maps written: counters, turns.
+ * For user space alone: size, nonce, group, udp_members, tcp_members.
  */
 #include <linux/bpf.h>
 #include <linux/in.h>
@@ -63,12 +63,8 @@ struct {
 	__type(value, __u64); /* seed of the hash */
 } nonce SEC(".maps");
 
-struct {
-	__uint(type, BPF_MAP_TYPE_ARRAY);
-	__uint(max_entries, 1);
-	__type(key, __u32);
-	__type(value, struct lb_reuseport_table);
-} slots SEC(".maps");
+/* The map .bss, pinned as `slots`: a variable is read without a lookup. */
+struct lb_reuseport_table lb_table;
 
 struct {
 	__uint(type, BPF_MAP_TYPE_PERCPU_ARRAY);
@@ -109,30 +105,39 @@ static __always_inline struct lb_addr addr_v6(const __be32 words[4])
 	return address;
 }
 
-/* Source and destination stand side by side in both headers. */
-static __always_inline int read_flow(struct sk_reuseport_md *md, struct lb_flow *flow, int both)
+static __always_inline int read_source(struct sk_reuseport_md *md, struct lb_addr *source)
 {
-	__be32 words[8];
-	__be16 *ports = md->data;
+	__be32 words[4];
 
 	if (md->eth_protocol == bpf_htons(ETH_P_IP)) {
-		if (bpf_skb_load_bytes_relative(md, IPV4_SOURCE, words, both ? 8 : 4,
-						BPF_HDR_START_NET))
+		if (bpf_skb_load_bytes_relative(md, IPV4_SOURCE, words, 4, BPF_HDR_START_NET))
+			return -1;
+		*source = lb_addr_v4(bpf_ntohl(words[0]));
+		return 0;
+	}
+	if (bpf_skb_load_bytes_relative(md, IPV6_SOURCE, words, 16, BPF_HDR_START_NET))
+		return -1;
+	*source = addr_v6(words);
+	return 0;
+}
+
+static __always_inline int read_flow(struct sk_reuseport_md *md, struct lb_flow *flow)
+{
+	__be16 *ports = md->data;
+	__be32 words[8];
+
+	/* Source and destination stand side by side in both headers, and both ports in UDP and TCP. */
+	if (md->eth_protocol == bpf_htons(ETH_P_IP)) {
+		if (bpf_skb_load_bytes_relative(md, IPV4_SOURCE, words, 8, BPF_HDR_START_NET))
 			return -1;
 		flow->source = lb_addr_v4(bpf_ntohl(words[0]));
-		if (both)
-			flow->destination = lb_addr_v4(bpf_ntohl(words[1]));
+		flow->destination = lb_addr_v4(bpf_ntohl(words[1]));
 	} else {
-		if (bpf_skb_load_bytes_relative(md, IPV6_SOURCE, words, both ? 32 : 16,
-						BPF_HDR_START_NET))
+		if (bpf_skb_load_bytes_relative(md, IPV6_SOURCE, words, 32, BPF_HDR_START_NET))
 			return -1;
 		flow->source = addr_v6(words);
-		if (both)
-			flow->destination = addr_v6(words + 4);
+		flow->destination = addr_v6(words + 4);
 	}
-	if (!both)
-		return 0;
-	/* UDP and TCP both begin with the two ports. */
 	if ((void *)(ports + 2) > (void *)md->data_end)
 		return -1;
 	flow->source_port = bpf_ntohs(ports[0]);
@@ -160,89 +165,91 @@ static __always_inline void read_migrating(struct bpf_sock *sk, struct lb_flow *
 	flow->destination_port = sk->src_port;
 }
 
-static __always_inline __u32 key_of(struct sk_reuseport_md *md, struct bpf_sock *migrating)
+static __always_inline __u32 key_of(struct sk_reuseport_md *md, struct bpf_sock *migrating,
+				    __u32 kind)
 {
-	struct lb_flow flow = {};
-	__u32 zero = 0;
-	__u64 *seed;
+	struct lb_flow flow;
 
-	if (lb_key == LB_REUSEPORT_ROUND_ROBIN) {
-		__u32 *turn = bpf_map_lookup_elem(&turns, &zero);
+	if (kind == LB_REUSEPORT_ROUND_ROBIN) {
+		__u32 zero = 0, *turn = bpf_map_lookup_elem(&turns, &zero);
 		return turn ? (*turn)++ : 0;
 	}
-	if (lb_key == LB_REUSEPORT_RANDOM)
+	if (kind == LB_REUSEPORT_RANDOM)
 		return bpf_get_prandom_u32();
+	/* Without a header the kernel's hash of the flow does: some choice is better than none. */
 	if (migrating)
 		read_migrating(migrating, &flow);
-	else if (read_flow(md, &flow, lb_key == LB_REUSEPORT_FOUR_TUPLE))
-		return md
-			->hash; /* the kernel's hash of the flow: some choice is better than none */
-	seed = bpf_map_lookup_elem(&nonce, &zero);
-	if (lb_key == LB_REUSEPORT_FOUR_TUPLE)
-		return lb_key_four_tuple(seed ? *seed : 0, &flow);
-	return lb_key_source_ip(seed ? *seed : 0, flow.source);
+	else if (kind == LB_REUSEPORT_SOURCE_IP ? read_source(md, &flow.source)
+						: read_flow(md, &flow))
+		return md->hash;
+	if (kind == LB_REUSEPORT_FOUR_TUPLE)
+		return lb_key_four_tuple(lb_table.seed, &flow);
+	if (flow.source.high == 0)
+		return lb_key_of_hash(lb_hash_low(lb_table.seed_v4, flow.source.low));
+	return lb_key_source_ip(lb_table.seed, flow.source);
 }
 
-_Static_assert((LB_SLOTS_MIN & (LB_SLOTS_MIN - 1)) == 0, "a mask");
-static __always_inline __u32 owner_of(const struct lb_reuseport_table *table, __u32 key)
+_Static_assert((LB_SLOTS_MIN & (LB_SLOTS_MIN - 1)) == 0, "the number of slots is a mask plus one");
+
+static __always_inline __u32 owner_of(__u32 key, __u32 kind)
 {
-	/* The mask changes nothing; it is for the verifier, which cannot follow a 32-bit remainder. */
-	return table->owner[lb_slot(key, table->slots) & (LB_SLOTS_MIN - 1)];
+	/* A hashed table always has all slots, which spares the division. */
+	if (kind == LB_REUSEPORT_SOURCE_IP || kind == LB_REUSEPORT_FOUR_TUPLE)
+		return lb_table.owner[lb_slot(key, LB_SLOTS_MIN)];
+	/* The mask changes nothing; it is for the verifier, which cannot follow the remainder. */
+	return lb_table.owner[lb_slot(key, lb_table.slots) & (LB_SLOTS_MIN - 1)];
 }
 
-static __always_inline struct lb_reuseport_counters *row(__u32 member)
+static __always_inline int take(struct sk_reuseport_md *md, __u32 member)
 {
-	return bpf_map_lookup_elem(&counters, &member);
+	if (md->ip_protocol == IPPROTO_UDP)
+		return bpf_sk_select_reuseport(md, &udp_balancing_targets, &member, 0);
+	return bpf_sk_select_reuseport(md, &tcp_balancing_targets, &member, 0);
 }
 
-static __always_inline int take(struct sk_reuseport_md *md, void *targets, __u32 member)
+/* What happens when the first choice is gone; apart, to keep it out of the common path. */
+static __noinline int stand_in(struct sk_reuseport_md *md, __u32 key, __u32 first)
 {
-	return bpf_sk_select_reuseport(md, targets, &member, 0);
-}
+	__u32 left = LB_REUSEPORT_LEFT, kind = lb_key, member, attempt;
+	struct lb_reuseport_counters *counts = bpf_map_lookup_elem(&counters, &first);
 
-static __always_inline int select(struct sk_reuseport_md *md, struct bpf_sock *migrating)
-{
-	void *targets = md->ip_protocol == IPPROTO_TCP ? (void *)&tcp_balancing_targets
-						       : (void *)&udp_balancing_targets;
-	__u32 key, first, member, attempt, *count, zero = 0;
-	struct lb_reuseport_table *table = bpf_map_lookup_elem(&slots, &zero);
-	struct lb_reuseport_counters *counts;
-
-	if (!table || !table->slots)
-		return SK_PASS;
-	key = key_of(md, migrating);
-	first = owner_of(table, key);
-	counts = row(first);
-	if (!take(md, targets, first)) {
-		if (counts)
-			counts->selected++;
-		trace("lb: key %x meets member %u", key, first);
-		return SK_PASS;
-	}
 	if (counts)
 		counts->missed++;
 	for (attempt = 1; attempt <= STAND_IN_KEYS; attempt++) {
-		member = owner_of(table, lb_stand_in_key(key, attempt));
-		if (!take(md, targets, member))
+		member = owner_of(lb_stand_in_key(key, attempt), kind);
+		if (!take(md, member))
 			goto stood_in;
 	}
-	count = bpf_map_lookup_elem(&size, &zero);
-	for (attempt = 1; count && attempt < LB_MEMBERS_MAX && attempt < *count; attempt++) {
-		member = (first + attempt) % *count;
-		if (!take(md, targets, member))
+	for (attempt = 1; attempt < LB_MEMBERS_MAX && attempt < lb_table.count; attempt++) {
+		member = (first + attempt) % lb_table.count;
+		if (!take(md, member))
 			goto stood_in;
 	}
-	counts = row(LB_REUSEPORT_LEFT);
+	counts = bpf_map_lookup_elem(&counters, &left);
 	if (counts)
 		counts->missed++;
 	trace("lb: key %x: nobody stands in for member %u", key, first);
 	return SK_PASS;
 
 stood_in:
-	counts = row(member);
+	counts = bpf_map_lookup_elem(&counters, &member);
 	if (counts)
 		counts->fallback++;
 	trace("lb: key %x: member %u stands in for %u", key, member, first);
+	return SK_PASS;
+}
+
+static __always_inline int select(struct sk_reuseport_md *md, struct bpf_sock *migrating)
+{
+	__u32 kind = lb_key, key = key_of(md, migrating, kind), first = owner_of(key, kind);
+	struct lb_reuseport_counters *counts;
+
+	if (take(md, first))
+		return stand_in(md, key, first);
+	counts = bpf_map_lookup_elem(&counters, &first);
+	if (counts)
+		counts->selected++;
+	trace("lb: key %x meets member %u", key, first);
 	return SK_PASS;
 }
 

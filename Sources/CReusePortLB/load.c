@@ -20,21 +20,11 @@ static const char *const programs[] = {"lb_migrate", "lb_select"};
 /* The key is the one constant of the program. */
 static int set_key(struct bpf_object *object, uint32_t key)
 {
-	struct bpf_map *map;
+	struct bpf_map *constants = bpf_object__find_map_by_name(object, ".rodata");
 
-	bpf_object__for_each_map(map, object)
-	{
-		uint32_t value[2] = {key};
-
-		if (bpf_map__is_internal(map) && strstr(bpf_map__name(map), ".rodata")) {
-			size_t bytes = bpf_map__value_size(map);
-
-			if (bytes != sizeof(key))
-				return -ENOEXEC;
-			return bpf_map__set_initial_value(map, value, bytes);
-		}
-	}
-	return -ENOEXEC;
+	if (!constants || bpf_map__value_size(constants) != sizeof(key))
+		return -ENOEXEC;
+	return bpf_map__set_initial_value(constants, &key, sizeof(key));
 }
 
 static int open_object(const struct rplb_options *options, const char *wanted, uint32_t key,
@@ -84,7 +74,9 @@ static int keep_descriptors(struct rplb_group *group, struct bpf_object *object,
 	if (group->program < 0)
 		return -errno;
 	for (int i = 0; i < RPLB_MAPS; i++) {
-		struct bpf_map *map = bpf_object__find_map_by_name(object, rplb_map_name(i));
+		/* The slot table is a variable of the program, whose map libbpf calls .bss. */
+		const char *name = i == RPLB_MAP_SLOTS ? ".bss" : rplb_map_name(i);
+		struct bpf_map *map = bpf_object__find_map_by_name(object, name);
 
 		if (!map)
 			return -ENOEXEC;

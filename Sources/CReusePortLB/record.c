@@ -45,12 +45,17 @@ int rplb_seed_read(const struct rplb_group *group, uint64_t *seed)
 int rplb_count_write(const struct rplb_group *group, uint32_t count, uint32_t key)
 {
 	struct lb_reuseport_table *table = calloc(1, sizeof(*table));
+	uint64_t seed = 0;
 	int error;
 
 	if (!table)
 		return -ENOMEM;
 	rplb_table_build(table, count, key);
-	error = write_value(group->maps[RPLB_MAP_SLOTS], table);
+	error = rplb_seed_read(group, &seed);
+	table->seed = seed;
+	table->seed_v4 = lb_hash_high(seed, 0);
+	if (!error)
+		error = write_value(group->maps[RPLB_MAP_SLOTS], table);
 	free(table);
 	/* The count comes second: a process that dies in between leaves the old count, and whoever
 	 * asks for the new one writes both again. */

@@ -31,6 +31,7 @@ static void build_hashed(struct lb_reuseport_table *table, uint32_t count)
 
 void rplb_table_build(struct lb_reuseport_table *table, uint32_t count, uint32_t key)
 {
+	table->count = count;
 	if (key == LB_REUSEPORT_SOURCE_IP || key == LB_REUSEPORT_FOUR_TUPLE) {
 		build_hashed(table, count);
 		return;

@@ -59,16 +59,34 @@ LB_INLINE struct lb_addr lb_addr_v4(__u32 host_order)
 	return address;
 }
 
+/* The first half of the hash. Every IPv4 address has the same, that of 0, so whoever hashes many can
+ * keep it. */
+LB_INLINE __u64 lb_hash_high(__u64 seed, __u64 high)
+{
+	return lb_mix64(seed ^ high);
+}
+
+LB_INLINE __u64 lb_hash_low(__u64 hash_of_high, __u64 low)
+{
+	return lb_mix64(hash_of_high ^ low);
+}
+
 /* 64 bits that stand for one address under a seed. */
 LB_INLINE __u64 lb_hash_addr(__u64 seed, struct lb_addr address)
 {
-	return lb_mix64(lb_mix64(seed ^ address.high) ^ address.low);
+	return lb_hash_low(lb_hash_high(seed, address.high), address.low);
+}
+
+/* The key of an address's hash: the better mixed half, uniform over 32 bits. */
+LB_INLINE __u32 lb_key_of_hash(__u64 hash)
+{
+	return (__u32)(hash >> 32);
 }
 
 /* The key of `balance: source_ip`, uniform over 32 bits. */
 LB_INLINE __u32 lb_key_source_ip(__u64 seed, struct lb_addr source)
 {
-	return (__u32)(lb_hash_addr(seed, source) >> 32);
+	return lb_key_of_hash(lb_hash_addr(seed, source));
 }
 
 /* The key of `balance: four_tuple`: both addresses and both ports, in this order. */
@@ -77,7 +95,7 @@ LB_INLINE __u32 lb_key_four_tuple(__u64 seed, const struct lb_flow *flow)
 	__u64 hash = lb_hash_addr(seed, flow->source);
 	hash = lb_hash_addr(hash, flow->destination);
 	hash = lb_mix64(hash ^ ((__u64)flow->source_port << 16 | flow->destination_port));
-	return (__u32)(hash >> 32);
+	return lb_key_of_hash(hash);
 }
 
 /* Where a key lands in a table of `slots` entries; `slots` is not zero. */

@@ -23,7 +23,10 @@ enum lb_reuseport_key {
 /* Map `slots`, one value: the slot table. The library writes it byte by byte while the program reads,
  * which is sound since each byte is an owner before and after. */
 struct lb_reuseport_table {
-	__u32 slots; /* how many bytes of `owner` are in use; 0 = none */
+	__u64 seed;    /* of the hash; the map `nonce` shows it */
+	__u64 seed_v4; /* lb_hash_high(seed, 0) */
+	__u32 count;   /* members that the group is meant to have; the map `size` shows it */
+	__u32 slots;   /* how many bytes of `owner` are in use */
 	__u8 owner[LB_SLOTS_MIN];
 };
 
@@ -63,7 +66,7 @@ struct lb_reuseport_member {
 	__u32 uid;
 };
 
-_Static_assert(sizeof(struct lb_reuseport_table) == 4 + LB_SLOTS_MIN, "no hidden padding");
+_Static_assert(sizeof(struct lb_reuseport_table) == 24 + LB_SLOTS_MIN, "no hidden padding");
 _Static_assert(sizeof(struct lb_reuseport_counters) == 24, "three words");
 _Static_assert(sizeof(struct lb_reuseport_group) == 40, "no hidden padding");
 _Static_assert(sizeof(struct lb_reuseport_member) == 24, "no hidden padding");
