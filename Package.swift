@@ -156,7 +156,9 @@ let tests: [Target] = [
         swiftSettings: strictTests),
     .testTarget(
         name: "ReusePortTests",
-        dependencies: ["CNet", "FanoutCore", "LabNet", "LinuxNet", "ReusePortLB"],
+        dependencies: [
+            "CLibBPF", "CNet", "FanoutCore", "LabNet", "LinuxNet", "ReusePortLB",
+        ],
         swiftSettings: strictTests),
     .testTarget(
         name: "CollectorTests",

@@ -14,7 +14,7 @@ extension ReusePortGroup {
     /// that the caller may not look into.
     ///
     /// - Parameter pinRoot: nil for ``defaultPinRoot``.
-    /// - Throws: `.accessDenied`, `.notFound` when the root itself cannot be read.
+    /// - Throws: `.noBPFFileSystem` when there is no such folder, `.accessDenied` when it cannot be read.
     public static func pinned(below pinRoot: String? = nil) throws(ReusePortError) -> [Pinned] {
         let root = pinRoot ?? defaultPinRoot
         var found: [Pinned] = []
@@ -36,7 +36,9 @@ extension ReusePortGroup {
 
     private static func entries(of root: String) throws(ReusePortError) -> [String] {
         guard let folder = unsafe opendir(root) else {
-            throw ReusePortError("list the groups below", root, errno: Glibc.errno)
+            // Without the folder there is no file system on it either.
+            let code = [ENOENT, ENOTDIR].contains(Glibc.errno) ? ENODEV : Glibc.errno
+            throw ReusePortError("list the groups below", root, errno: code)
         }
         defer { unsafe closedir(folder) }
         var names: [String] = []
