@@ -85,7 +85,14 @@ let floor4: [Target] = [
             .product(name: "Logging", package: "swift-log"),
             .product(name: "UnixSignals", package: "swift-service-lifecycle"),
         ],
-        swiftSettings: strict)
+        swiftSettings: strict),
+    .executableTarget(
+        name: "publisher",
+        dependencies: [
+            "CNet", "FanoutCore", "LinuxNet",
+            .product(name: "ArgumentParser", package: "swift-argument-parser"),
+        ],
+        swiftSettings: strict),
 ]
 
 let tests: [Target] = [
@@ -133,13 +140,18 @@ let tests: [Target] = [
         name: "DaemonTests",
         dependencies: ["FanoutCore", "LabNet", "LinuxNet", .target(name: "udp-fanout")],
         swiftSettings: strictTests),
+    .testTarget(
+        name: "PublisherTests",
+        dependencies: ["FanoutCore", "LabNet", .target(name: "publisher")],
+        swiftSettings: strictTests),
     .testTarget(name: "HouseTests", swiftSettings: strictTests),
 ]
 
 let package = Package(
     name: "udp-fanout",
     products: [
-        .executable(name: "udp-fanout", targets: ["udp-fanout"])
+        .executable(name: "udp-fanout", targets: ["udp-fanout"]),
+        .executable(name: "publisher", targets: ["publisher"]),
     ],
     traits: [
         .trait(

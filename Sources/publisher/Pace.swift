@@ -5,10 +5,12 @@
 struct Pace: Sendable, Equatable {
     /// Datagrams a second, all workers together; 0 = as fast as possible.
     let rate: Double
-    /// The datagrams of the whole run; nil = no such limit.
-    let limit: UInt64?
+    /// Datagrams after which the run ends; nil = no such limit.
+    let total: UInt64?
     /// Nanoseconds after which the run ends; nil = no such limit.
     let duration: Int64?
+    /// Datagrams that can be due at all: `total`, or those due within `duration`; nil = no such limit.
+    private let limit: UInt64?
 
     /// - Parameters:
     ///   - rate: 0...1e9, datagrams a second.
@@ -17,7 +19,8 @@ struct Pace: Sendable, Equatable {
     init(rate: Double, total: UInt64, seconds: Double?) {
         self.rate = rate
         duration = seconds.map { Int64(($0 * 1e9).rounded()) }
-        var limit = total == 0 ? nil : total
+        self.total = total == 0 ? nil : total
+        var limit = self.total
         if rate > 0, let seconds {
             // Those due before the end. The product may miss a whole number by a rounding error.
             let before = (rate * seconds - 1e-6).rounded(.up)

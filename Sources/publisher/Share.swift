@@ -31,13 +31,6 @@ struct Share: Sendable {
         return rounds * UInt64(ownSources) + UInt64(own(below: Int(rest)))
     }
 
-    /// The number of this worker's datagram `index`, which leaves from its source
-    /// `index mod ownSources`.
-    func number(at index: UInt64) -> UInt64 {
-        let (round, turn) = index.quotientAndRemainder(dividingBy: UInt64(ownSources))
-        return round * UInt64(sources) + turn * UInt64(workers) + UInt64(worker)
-    }
-
     private func own(below source: Int) -> Int {
         source > worker ? (source - worker + workers - 1) / workers : 0
     }
