@@ -63,7 +63,8 @@ final class Session: Sendable {
     private func assignment(of number: Int) throws(SystemError) -> PublisherWorker.Assignment {
         let share = plan.share(of: number)
         return PublisherWorker.Assignment(
-            share: share, pace: plan.pace, size: plan.size, destination: try plan.destination.native,
+            share: share, pace: plan.pace, size: plan.size,
+            destination: try plan.destination.native,
             outlets: outlets[number], isConnected: plan.isConnected,
             addresses: plan.sources.isEmpty ? [] : share.sourceIndices.map { plan.sources[$0] },
             ledger: ledgers[number], stop: stop,

@@ -46,7 +46,8 @@ struct SourceList: Equatable, Sendable {
                     + "2001:db8::/112, without spaces and zones")
         }
         guard !address.isWildcard || parts.count == 2, !address.isMulticastOrBroadcast else {
-            throw Malformed(reason: "\(address) can be nobody's source; name addresses of this host")
+            throw Malformed(
+                reason: "\(address) can be nobody's source; name addresses of this host")
         }
         return parts.count == 1 ? [address] : try block(address, parts[1], piece)
     }
