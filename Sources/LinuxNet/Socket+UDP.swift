@@ -76,6 +76,18 @@ extension Socket {
         try check("setsockopt SO_SNDBUF", cnet_set_send_buffer(descriptor, bytes))
     }
 
+    /// Lets a blocking send wait that long for room in the send buffer; then it fails with EAGAIN
+    /// (socket(7), SO_SNDTIMEO).
+    ///
+    /// - Parameter milliseconds: 1...999.
+    public func limitSending(milliseconds: Int) throws(SystemError) {
+        var time = timeval(tv_sec: 0, tv_usec: milliseconds * 1000)
+        let size = socklen_t(MemoryLayout<timeval>.size)
+        unsafe try check(
+            "setsockopt SO_SNDTIMEO",
+            orError(setsockopt(descriptor, SOL_SOCKET, SO_SNDTIMEO, &time, size)))
+    }
+
     /// Makes a raw socket send from any source address (CAP_NET_RAW), and receive nothing.
     public func becomeTransparent(family: Int32) throws(SystemError) {
         try check("setsockopt IP_TRANSPARENT", cnet_enable_transparent(descriptor, family))
