@@ -12,14 +12,12 @@ enum {
 	OPTION_DETACH_REUSEPORT_BPF = 68
 };
 
-_Static_assert(sizeof(struct cnet_instruction) == sizeof(struct sock_filter) &&
-		       offsetof(struct cnet_instruction, jump_true) ==
-			       offsetof(struct sock_filter, jt) &&
-		       offsetof(struct cnet_instruction, jump_false) ==
-			       offsetof(struct sock_filter, jf) &&
-		       offsetof(struct cnet_instruction, operand) ==
-			       offsetof(struct sock_filter, k),
-	       "cnet_instruction is sock_filter");
+_Static_assert(
+	sizeof(struct cnet_instruction) == sizeof(struct sock_filter) &&
+		offsetof(struct cnet_instruction, jump_true) == offsetof(struct sock_filter, jt) &&
+		offsetof(struct cnet_instruction, jump_false) == offsetof(struct sock_filter, jf) &&
+		offsetof(struct cnet_instruction, operand) == offsetof(struct sock_filter, k),
+	"cnet_instruction is sock_filter");
 _Static_assert(CNET_LOAD_WORD == (BPF_LD | BPF_W | BPF_ABS) &&
 		       CNET_JUMP_IF_EQUAL == (BPF_JMP | BPF_JEQ | BPF_K) &&
 		       CNET_COPY_TO_X == (BPF_MISC | BPF_TAX) &&

@@ -2,7 +2,7 @@
 
 internal import CNet
 
-/// One instruction of classic BPF, which any user may attach to sockets of his
+/// One instruction of classic BPF, which any user may attach to their sockets
 /// (Documentation/networking/filter.rst). The machine has an accumulator, a register X, and 32-bit
 /// arithmetic that wraps.
 public struct ClassicInstruction: Equatable, Sendable {
