@@ -102,8 +102,8 @@ extension Socket {
         for peer in peers {
             // tcpmux (port 1) sends no datagrams. Should the address be gone, nothing arrives anyway.
             guard (try? connect(to: Endpoint(peer, port: 1))) != nil else { continue }
-            // Kernels before 6.13 leave a socket in the group's array when it is connected, where a
-            // program of the group would still find it.
+            // Older kernels leave a connected socket in the group's array, where a program of the
+            // group would still find it (docs/decisions/0007-steering-workers.md).
             _ = cnet_leave_group(descriptor)
             return true
         }

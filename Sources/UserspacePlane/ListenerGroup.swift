@@ -94,8 +94,9 @@ final class ListenerGroup {
         by preferences: [any WorkerSteering], wasSteered: Bool, logger: Logger
     ) {
         steered = Steered(self, by: preferences, logger: logger)
-        // The program is the group's and would outlive the sockets that it was made for.
-        if wasSteered, steered == nil {
+        // A program belongs to the group and would outlive the sockets that it was made for. On a port
+        // that is shared it may be somebody else's.
+        if steered == nil, wasSteered || !listener.settings.sharePort {
             try? ReuseportGroup(member: workers[0].descriptor).detachProgram()
         }
     }

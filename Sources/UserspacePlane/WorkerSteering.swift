@@ -28,7 +28,8 @@ public protocol WorkerSteering: Sendable {
     ///   - listener: whose sockets these are, for names and messages.
     /// - Returns: what has to live as long as the sockets are in service; nil when the kernel keeps
     ///   everything that is needed.
-    /// - Throws: `SystemError` when it cannot be done; the group is then as it was.
+    /// - Throws: `SystemError` when it cannot be done. A program that is attached then is replaced by
+    ///   the next steering's or detached by the plane.
     func steer(
         _ sockets: [Int32], of listener: Listener
     ) throws(SystemError) -> (any SteeringHold)?
