@@ -44,6 +44,11 @@ final class ListenerGroup {
         }
     }
 
+    deinit {
+        // Before the sockets are closed, which its program may name.
+        steered = nil
+    }
+
     static func workerCount(_ listener: Listener) -> Int {
         listener.settings.workers > 0 ? listener.settings.workers : CPUAffinity.allowed.count
     }

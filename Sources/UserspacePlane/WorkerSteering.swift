@@ -35,5 +35,6 @@ public protocol WorkerSteering: Sendable {
     ) throws(SystemError) -> (any SteeringHold)?
 }
 
-/// What keeps a steering in force until its last reference goes.
+/// What keeps a steering in force until its last reference goes, which is before its sockets are closed.
+/// By then others may be steered in the same reuseport group, whose program must be left alone.
 public protocol SteeringHold: AnyObject, Sendable {}

@@ -22,6 +22,8 @@ extension UserspacePlaneTests {
             /// The number of sockets of each call.
             let calls = Mutex<[Int]>([])
             let holds = Atomic(0)
+            /// Whether a socket was closed before the hold on it was gone.
+            let outlived = Atomic(false)
 
             init(_ name: String, error: SystemError? = nil, failsLate: Bool = false) {
                 self.name = name
@@ -37,18 +39,23 @@ extension UserspacePlaneTests {
                     try ReuseportGroup(member: sockets[0]).attach([.returnConstant(0)])
                 }
                 if let error { throw error }
-                return Hold(self)
+                return Hold(self, sockets[0])
             }
 
             private final class Hold: SteeringHold {
                 let owner: Scripted
+                let socket: Int32
 
-                init(_ owner: Scripted) {
+                init(_ owner: Scripted, _ socket: Int32) {
                     self.owner = owner
+                    self.socket = socket
                     owner.holds.add(1, ordering: .relaxed)
                 }
 
-                deinit { owner.holds.subtract(1, ordering: .relaxed) }
+                deinit {
+                    owner.holds.subtract(1, ordering: .relaxed)
+                    if fcntl(socket, F_GETFD) < 0 { owner.outlived.store(true, ordering: .relaxed) }
+                }
             }
         }
 
@@ -137,6 +144,8 @@ extension UserspacePlaneTests {
             #expect(steering.holds.load(ordering: .relaxed) == 1)
             try await rig.apply([])
             #expect(steering.holds.load(ordering: .relaxed) == 0)
+            let outlived = steering.outlived.load(ordering: .relaxed)
+            #expect(!outlived)
         }
 
         @Test("leaves a port that is shared with others to the kernel, and says so")
