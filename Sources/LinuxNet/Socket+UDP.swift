@@ -96,7 +96,7 @@ extension Socket {
 
     /// Leads new datagrams past this bound socket, while those in its queue can still be read: with a
     /// peer set, the kernel matches the peer's datagrams only. The others go to the sockets that share
-    /// the port, or are refused when there is none.
+    /// the port, or are refused when there is none. It leaves its reuseport group.
     ///
     /// - Returns: whether it worked. A wildcard address needs a loopback that is up.
     @discardableResult
@@ -113,7 +113,11 @@ extension Socket {
             }
         for peer in peers {
             // tcpmux (port 1) sends no datagrams. Should the address be gone, nothing arrives anyway.
-            if (try? connect(to: Endpoint(peer, port: 1))) != nil { return true }
+            guard (try? connect(to: Endpoint(peer, port: 1))) != nil else { continue }
+            // Older kernels leave a connected socket in the group's array, where a program of the
+            // group would still find it (docs/decisions/0007-steering-workers.md).
+            _ = cnet_leave_group(descriptor)
+            return true
         }
         return false
     }
