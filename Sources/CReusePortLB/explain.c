@@ -45,10 +45,11 @@ static const struct {
 
 const char *rplb_explain(int error)
 {
-	int code = error < 0 ? -error : error;
+	/* The lowest int has no counterpart above zero. */
+	unsigned int code = error < 0 ? 0u - (unsigned int)error : (unsigned int)error;
 
 	for (size_t i = 0; i < sizeof(texts) / sizeof(*texts); i++) {
-		if (texts[i].error == code)
+		if ((unsigned int)texts[i].error == code)
 			return texts[i].text;
 	}
 	return "the system call failed; its manual page lists the reasons";
