@@ -19,6 +19,10 @@
 #include <linux/bpf.h>
 #include <linux/in.h>
 #include <linux/if_ether.h>
+#ifdef LB_DEBUG
+/* Formats go on the stack: lb_key stays the one constant, which is how the library knows it. */
+#define BPF_NO_GLOBAL_DATA
+#endif
 #include <bpf/bpf_endian.h>
 #include <bpf/bpf_helpers.h>
 #include <lb/reuseport.h>

@@ -1,7 +1,8 @@
 #!/bin/sh
 # SPDX-License-Identifier: Apache-2.0
 #
-# setup.sh PURPOSE...   installs what Debian's packages must give: build, test, lint
+# setup.sh PURPOSE...   installs what Debian's packages must give: build, test, lint; and for the C library
+#                       alone, which needs no Swift: library, library-test
 #
 # It looks at the machine each time, so that a package removed since is noticed; with nothing missing
 # that is two commands and a tenth of a second, and apt-get is not touched. `make SETUP=no …` leaves
@@ -25,8 +26,19 @@ packages_for() {
         echo libc6-dev libstdc++-12-dev                                 # what swiftc links with
         echo git ca-certificates                                        # SwiftPM's dependencies
         ;;
+    library)
+        echo autoconf automake libtool pkg-config make  # ./bootstrap, ./configure, make
+        echo gcc libc6-dev linux-libc-dev libbpf-dev
+        echo clang llvm                                 # the kernel program; llvm-objcopy shrinks it
+        ;;
+    library-test)
+        packages_for library
+        echo valgrind binutils git                      # git knows which files are sources
+        ;;
     test)
         packages_for build
+        packages_for library-test
+        echo bpftool                            # reads pinned maps by name
         echo prometheus                         # promtool, which judges /metrics
         echo netcat-openbsd curl python3        # clients that are not ours
         echo iproute2 procps util-linux binutils
@@ -35,7 +47,7 @@ packages_for() {
         packages_for build
         echo clang-format
         ;;
-    *) fail "no such purpose: $1 (build, test, lint)" ;;
+    *) fail "no such purpose: $1 (build, test, lint, library, library-test)" ;;
     esac
 }
 
@@ -86,10 +98,13 @@ install_packages() {
     esac
 }
 
-[ $# -gt 0 ] || fail "usage: setup.sh build|test|lint ..."
-check_swift
+[ $# -gt 0 ] || fail "usage: setup.sh build|test|lint|library|library-test ..."
 needed=
 for purpose; do
+    case $purpose in
+    library | library-test) ;;
+    *) check_swift ;;
+    esac
     needed="$needed $(packages_for "$purpose")"
 done
 # shellcheck disable=SC2086  # package names are words

@@ -24,7 +24,8 @@ static const struct {
 	{EPROTONOSUPPORT, "what is pinned there was made by another version or another program: "
 			  "end its members and remove the folder, or choose another name"},
 	{EOPNOTSUPP, "this kernel has no sk_reuseport programs, which need Linux 4.19"},
-	{ENOEXEC, "the kernel or libbpf refused the program, which needs Linux 5.6; the log says why"},
+	{ENOEXEC,
+	 "the kernel or libbpf refused the program, which needs Linux 5.6; the log says why"},
 	{ETIMEDOUT, "another process has held the group's lock for 5 seconds: look for one that "
 		    "is stopped"},
 	{EEXIST, "a member that lives has the slot: end it, or take another slot"},
@@ -45,10 +46,11 @@ static const struct {
 
 const char *rplb_explain(int error)
 {
-	int code = error < 0 ? -error : error;
+	/* The lowest int has no counterpart above zero. */
+	unsigned int code = error < 0 ? 0u - (unsigned int)error : (unsigned int)error;
 
 	for (size_t i = 0; i < sizeof(texts) / sizeof(*texts); i++) {
-		if (texts[i].error == code)
+		if ((unsigned int)texts[i].error == code)
 			return texts[i].text;
 	}
 	return "the system call failed; its manual page lists the reasons";

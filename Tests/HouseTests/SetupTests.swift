@@ -91,6 +91,14 @@ struct SetupTests {
         #expect(run.said.hasPrefix("setup: swift is not on PATH: install Swift"))
     }
 
+    @Test("asks for no Swift where the C library is all that is wanted")
+    func libraryAlone() throws {
+        let run = try Machine(missing: ["libtool"], without: ["swift"]).run("library")
+        #expect(run.status == 0, "\(run.said)")
+        #expect(run.said.hasPrefix("setup: installing with apt-get: libtool\n"))
+        #expect(try Machine(without: ["swift"]).run("library", "lint").status == 1)
+    }
+
     @Test("fails when apt-get does")
     func aptGetFails() throws {
         let machine = try Machine(missing: ["curl"], aptGetStatus: 100)

@@ -1,0 +1,28 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* collector20.c: a collector in 20 lines; collector20 PORT SLOT COUNT. The manual page shows it too. */
+#include <arpa/inet.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <reuseport_lb.h>
+
+int main(int count, char **arguments)
+{
+	if (count != 4)
+		return fputs("usage: collector20 PORT SLOT COUNT\n", stderr), 2;
+	struct sockaddr_in at = {.sin_family = AF_INET, .sin_port = htons(atoi(arguments[1]))};
+	struct rplb_options options = {.count = atoi(arguments[3]), .flags = RPLB_MOUNT};
+	struct rplb_group *group;
+	char data[65536];
+	int fd, error = rplb_group_open("collector20", &options, &group);
+	if (!error)
+		error = rplb_socket_udp((struct sockaddr *)&at, sizeof(at), 0, &fd);
+	if (!error)
+		error = rplb_join(group, fd, atoi(arguments[2]));
+	if (error)
+		return fprintf(stderr, "%s: %s\n", strerror(-error), rplb_explain(error)), 1;
+	fprintf(stderr, "slot %s receives\n", arguments[2]);
+	for (ssize_t bytes; (bytes = recv(fd, data, sizeof(data), 0)) >= 0;)
+		printf("%.*s\n", (int)bytes, data), fflush(stdout);
+	return 1;
+}

@@ -1,0 +1,54 @@
+#!/bin/sh
+# SPDX-License-Identifier: Apache-2.0
+#
+# exported.sh   what the shared library shows to others and takes from them, by nm -D; and that the version
+# is one number wherever it stands.
+#
+# NM, LIBRARY, VERSION, LIBBPF_LEAST, srcdir come from Makefile.am.
+set -u
+number=0
+header=$srcdir/Sources/CReusePortLB/include/reuseport_lb.h
+
+is() {
+    number=$((number + 1))
+    if [ "$1" = "$2" ]; then
+        echo "ok $number - $3"
+    else
+        echo "not ok $number - $3"
+        printf 'is:\n%s\nwanted:\n%s\n' "$1" "$2" | sed 's/^/# /'
+    fi
+}
+[ -n "$NM" ] || {
+    echo "Bail out! nm is missing: apt-get install binutils"
+    exit 1
+}
+
+# shellcheck disable=SC2086  # NM may have a flag
+symbols=$($NM -D "$LIBRARY") || {
+    echo "Bail out! nm -D does not read $LIBRARY"
+    exit 1
+}
+exported=$(printf '%s\n' "$symbols" | sed -n 's/^[0-9a-f]* [TDBRVWi] \([^@]*\).*/\1/p' | sort)
+# A declaration begins at the margin with its type; what is inside a comment does not.
+declared=$(sed -n 's/^[a-z][a-z ]*[ *]\(rplb_[a-z_]*\)(.*/\1/p' "$header" | sort)
+is "$exported" "$declared" "the library exports what the header declares, and nothing else"
+
+# libbpf says with each function since which version it has it.
+newest=$(printf '%s\n' "$symbols" | sed -n 's/.* U .*@LIBBPF_\(.*\)/\1/p' | sort -uV | tail -n 1)
+least=$(printf '%s\n%s\n' "$newest" "$LIBBPF_LEAST" | sort -V | tail -n 1)
+is "$least" "$LIBBPF_LEAST" "what is used of libbpf is in the version that configure asks for"
+
+# A library says nothing and ends nobody.
+unwanted=$(printf '%s\n' "$symbols" |
+    sed -nE 's/.* U (_?exit|abort|v?f?printf|puts|perror|signal|sigaction|system)(@.*)?$/\1/p')
+is "$unwanted" "" "the library does not print, exit or touch signals"
+
+default=$(sed -n 's/^#define RPLB_VERSION "\(.*\)"/\1/p' "$srcdir/Sources/CReusePortLB/group.c")
+is "$default" "$VERSION" "the sources' own version is configure's"
+version_swift=$srcdir/Sources/udp-fanout/Version.swift
+# The tarball holds no Swift.
+if [ -f "$version_swift" ]; then
+    is "$(sed -n 's/.*static let number = "\(.*\)"/\1/p' "$version_swift")" "$VERSION" \
+        "the Swift package's version is configure's"
+fi
+echo "1..$number"

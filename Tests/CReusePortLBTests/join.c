@@ -1,0 +1,137 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* join.c: which sockets may join, which may not, and how a slot becomes free. */
+#include <errno.h>
+#include <fcntl.h>
+#include <netinet/in.h>
+#include <string.h>
+#include <sys/socket.h>
+#include <sys/un.h>
+#include <unistd.h>
+
+#include "lab.h"
+
+#define PORT 4739
+
+static struct rplb_group *group;
+
+static size_t members(void)
+{
+	size_t found = 0;
+
+	lab_need(rplb_members(group, NULL, 0, &found), "members");
+	return found;
+}
+
+/* One socket, refused by each call that takes one; it is closed then. */
+static void refuse(int fd, int want, const char *sentence)
+{
+	lab_error(rplb_join(group, fd, 0), want, "join: %s", sentence);
+	lab_error(rplb_attach(group, fd), want, "attach: %s", sentence);
+	lab_error(rplb_leave(group, fd), want, "leave: %s", sentence);
+	if (fd >= 0)
+		close(fd);
+}
+
+static void sockets(void)
+{
+	int ends[2];
+
+	refuse(lab_socket((struct lab_socket){.type = SOCK_DGRAM, .unbound = true}), -EDESTADDRREQ,
+	       "a UDP socket is bound");
+	refuse(lab_socket((struct lab_socket){.type = SOCK_STREAM, .unbound = true}), -EDESTADDRREQ,
+	       "a TCP socket is bound");
+	refuse(lab_socket((struct lab_socket){.type = SOCK_STREAM, .deaf = true}), -ENOTCONN,
+	       "a TCP socket listens");
+	refuse(lab_socket((struct lab_socket){.type = SOCK_DGRAM, .exclusive = true}), -ENOPROTOOPT,
+	       "a UDP socket has SO_REUSEPORT");
+	refuse(lab_socket((struct lab_socket){.type = SOCK_STREAM, .exclusive = true}),
+	       -ENOPROTOOPT, "a TCP socket has SO_REUSEPORT");
+
+	refuse(open("/dev/null", O_RDONLY | O_CLOEXEC), -ENOTSOCK, "a file is no socket");
+	refuse(-1, -EBADF, "-1 is no descriptor");
+	refuse(socket(AF_UNIX, SOCK_DGRAM, 0), -EPROTOTYPE, "a Unix socket is not of IP");
+	refuse(socket(AF_INET, SOCK_RAW, IPPROTO_ICMP), -EPROTOTYPE, "a raw socket is not UDP");
+	if (socketpair(AF_UNIX, SOCK_STREAM, 0, ends))
+		lab_need(-errno, "socketpair");
+	close(ends[1]);
+	refuse(ends[0], -EPROTOTYPE, "a Unix stream is not TCP");
+	lab_ok(members() == 0, "no refused socket is in a slot");
+}
+
+static void slots(void)
+{
+	int first = lab_udp(PORT), second = lab_udp(PORT);
+	struct lab_socket elsewhere = {
+		.type = SOCK_DGRAM, .port = PORT, .address = INADDR_LOOPBACK + 1};
+	int other_port, other_address, tcp;
+
+	lab_error(rplb_join(group, first, 3), -ERANGE, "a slot is below the count");
+	lab_error(rplb_join(group, first, UINT32_MAX), -ERANGE, "the highest number is no slot");
+	lab_error(rplb_leave(group, first), -ENOENT, "who has not joined cannot leave");
+	lab_error(rplb_join(group, first, 0), 0, "a bound socket joins");
+	lab_error(rplb_join(group, first, 1), -EBUSY, "a socket is in one slot only");
+	lab_error(rplb_join(group, second, 0), -EEXIST, "a slot has one member");
+
+	other_port = lab_udp(PORT + 1);
+	lab_error(rplb_join(group, other_port, 1), -EADDRNOTAVAIL, "a group has one port");
+	other_address = lab_socket(elsewhere);
+	lab_error(rplb_join(group, other_address, 1), -EADDRNOTAVAIL, "a group has one address");
+	tcp = lab_tcp(PORT);
+	lab_error(rplb_join(group, tcp, 0), 0, "a listener joins the same slot, TCP being apart");
+	lab_ok(members() == 2, "both are members, and nobody who was refused");
+
+	lab_error(rplb_leave(group, first), 0, "a member leaves");
+	lab_error(rplb_leave(group, first), -ENOENT, "once");
+	lab_error(rplb_join(group, second, 0), 0, "its slot is free then");
+	close(second);
+	lab_error(rplb_join(group, first, 0), 0, "a closed socket's slot is free at once");
+	close(first);
+	close(tcp);
+	lab_ok(members() == 0, "whose sockets are closed are no members");
+	lab_error(rplb_join(group, other_port, 1), 0,
+		  "a group without members takes a new address");
+	close(other_port);
+	close(other_address);
+}
+
+static int join_first(void *unused)
+{
+	(void)unused;
+	return rplb_join(group, lab_udp(PORT), 0);
+}
+
+static void death(void)
+{
+	int fd;
+	pid_t child = lab_start(join_first, NULL);
+
+	fd = lab_udp(PORT);
+	lab_error(rplb_join(group, fd, 0), -EEXIST, "a slot that another process has is taken");
+	lab_end(child);
+	lab_error(rplb_join(group, fd, 0), 0, "a killed process leaves its slot");
+	close(fd);
+}
+
+static void nothing(void)
+{
+	int fd = lab_udp(PORT);
+
+	lab_error(rplb_join(NULL, fd, 0), -EINVAL, "nobody joins no group");
+	lab_error(rplb_leave(NULL, fd), -EINVAL, "nobody leaves no group");
+	lab_error(rplb_attach(NULL, fd), -EINVAL, "nothing is attached without a group");
+	lab_error(rplb_attach(group, fd), 0, "attaching needs no slot");
+	lab_ok(members() == 0, "who is attached is no member by that");
+	close(fd);
+}
+
+int main(void)
+{
+	lab_enter();
+	group = lab_group("joined", 3);
+	sockets();
+	slots();
+	death();
+	nothing();
+	rplb_group_close(group);
+	return lab_leave();
+}

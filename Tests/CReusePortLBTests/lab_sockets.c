@@ -1,0 +1,45 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* lab_sockets.c: the groups and sockets of the cases. */
+#include <errno.h>
+#include <netinet/in.h>
+#include <unistd.h>
+
+#include "lab.h"
+
+struct rplb_group *lab_group(const char *name, uint32_t count)
+{
+	struct rplb_group *group = NULL;
+
+	lab_need(rplb_group_open(name, &(struct rplb_options){.count = count}, &group), "a group");
+	return group;
+}
+
+int lab_socket(struct lab_socket wanted)
+{
+	struct sockaddr_in address = {
+		.sin_family = AF_INET,
+		.sin_port = htons(wanted.port),
+		.sin_addr.s_addr = htonl(wanted.address ? wanted.address : INADDR_LOOPBACK),
+	};
+	int fd = socket(AF_INET, wanted.type | SOCK_CLOEXEC, 0), yes = 1;
+
+	if (fd < 0)
+		lab_need(-errno, "socket");
+	if (!wanted.exclusive && setsockopt(fd, SOL_SOCKET, SO_REUSEPORT, &yes, sizeof(yes)))
+		lab_need(-errno, "SO_REUSEPORT");
+	if (!wanted.unbound && bind(fd, (struct sockaddr *)&address, sizeof(address)))
+		lab_need(-errno, "bind");
+	if (wanted.type == SOCK_STREAM && !wanted.deaf && !wanted.unbound && listen(fd, 8))
+		lab_need(-errno, "listen");
+	return fd;
+}
+
+int lab_udp(uint16_t port)
+{
+	return lab_socket((struct lab_socket){.type = SOCK_DGRAM, .port = port});
+}
+
+int lab_tcp(uint16_t port)
+{
+	return lab_socket((struct lab_socket){.type = SOCK_STREAM, .port = port});
+}

@@ -1,0 +1,120 @@
+#!/usr/bin/env bash
+# SPDX-License-Identifier: Apache-2.0
+#
+# check-library.sh   builds, tests, packs and installs the C library as its users do, in a folder of its
+# own, so that the checkout stays as it is. As root nothing is skipped.
+#
+# In order: a build beside the sources with every test; the tests under valgrind; a build with
+# --enable-debug and the sanitizers with every test; the tarball, which is built, tested, installed and
+# removed again (distcheck); a build in the tree, whose GNUmakefile hands on to Automake's.
+set -euo pipefail
+cd "$(dirname "$0")/.."
+
+work=$(mktemp -d)
+trap 'rm -rf "$work"' EXIT
+source=$work/source
+jobs=-j$(nproc)
+
+say() { printf 'check-library: %s\n' "$*"; }
+
+# Runs a step with its output in a file, which is shown when it fails.
+step() {
+    local what=$1 log=$work/log status
+    shift
+    # Not `if ! step`: in a condition bash would go on after an error inside of a function.
+    set +e
+    (set -e && "$@") >"$log" 2>&1
+    status=$?
+    set -e
+    if [ "$status" -ne 0 ]; then
+        grep -hE '^(FAIL|ERROR|# returned|Bail)' "$log" >&2 || true
+        tail -n 60 "$log" >&2
+        say "$what: FAILED" >&2
+        exit 1
+    fi
+    # Automake's summary of the tests, in one line.
+    local counts
+    counts=$(sed -nE 's/^# (TOTAL|PASS|SKIP|FAIL|ERROR): +([0-9]+)$/\1 \2/p' "$log" |
+        paste -sd, | sed 's/,/, /g')
+    say "$what: passed${counts:+ ($counts)}"
+    if [ "$(id -u)" -eq 0 ] && grep -qE '^# SKIP: +[1-9]' "$log"; then
+        grep -E '^SKIP' "$log" >&2
+        say "$what: skipped tests, though root runs them" >&2
+        exit 1
+    fi
+}
+
+# The sources as git has them, with what is not committed yet.
+copy_sources() {
+    mkdir "$source"
+    git -c safe.directory='*' ls-files -z --cached --others --exclude-standard |
+        while IFS= read -r -d '' file; do
+            if [ -f "$file" ]; then
+                printf '%s\0' "$file"
+            fi
+        done | xargs -0 cp --parents -t "$source"
+}
+
+configure_in() {
+    mkdir "$1" && cd "$1" && shift && "$source/configure" "$@"
+}
+in_folder() {
+    cd "$1" && shift && "$@"
+}
+
+# Where nothing is configured, the message says what to run; help still works.
+front_unconfigured() {
+    cd "$source"
+    ! make check 2>"$work/said" || return 1
+    grep -F 'run ./bootstrap && ./configure first' "$work/said"
+    make help | grep '^build '
+}
+
+front_configured() {
+    cd "$source"
+    ./configure --prefix="$work/usr" --with-pkgconfigdir="$work/usr/pc"
+    make "$jobs" CFLAGS=-O2
+    make check TESTS=Tests/CReusePortLBTests/explain
+    make install
+    [ -f "$work/usr/pc/reuseportlb.pc" ]
+    [ -e "$work/usr/lib/libreuseportlb.so" ]
+    [ "$(PKG_CONFIG_PATH=$work/usr/pc pkg-config --modversion reuseportlb)" = "$1" ]
+    make uninstall
+    [ -z "$(find "$work/usr" ! -type d)" ]
+    make help | grep '^build '
+    make clean
+    [ ! -e libreuseportlb.la ]
+    [ ! -e reuseport_object.c ]
+    # What make, configure and bootstrap leave is known to .gitignore.
+    make "$jobs"
+    git init -q .
+    git add .
+    git ls-files >"$work/tracked"
+    ! grep -vxF -f "$work/sources" "$work/tracked" || return 1
+    make distclean
+    [ ! -e Makefile ]
+}
+
+# Two builds of one source in two places give the same bytes.
+same_object() {
+    cmp "$work/plain/reuseport_object.c" "$work/again/reuseport_object.c"
+}
+
+copy_sources
+(cd "$source" && find . -type f | sed 's,^\./,,' | sort) >"$work/sources"
+version=$(sed -n 's/^AC_INIT(\[reuseportlb\], \[\(.*\)\], \[\], .*/\1/p' configure.ac)
+
+step 'make before configure' front_unconfigured
+step bootstrap "$source/bootstrap"
+step 'configure' configure_in "$work/plain" CFLAGS='-O2 -g -Werror'
+step 'make check' in_folder "$work/plain" make "$jobs" check
+step 'make check-valgrind' in_folder "$work/plain" make "$jobs" check-valgrind
+step 'configure --enable-debug --enable-sanitizers' \
+    configure_in "$work/sanitized" --enable-debug --enable-sanitizers CFLAGS='-O1 -g -Werror'
+step 'make check with the sanitizers' in_folder "$work/sanitized" make "$jobs" check
+step 'make distcheck' in_folder "$work/plain" make "$jobs" distcheck
+step 'configure elsewhere' configure_in "$work/again"
+step 'make elsewhere' in_folder "$work/again" make reuseport_object.c
+step 'the same kernel program' same_object
+step 'make in the tree' front_configured "$version"
+say 'all passed'
