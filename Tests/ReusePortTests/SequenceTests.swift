@@ -20,7 +20,8 @@ extension ReusePortTests.SequenceTests {
         }
     }
 
-    @Test("datagrams come in order with their bytes and sources; an empty one too; a long one is cut")
+    @Test(
+        "datagrams come in order with their bytes and sources; an empty one too; a long one is cut")
     func content() async throws {
         let socket = try ReusePortSocket(boundTo: try .free())
         let sender = try Traffic(to: try socket.bound)
@@ -50,7 +51,8 @@ extension ReusePortTests.SequenceTests {
         #expect(try await iterator.next()?.source == sender.source)
     }
 
-    @Test("a consumer that stops is waited for: what does not fit is lost in the kernel and counted")
+    @Test(
+        "a consumer that stops is waited for: what does not fit is lost in the kernel and counted")
     func backPressure() async throws {
         let socket = try ReusePortSocket(boundTo: try .free(), receiveBuffer: 100_000)
         let sender = try Traffic(to: try socket.bound)

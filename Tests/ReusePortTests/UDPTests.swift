@@ -81,7 +81,8 @@ extension ReusePortTests.UDPTests {
         #expect(try members.homes() == before)
     }
 
-    @Test("a member that leaves is stood in for, nobody else's source moves, and all return with it")
+    @Test(
+        "a member that leaves is stood in for, nobody else's source moves, and all return with it")
     func leaving() throws {
         try Self.checkFailover { try $0.leave(1) }
     }
