@@ -15,7 +15,7 @@ extension CollectorTests.PrivilegeTests {
     @Test("without a group that root made, a user without privilege is told how to get one")
     func noGroup() async throws {
         let pins = try BPFFileSystem()
-        let program = try asNobody(try ScratchFolder())
+        let program = try CollectorUnderTest.Program.asNobody()
         let endpoint = try Endpoint.free()
         let run = try await CollectorUnderTest.run(
             ["\(endpoint.address)", "\(endpoint.port)", "0", "1", "--pin-root", pins.path],
@@ -29,7 +29,7 @@ extension CollectorTests.PrivilegeTests {
     @Test("status names a group that it may not read, and shows the others")
     func unreadable() async throws {
         let pins = try BPFFileSystem()
-        let program = try asNobody(try ScratchFolder())
+        let program = try CollectorUnderTest.Program.asNobody()
         chmod(pins.path, 0o755)
         for words in [["ours", "--owner", "65534"], ["theirs"]] {
             let run = try await CollectorUnderTest.run(
@@ -68,7 +68,7 @@ extension CollectorTests.PrivilegeTests {
         let run = try await CollectorUnderTest.run(
             ["create", "g", "--count", "1", "--mode", "0666", "--pin-root", pins.path])
         #expect(run.code == 0, "\(run.errors)")
-        let program = try asNobody(try ScratchFolder())
+        let program = try CollectorUnderTest.Program.asNobody()
         let endpoint = try Endpoint.free()
         let collector = try await CollectorUnderTest.inSlot(
             0, of: 1, at: endpoint, ["--pin-root", pins.path, "--group", "g"], program: program)
@@ -84,7 +84,7 @@ extension CollectorTests.PrivilegeTests {
             [
                 "create", "g", "--count", "1", "--owner", "65534", "--pin-root", pins.path,
             ])
-        let program = try asNobody(try ScratchFolder())
+        let program = try CollectorUnderTest.Program.asNobody()
         let collector = try await CollectorUnderTest.inSlot(
             0, of: 1, at: try .free(),
             ["--pin-root", pins.path, "--group", "g", "--recv-buffer", "1000000000"],

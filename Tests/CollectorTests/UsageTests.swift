@@ -57,7 +57,7 @@ extension CollectorTests.UsageTests {
             (["create", "x", "--count", "1", "--mode", "9"], "octal"),
             (["create", "x", "--count", "1", "--owner", "no such user"], "no such user"),
             (["destroy"], "<name>"),
-            (["status", "stray"], "stray"),
+            (["status", "--stray"], "stray"),
         ])
     func badUsage(words: [String], says: String) async throws {
         let run = try await CollectorUnderTest.run(words)
