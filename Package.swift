@@ -105,6 +105,13 @@ let floor4: [Target] = [
             .product(name: "UnixSignals", package: "swift-service-lifecycle"),
         ],
         swiftSettings: strict),
+    .executableTarget(
+        name: "publisher",
+        dependencies: [
+            "CNet", "FanoutCore", "LinuxNet",
+            .product(name: "ArgumentParser", package: "swift-argument-parser"),
+        ],
+        swiftSettings: strict),
 ]
 
 let tests: [Target] = [
@@ -166,6 +173,10 @@ let tests: [Target] = [
             "FanoutCore", "LabNet", "LinuxNet", "ReusePortLB", .target(name: "collector"),
         ],
         swiftSettings: strictTests),
+    .testTarget(
+        name: "PublisherTests",
+        dependencies: ["FanoutCore", "LabNet", .target(name: "publisher")],
+        swiftSettings: strictTests),
     .testTarget(name: "HouseTests", swiftSettings: strictTests),
 ]
 
@@ -175,6 +186,7 @@ let package = Package(
         .executable(name: "udp-fanout", targets: ["udp-fanout"]),
         .executable(name: "collector", targets: ["collector"]),
         .library(name: "ReusePortLB", targets: ["ReusePortLB"]),
+        .executable(name: "publisher", targets: ["publisher"]),
     ],
     traits: [
         .trait(
