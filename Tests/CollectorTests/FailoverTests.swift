@@ -109,6 +109,37 @@ extension CollectorTests.FailoverTests {
         #expect(lost < 2_500, "\(lost)")
     }
 
+    @Test("a collector that is told to stop under load loses nothing, nor does its return")
+    func orderly() async throws {
+        let pins = try BPFFileSystem()
+        let endpoint = try Endpoint.free()
+        let flags = ["--pin-root", pins.path, "--quiet", "--json", "--recv-buffer", "67108864"]
+        func collector(_ slot: Int) async throws -> CollectorUnderTest {
+            try await .inSlot(slot, of: 2, at: endpoint, flags)
+        }
+        var running = [try await collector(0), try await collector(1)]
+        var received = 0
+        func stop(_ slot: Int) async throws {
+            let end = try EndReport(try await running[slot].stop().last)
+            #expect(end.received > 0)
+            received += end.received
+        }
+        let sources = try (1...64 as ClosedRange<UInt32>).map {
+            try Traffic(to: endpoint, from: .loopback($0))
+        }
+        let load = try Load(sources, rate: 20_000)
+        for round in 0..<6 {
+            let goal = load.sent + 2000
+            try await eventually("the load goes on") { load.sent >= goal }
+            try await stop(round % 2)
+            running[round % 2] = try await collector(round % 2)
+        }
+        let report = await load.stop()
+        try await stop(0)
+        try await stop(1)
+        #expect(received == Int(report.datagrams))
+    }
+
     @Test("100 collectors that are killed leave no kernel object, pin or descriptor behind")
     func cycles() async throws {
         func objects() async throws -> Int {

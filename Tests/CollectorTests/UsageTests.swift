@@ -14,7 +14,7 @@ extension CollectorTests.UsageTests {
     func help() async throws {
         let version = try await CollectorUnderTest.run(["--version"])
         #expect(version.code == 0)
-        #expect(version.output.first?.contains(/^\d+\.\d+\.\d+ \(reuseport library .+\)$/) == true)
+        #expect(version.output.first?.contains(/^\d+\.\d+\.\d+ \(BPF ABI \d+\)$/) == true)
         for (words, flags) in [
             (["--help"], ["receive", "create", "status", "destroy"]),
             (

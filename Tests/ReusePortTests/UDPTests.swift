@@ -12,10 +12,15 @@ extension ReusePortTests {
 
 extension ReusePortTests.UDPTests {
     /// Three members, sources by the dozen, four datagrams each.
-    static func checkSources(_ sources: [IPAddress], on address: IPAddress) throws {
+    ///
+    /// - Parameter destination: where the members are sent to; nil: where they are bound.
+    static func checkSources(
+        _ sources: [IPAddress], on address: IPAddress, destination: IPAddress? = nil
+    ) throws {
         let group = try Place().group(count: 3, seed: 7)
         let members = try Members(group, count: 3, on: try .free(on: address))
-        try Spray(to: members.endpoint).send(from: sources, each: 4)
+        let target = Endpoint(destination ?? address, port: members.endpoint.port)
+        try Spray(to: target).send(from: sources, each: 4)
         let arrivals = try members.arrivals()
         let prediction = Prediction(count: 3, seed: 7)
         for source in sources {
@@ -40,9 +45,9 @@ extension ReusePortTests.UDPTests {
         }
     }
 
-    @Test("a member on [::] meets IPv4 sources as members on 0.0.0.0 would")
+    @Test("a member on [::] meets the IPv4 sources that a member on an IPv4 address would")
     func dualStack() throws {
-        try Self.checkSources(IPAddress.v4Sources(48).map { $0 }, on: .any)
+        try Self.checkSources(IPAddress.v4Sources(48), on: .any6, destination: .loopback)
     }
 
     @Test("10 000 IPv4 sources: each of four members has its share within 5 per cent")
