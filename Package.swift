@@ -92,6 +92,7 @@ let floor4: [Target] = [
             "FanoutCore", "LinuxNet", "UserspacePlane", "FanoutConfig", "FanoutMetrics",
             "FanoutControl",
             .target(name: "BPFRuntime", condition: kernelModes),
+            .target(name: "ReusePortLB", condition: kernelModes),
             .product(name: "ArgumentParser", package: "swift-argument-parser"),
             .product(name: "Logging", package: "swift-log"),
             .product(name: "UnixSignals", package: "swift-service-lifecycle"),

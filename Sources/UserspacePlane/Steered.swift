@@ -10,6 +10,11 @@ struct Steered {
     let by: String
     private let hold: (any SteeringHold)?
 
+    /// Whether there is a choice, and it is not to be the kernel's.
+    static func isWanted(for listener: Listener, workers: Int) -> Bool {
+        listener.settings.steer == .sourceIP && workers > 1
+    }
+
     /// Tries the steerings in their order.
     ///
     /// - Returns: nil when the kernel is to choose: because the listener says so, has one worker, or
@@ -18,7 +23,7 @@ struct Steered {
     init?(_ group: ListenerGroup, by preferences: [any WorkerSteering], logger: Logger) {
         let listener = group.listener
         let sockets = group.workers.map(\.descriptor)
-        guard listener.settings.steer == .sourceIP, sockets.count > 1 else { return nil }
+        guard Self.isWanted(for: listener, workers: sockets.count) else { return nil }
         if listener.settings.sharePort {
             logger.debug(
                 "workers are not steered: with share_port others may have sockets in the group",

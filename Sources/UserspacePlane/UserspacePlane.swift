@@ -26,7 +26,9 @@ public actor UserspacePlane: DataPlane {
     public func apply(_ change: Change) throws(PlaneError) {
         // Everything that can fail comes first; what it built frees itself when it throws.
         var opened: [ListenerGroup] = []
-        for listener in change.added + change.replaced.map(\.to) {
+        let toOpen = change.added + change.replaced.map(\.to)
+        prepareSteering(toOpen)
+        for listener in toOpen {
             opened.append(try prepare(listener))
         }
         var retargeted: [(ListenerGroup, Listener, [PreparedTable])] = []
@@ -73,6 +75,14 @@ public actor UserspacePlane: DataPlane {
                 }
                 throw error
             }
+        }
+    }
+
+    private func prepareSteering(_ listeners: [Listener]) {
+        for listener in listeners {
+            let workers = ListenerGroup.workerCount(listener)
+            guard Steered.isWanted(for: listener, workers: workers) else { continue }
+            steerings.first?.prepare(workers: workers, of: listener)
         }
     }
 

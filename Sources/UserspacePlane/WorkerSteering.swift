@@ -11,6 +11,11 @@ public protocol WorkerSteering: Sendable {
     /// What the log calls it, such as `cbpf`.
     var name: String { get }
 
+    /// Does what takes time before the sockets of `workers` workers are bound, so that nothing waits in
+    /// them while `steer` runs. It may be called in vain: for a listener that then cannot be opened, or
+    /// that another steering serves.
+    func prepare(workers: Int, of listener: Listener)
+
     /// Leads each source to one of `sockets` from now on.
     ///
     /// The plane calls this when the sockets are bound and before their workers read. In the same
@@ -33,6 +38,10 @@ public protocol WorkerSteering: Sendable {
     func steer(
         _ sockets: [Int32], of listener: Listener
     ) throws(SystemError) -> (any SteeringHold)?
+}
+
+extension WorkerSteering {
+    public func prepare(workers: Int, of listener: Listener) {}
 }
 
 /// What keeps a steering in force until its last reference goes, which is before its sockets are closed.
