@@ -128,12 +128,16 @@ extension CollectorTests.FailoverTests {
             try Traffic(to: endpoint, from: .loopback($0))
         }
         let load = try Load(sources, rate: 20_000)
-        for round in 0..<6 {
+        func pass() async throws {
             let goal = load.sent + 2000
             try await eventually("the load goes on") { load.sent >= goal }
+        }
+        for round in 0..<6 {
+            try await pass()
             try await stop(round % 2)
             running[round % 2] = try await collector(round % 2)
         }
+        try await pass()
         let report = await load.stop()
         try await stop(0)
         try await stop(1)
