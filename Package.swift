@@ -165,7 +165,7 @@ let tests: [Target] = [
     .testTarget(
         name: "ReusePortTests",
         dependencies: [
-            "CLibBPF", "CNet", "FanoutCore", "LabNet", "LinuxNet", "ReusePortLB",
+            "CDatapath", "CLibBPF", "CNet", "FanoutCore", "LabNet", "LinuxNet", "ReusePortLB",
         ],
         swiftSettings: strictTests),
     .testTarget(

@@ -15,7 +15,7 @@ struct Collector: AsyncParsableCommand {
             to IP:PORT and prints what it receives and from whom. The group is made when it does not \
             exist, which needs root; `collector create` makes one that others may join.
             """,
-        version: "0.1.0 (reuseport library \(ReusePortGroup.libraryVersion))",
+        version: "\(ReusePortGroup.libraryVersion) (BPF ABI \(ReusePortGroup.abiVersion))",
         subcommands: [
             ReceiveCommand.self, CreateCommand.self, StatusCommand.self, DestroyCommand.self,
         ],

@@ -16,23 +16,43 @@ enum CollectorTests {}
 
 /// A collector as its user sees it: a process, what it prints, and how it ends.
 struct CollectorUnderTest: Sendable {
-    static let program = Files.product("collector")
+    /// What to run, and the folder that it is in when that is not where it was built.
+    struct Program: Sendable {
+        var words: [String]
+        var folder: ScratchFolder?
+
+        static let own = Program(words: [Files.product("collector")])
+
+        /// The collector as `nobody`, without capabilities and without a way to get any; from a folder
+        /// that anybody may search.
+        static func asNobody() throws -> Program {
+            let folder = try ScratchFolder()
+            let copy = folder.path("collector")
+            try FileManager.default.copyItem(atPath: own.words[0], toPath: copy)
+            chmod(copy, 0o755)
+            let setpriv = [
+                "setpriv", "--reuid=65534", "--regid=65534", "--clear-groups", "--no-new-privs",
+                "--bounding-set=-all", "--inh-caps=-all",
+            ]
+            return Program(words: setpriv + [copy], folder: folder)
+        }
+    }
 
     let process: ChildProcess
     var output: [String] { process.record.state.output }
     var errors: [String] { process.record.state.errors }
 
     /// - Parameter output: nil to collect it.
-    init(_ words: [String], output: Int32? = nil, program: [String] = [Self.program]) throws {
+    init(_ words: [String], output: Int32? = nil, program: Program = .own) throws {
         process = try ChildProcess(
-            program[0], program.dropFirst() + words,
-            output: output.map { .inherited($0) } ?? .collected)
+            program.words[0], program.words.dropFirst() + words,
+            output: output.map { .inherited($0) } ?? .collected, folder: program.folder)
     }
 
     /// Starts one in a slot and waits until it is there.
     static func inSlot(
         _ slot: Int, of count: Int, at endpoint: Endpoint, _ flags: [String],
-        output: Int32? = nil, program: [String] = [Self.program]
+        output: Int32? = nil, program: Program = .own
     ) async throws -> CollectorUnderTest {
         let words = ["\(endpoint.address)", "\(endpoint.port)", "\(slot)", "\(count)"]
         let collector = try CollectorUnderTest(words + flags, output: output, program: program)
@@ -67,7 +87,7 @@ struct CollectorUnderTest: Sendable {
 
     /// Runs the executable to its end.
     static func run(
-        _ words: [String], program: [String] = [Self.program]
+        _ words: [String], program: Program = .own
     ) async throws -> (code: Int32, output: [String], errors: [String]) {
         let process = try CollectorUnderTest(words, program: program).process
         guard case .exited(let code) = try await process.exit() else {
@@ -125,7 +145,7 @@ struct StatusReport: Decodable {
     let groups: [Group]
 
     init(
-        _ pins: BPFFileSystem, program: [String] = [CollectorUnderTest.program]
+        _ pins: BPFFileSystem, program: CollectorUnderTest.Program = .own
     ) async throws {
         let run = try await CollectorUnderTest.run(
             ["status", "--json", "--pin-root", pins.path], program: program)

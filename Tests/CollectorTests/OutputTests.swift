@@ -27,16 +27,16 @@ extension CollectorTests.OutputTests {
         return (lines, sender.source, collector.errors)
     }
 
-    @Test("a line a datagram: its source, and its text or its first bytes; nothing drives a terminal")
+    @Test(
+        "a line a datagram: its source, and its text or its first bytes; nothing drives a terminal")
     func lines() async throws {
         let binary = (0..<40).map { UInt8($0) }
-        let (lines, sender, errors) = try await Self.showing(
-            [
-                Array("Hello World 1!".utf8), Array("two\nlines\tand \\ it\r\n".utf8),
-                Array("<14>a red \u{1b}[31m word, \u{202e}turned\u{7f}\u{9b}2J".utf8), binary,
-                [0xff, 0xfe], [], Array("Zürich 東京".utf8),
-                [UInt8](repeating: 65, count: 3000),
-            ], [])
+        let payloads: [[UInt8]] = [
+            Array("Hello World 1!".utf8), Array("two\nlines\tand \\ it\r\n".utf8),
+            Array("<14>a red \u{1b}[31m word, \u{202e}turned\u{7f}\u{9b}2J".utf8), binary,
+            [0xff, 0xfe], [], Array("Zürich 東京".utf8), [UInt8](repeating: 65, count: 3000),
+        ]
+        let (lines, sender, errors) = try await Self.showing(payloads, [])
         #expect(
             lines.dropLast() == [
                 "\(sender) Hello World 1!",
@@ -49,7 +49,7 @@ extension CollectorTests.OutputTests {
                 "\(sender) Zürich 東京",
                 "\(sender) " + String(repeating: "A", count: 1024) + "... (3000 bytes)",
             ])
-        let total = 14 + 20 + 46 + 40 + 2 + 0 + 14 + 3000
+        let total = payloads.map(\.count).reduce(0, +)
         #expect(
             lines.last
                 == "collector ended: received 8  bytes \(total)  sources 1  dropped by kernel 0  "
@@ -75,12 +75,16 @@ extension CollectorTests.OutputTests {
             var hex: String?
         }
         let (lines, sender, _) = try await Self.showing(
-            [Array("a\u{1b}\"\\\u{1F600}\u{e0001}".utf8), [0, 255], [UInt8](repeating: 66, count: 99)],
+            [
+                Array("a\u{1b}\"\\\u{1F600}\u{e0001}".utf8), [0, 255],
+                [UInt8](repeating: 66, count: 99),
+            ],
             ["--json", "--max-bytes", "64"])
         let read = try lines.dropLast().map {
             try JSONDecoder().decode(Line.self, from: Data($0.utf8))
         }
-        func line(_ bytes: Int, cut: Bool = false, text: String? = nil, hex: String? = nil) -> Line {
+        func line(_ bytes: Int, cut: Bool = false, text: String? = nil, hex: String? = nil) -> Line
+        {
             Line(
                 event: "datagram", source: "127.0.0.1", port: sender.port, bytes: bytes,
                 truncated: cut, text: text, hex: hex)
@@ -209,7 +213,8 @@ extension CollectorTests.OutputTests {
             sum += try EndReport(collector.output.last).received
         }
         #expect(sum == 200)
-        #expect(try await StatusReport(pins).groups.first?.slots?.flatMap(\.members).isEmpty == true)
+        #expect(
+            try await StatusReport(pins).groups.first?.slots?.flatMap(\.members).isEmpty == true)
     }
 
     @Test("the last one of a group under load ends within its two seconds of draining")

@@ -14,7 +14,7 @@ extension CollectorTests.UsageTests {
     func help() async throws {
         let version = try await CollectorUnderTest.run(["--version"])
         #expect(version.code == 0)
-        #expect(version.output.first?.contains(/^\d+\.\d+\.\d+ \(reuseport library .+\)$/) == true)
+        #expect(version.output.first?.contains(/^\d+\.\d+\.\d+ \(BPF ABI \d+\)$/) == true)
         for (words, flags) in [
             (["--help"], ["receive", "create", "status", "destroy"]),
             (
@@ -57,7 +57,7 @@ extension CollectorTests.UsageTests {
             (["create", "x", "--count", "1", "--mode", "9"], "octal"),
             (["create", "x", "--count", "1", "--owner", "no such user"], "no such user"),
             (["destroy"], "<name>"),
-            (["status", "stray"], "stray"),
+            (["status", "--stray"], "stray"),
         ])
     func badUsage(words: [String], says: String) async throws {
         let run = try await CollectorUnderTest.run(words)

@@ -25,7 +25,7 @@ extension ReusePortTests.GroupTests {
         let again = try ReusePortGroup("g", place.options(existingOnly: true))
         let info = try again.info()
         #expect(info.count == 5 && info.key == .fourTuple && info.seed == 99)
-        #expect(info.address == endpoint && info.abi == 1)
+        #expect(info.address == endpoint && info.abi == ReusePortGroup.abiVersion)
         #expect(socket.endpoint == endpoint)
         let member = try #require(try again.members().first)
         #expect(try again.members().count == 1)

@@ -23,7 +23,8 @@ extension ReusePortGroup {
         var row = rplb_counters()
         let number = UInt32(exactly: slot) ?? .max
         try check(
-            unsafe rplb_counters(handle.native, number, &row), "read the counters of slot \(slot) of",
+            unsafe rplb_counters(handle.native, number, &row),
+            "read the counters of slot \(slot) of",
             handle.subject)
         return SlotCounters(selected: row.selected, fallback: row.fallback, missed: row.missed)
     }

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 
+internal import CDatapath
 internal import CReusePortLB
 
 /// A group of sockets on one address and port, whose members a BPF program chooses among.
@@ -51,7 +52,9 @@ public struct ReusePortGroup: ~Copyable, Sendable {
     /// A UDP socket must be bound, a TCP socket must listen, both with SO_REUSEPORT set before. No packet
     /// is dropped in between.
     ///
-    /// - Parameter slot: below the group's count.
+    /// - Parameters:
+    ///   - socket: in no slot yet, and bound where the other members are.
+    ///   - slot: below the group's count.
     /// - Returns: the membership, which ends when it is left or goes out of scope. It keeps the socket
     ///   open so long.
     /// - Throws: `.slotTaken`, `.outOfRange`, `.busy` when the socket is in a slot already,
@@ -88,7 +91,9 @@ public struct ReusePortGroup: ~Copyable, Sendable {
 
     /// Removes the pins of a group, half-built ones too.
     ///
-    /// - Parameter pinRoot: nil for ``defaultPinRoot``.
+    /// - Parameters:
+    ///   - name: as it was created with.
+    ///   - pinRoot: nil for ``defaultPinRoot``.
     /// - Throws: `.busy` while a member lives; `.notFound`, `.accessDenied`, `.otherVersion`,
     ///   `.timedOut`.
     public static func destroy(_ name: String, pinRoot: String? = nil) throws(ReusePortError) {
@@ -97,6 +102,9 @@ public struct ReusePortGroup: ~Copyable, Sendable {
         }
         try check(result, "destroy", "group \(name)")
     }
+
+    /// The version of the layout of the pins, which a group of another version is refused for.
+    public static var abiVersion: Int { Int(LB_ABI_VERSION) }
 
     /// The version of the C library, such as `0.1.0`.
     public static var libraryVersion: String { unsafe String(cString: rplb_version()) }

@@ -10,15 +10,16 @@ struct StatusCommand: ParsableCommand {
         abstract: "List the groups below the pin root, their members and counters.",
         discussion: "A slot without a member is shown too: its sources are with the others.")
 
+    @Argument(help: "Groups to show; all below the pin root, unless given.")
+    var names: [String] = []
+
     @Flag(help: "One JSON object.")
     var json = false
 
     @OptionGroup var root: PinRootFlag
 
     func run() throws {
-        let groups = try ReusePortGroup.pinned(below: root.pinRoot).compactMap { pinned in
-            GroupStatus(pinned, root.pinRoot)
-        }
+        let groups = try names.isEmpty ? all() : named()
         let text: String
         if json {
             text = JSON.object([("groups", .array(groups.map(\.json)))]).description + "\n"
@@ -28,5 +29,27 @@ struct StatusCommand: ParsableCommand {
             text = groups.map(\.text).joined(separator: "\n")
         }
         guard StandardStream.output.write(text) else { throw ExitCode(1) }
+    }
+
+    /// Those that are there, less what turns out to be no group, or to be gone by now.
+    private func all() throws -> [GroupStatus] {
+        do throws(ReusePortError) {
+            return try ReusePortGroup.pinned(below: root.pinRoot)
+                .map { GroupStatus($0.name, root.pinRoot) }.filter(\.isThere)
+        } catch {
+            guard error.code == .accessDenied else { throw error }
+            // A root of mode 711 can be searched for a name, but not listed.
+            StandardStream.error.write(
+                "collector: \(error); or name the groups: collector status NAME\n")
+            throw ExitCode(1)
+        }
+    }
+
+    private func named() throws -> [GroupStatus] {
+        let groups = names.map { GroupStatus($0, root.pinRoot) }
+        for group in groups {
+            if case .failure(let error) = group.details, !group.isThere { throw error }
+        }
+        return groups
     }
 }

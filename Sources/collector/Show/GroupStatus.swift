@@ -23,23 +23,27 @@ struct GroupStatus {
     let name: String
     let details: Result<Details, ReusePortError>
 
-    /// nil for a folder that turned out to hold no group, or none any more.
-    init?(_ pinned: ReusePortGroup.Pinned, _ pinRoot: String) {
-        name = pinned.name
+    init(_ name: String, _ pinRoot: String) {
+        self.name = name
         var options = GroupOptions(pinRoot: pinRoot)
         options.existingOnly = true
-        do {
-            details = .success(try Details(ReusePortGroup(pinned.name, options)))
+        do throws(ReusePortError) {
+            details = .success(try Details(ReusePortGroup(name, options)))
         } catch {
-            if error.code == .notFound || error.code == .invalid { return nil }
             details = .failure(error)
         }
+    }
+
+    /// False when there is no such group, or none any more; a group that may not be read is there.
+    var isThere: Bool {
+        guard case .failure(let error) = details else { return true }
+        return ![.notFound, .invalid, .noBPFFileSystem].contains(error.code)
     }
 
     var text: String {
         switch details {
         case .failure(let error):
-            return "group \(Printable.line(name)): \(error)\n"
+            return "group \(Printable.line(name)): \(error.errnoName): \(error.remedy)\n"
         case .success(let details):
             let info = details.info
             let place = info.address.map { "at \($0)" } ?? "at no address yet"

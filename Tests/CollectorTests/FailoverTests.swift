@@ -1,0 +1,226 @@
+// SPDX-License-Identifier: Apache-2.0
+
+import FanoutCore
+import Foundation
+import Glibc
+import LabNet
+import Testing
+
+extension CollectorTests {
+    @Suite("Failover")
+    struct FailoverTests {}
+}
+
+/// What one collector printed of a load: for each flow the numbers in their order of arrival.
+struct Heard {
+    private(set) var numbers: [UInt32: [UInt64]] = [:]
+
+    /// Reads stamped datagrams (`Stamp`) from the lines of a collector.
+    init(_ path: String) throws {
+        let text = try [UInt8](Data(contentsOf: URL(filePath: path)))
+        for line in text.split(separator: 10) {
+            // `127.0.0.1:40000 64 bytes: 0e f1 …`: 24 bytes of stamp in hex behind the second colon.
+            guard let first = line.firstIndex(of: 58),
+                let second = line[(first + 1)...].firstIndex(of: 58), line.endIndex > second + 74
+            else { continue }
+            let stamp = line[(second + 2)..<(second + 74)]
+            func word(_ offset: Int, _ bytes: Int) -> UInt64 {
+                (0..<bytes).reversed().reduce(0) { value, index in
+                    let place = stamp.startIndex + (offset + index) * 3
+                    return value << 8 | Self.digit(stamp[place]) << 4 | Self.digit(stamp[place + 1])
+                }
+            }
+            numbers[UInt32(word(4, 4)), default: []].append(word(8, 8))
+        }
+    }
+
+    private static func digit(_ character: UInt8) -> UInt64 {
+        UInt64(character < 58 ? character - 48 : character - 87)
+    }
+}
+
+extension CollectorTests.FailoverTests {
+    @Test(
+        "kill -9 under 20 000 a second from 256 sources: nobody else's datagram moves or is lost; the dead one's return with it"
+    )
+    func killed() async throws {
+        let (pins, folder) = (try BPFFileSystem(), try ScratchFolder())
+        let endpoint = try Endpoint.free()
+        let flags = ["--pin-root", pins.path, "--recv-buffer", "67108864"]
+        func collector(_ slot: Int, _ name: String) async throws -> CollectorUnderTest {
+            let file = open(folder.path(name), O_WRONLY | O_CREAT | O_CLOEXEC, 0o600)
+            defer { close(file) }
+            return try await .inSlot(slot, of: 4, at: endpoint, flags, output: file)
+        }
+        let victim = try await collector(1, "victim")
+        var survivors: [CollectorUnderTest] = []
+        for slot in [0, 2, 3] { survivors.append(try await collector(slot, "\(slot)")) }
+
+        let sources = try (0..<256).map { number in
+            try Traffic(to: endpoint, from: .loopback(0x10000 + UInt32(number)))
+        }
+        let load = try Load(sources, rate: 20_000)
+        func pass(_ count: UInt64) async throws {
+            let goal = load.sent + count
+            try await eventually("\(count) more are sent") { load.sent >= goal }
+        }
+        try await pass(10_000)
+        victim.process.send(SIGKILL)
+        #expect(try await victim.process.exit() == .killed(SIGKILL))
+        try await pass(10_000)
+        let again = try await collector(1, "again")
+        try await pass(10_000)
+        let report = await load.stop()
+        for collector in survivors + [again] {
+            collector.process.send(SIGTERM)
+            #expect(try await collector.process.exit(within: .seconds(60)) == .exited(0))
+        }
+
+        let dead = try Heard(folder.path("victim"))
+        let returned = try Heard(folder.path("again"))
+        let others = try [0, 2, 3].map { try Heard(folder.path("\($0)")) }
+        var orphans = 0
+        var lost = 0
+        for (flow, sent) in report.sent {
+            let last = dead.numbers[flow] ?? []
+            let back = returned.numbers[flow] ?? []
+            let homes = others.compactMap { $0.numbers[flow] }
+            if last.isEmpty, back.isEmpty {
+                // A survivor's source: one collector got all of it, in order.
+                let isWhole = homes == [Array(0..<sent)]
+                #expect(isWhole, "flow \(flow): \(homes.map(\.count)) of \(sent)")
+                continue
+            }
+            orphans += 1
+            // At first all, then a gap at most, then one stand-in, then the one that returned: to the last.
+            let isFirst = last == Array(0..<UInt64(last.count))
+            #expect(isFirst && homes.count == 1, "flow \(flow)")
+            let standIn = try #require(homes.first)
+            let (begin, end) = (try #require(standIn.first), try #require(standIn.last))
+            let stoodIn = standIn == Array(begin...end) && begin >= UInt64(last.count)
+            let isBack = back == Array((end + 1)..<sent)
+            #expect(
+                stoodIn && isBack,
+                "flow \(flow): \(last.count), then from \(begin) to \(end), then \(back.count)")
+            lost += Int(begin) - last.count
+        }
+        #expect((40...90).contains(orphans), "\(orphans) of 256 sources were the dead one's")
+        // Only what sat in the dead one's own queue and had not been printed: a moment's worth.
+        #expect(lost < 2_500, "\(lost)")
+    }
+
+    @Test("a collector that is told to stop under load loses nothing, nor does its return")
+    func orderly() async throws {
+        let pins = try BPFFileSystem()
+        let endpoint = try Endpoint.free()
+        let flags = ["--pin-root", pins.path, "--quiet", "--json", "--recv-buffer", "67108864"]
+        func collector(_ slot: Int) async throws -> CollectorUnderTest {
+            try await .inSlot(slot, of: 2, at: endpoint, flags)
+        }
+        var running = [try await collector(0), try await collector(1)]
+        var received = 0
+        func stop(_ slot: Int) async throws {
+            let end = try EndReport(try await running[slot].stop().last)
+            #expect(end.received > 0)
+            received += end.received
+        }
+        let sources = try (1...64 as ClosedRange<UInt32>).map {
+            try Traffic(to: endpoint, from: .loopback($0))
+        }
+        let load = try Load(sources, rate: 20_000)
+        func pass() async throws {
+            let goal = load.sent + 2000
+            try await eventually("the load goes on") { load.sent >= goal }
+        }
+        for round in 0..<6 {
+            try await pass()
+            try await stop(round % 2)
+            running[round % 2] = try await collector(round % 2)
+        }
+        try await pass()
+        let report = await load.stop()
+        try await stop(0)
+        try await stop(1)
+        #expect(received == Int(report.datagrams))
+    }
+
+    @Test("100 collectors that are killed leave no kernel object, pin or descriptor behind")
+    func cycles() async throws {
+        func objects() async throws -> Int {
+            let maps = try await bpftool("-j map")
+            let programs = try await bpftool("-j prog")
+            return maps.components(separatedBy: "udp_balancing_t").count
+                + programs.components(separatedBy: "\"sk_reuseport\"").count
+        }
+        let pins = try BPFFileSystem()
+        let endpoint = try Endpoint.free()
+        let flags = ["--pin-root", pins.path, "--group", "g", "--quiet"]
+        func cycle(_ slots: Range<Int>) async throws {
+            var collectors: [CollectorUnderTest] = []
+            for slot in slots {
+                let words = ["\(endpoint.address)", "\(endpoint.port)", "\(slot)", "4"]
+                collectors.append(try CollectorUnderTest(words + flags))
+            }
+            for collector in collectors { try await collector.isInSlot() }
+            for collector in collectors { collector.process.send(SIGKILL) }
+            for collector in collectors {
+                #expect(try await collector.process.exit() == .killed(SIGKILL))
+            }
+        }
+        // The first one makes the group.
+        try await cycle(0..<4)
+        let before = (objects: try await objects(), pins: pins.pins("g"), Probe.descriptors())
+        for _ in 0..<24 { try await cycle(0..<4) }
+        #expect(pins.pins("g") == before.pins)
+        try await eventually("no more descriptors than before") {
+            Probe.descriptors() <= before.2
+        }
+        // Other groups of this host may come and go meanwhile.
+        try await eventually("no more kernel objects than before") {
+            try await objects() <= before.objects
+        }
+        #expect(
+            try await StatusReport(pins).groups.first?.slots?.flatMap(\.members).isEmpty == true)
+        let run = try await CollectorUnderTest.run(["destroy", "g", "--pin-root", pins.path])
+        #expect(run.code == 0 && pins.pins("g") == [])
+        try await eventually("the group's objects are gone") {
+            try await objects() < before.objects
+        }
+    }
+
+    @Test("ten collectors that start at the same moment make one group; each has its slot")
+    func race() async throws {
+        let pins = try BPFFileSystem()
+        let endpoint = try Endpoint.free()
+        let collectors = try (0..<10).map { slot in
+            try CollectorUnderTest(
+                [
+                    "\(endpoint.address)", "\(endpoint.port)", "\(slot)", "10", "--pin-root",
+                    pins.path,
+                ])
+        }
+        for collector in collectors { try await collector.isInSlot() }
+        let group = try #require(try await StatusReport(pins).groups.first)
+        #expect(group.count == 10)
+        #expect(
+            group.slots?.map { $0.members.first?.pid } == collectors.map { $0.process.pid })
+        for collector in collectors { try await collector.stop() }
+    }
+
+    @Test("a collector that counts one more resizes the group; one that counts less is refused")
+    func resize() async throws {
+        let pins = try BPFFileSystem()
+        let endpoint = try Endpoint.free()
+        let flags = ["--pin-root", pins.path]
+        var collectors: [CollectorUnderTest] = []
+        for slot in 0..<3 {
+            collectors.append(try await .inSlot(slot, of: 3, at: endpoint, flags))
+        }
+        collectors.append(try await .inSlot(3, of: 4, at: endpoint, flags))
+        #expect(try await StatusReport(pins).groups.first?.count == 4)
+        let run = try await CollectorUnderTest.run(
+            ["\(endpoint.address)", "\(endpoint.port)", "0", "2"] + flags)
+        #expect(run.code == 1 && run.errors.joined().contains("EBUSY"), "\(run.errors)")
+        for collector in collectors { try await collector.stop() }
+    }
+}

@@ -1,0 +1,84 @@
+// SPDX-License-Identifier: Apache-2.0
+
+import Foundation
+import LabNet
+import ReusePortLB
+import Testing
+
+// The tutorial's program; the article quotes these lines as they stand.
+func collect(slot: Int, at endpoint: Endpoint, pinRoot: String?) async throws -> Int {
+    let group = try ReusePortGroup("netflow", GroupOptions(count: 3, pinRoot: pinRoot))
+    let socket = try ReusePortSocket(boundTo: endpoint, receiveBuffer: 4 << 20)
+    let membership = try group.join(socket, slot: slot)
+    var bytes = 0
+    for try await datagram in socket.datagrams() { bytes += datagram.bytes.count }
+    try membership.leave()
+    for try await datagram in socket.datagrams(untilEmpty: true) { bytes += datagram.bytes.count }
+    return bytes
+}
+
+extension ReusePortTests {
+    @Suite("The tutorial")
+    struct TutorialTests {}
+}
+
+extension ReusePortTests.TutorialTests {
+    private static func source(_ path: String) throws -> String {
+        let root = (0..<3).reduce(URL(filePath: #filePath)) { url, _ in
+            url.deletingLastPathComponent()
+        }
+        return try String(contentsOf: root.appending(path: path), encoding: .utf8)
+    }
+
+    @Test("the article's program is the one that is compiled here, and has ten lines")
+    func quoted() throws {
+        let article = try Self.source(
+            "Sources/ReusePortLB/ReusePortLB.docc/CollectorInTenLines.md")
+        let quote = try #require(article.firstMatch(of: /```swift\n((?s:.*?))```/)).output.1
+        let here = try Self.source("Tests/ReusePortTests/TutorialTests.swift")
+        #expect(here.contains("\n" + quote))
+        #expect(quote.split(separator: "\n").count <= 10)
+    }
+
+    @Test("it counts what three of them get, until they are cancelled")
+    func runs() async throws {
+        let place = try Place()
+        let endpoint = try Endpoint.free()
+        let root = place.pins.path
+        let tasks = (0..<3).map { slot in
+            Task { try await collect(slot: slot, at: endpoint, pinRoot: root) }
+        }
+        let look = try await opened(place)
+        try await eventually("all three are in") { try look.members().count == 3 }
+        for number in 1...60 as ClosedRange<UInt32> {
+            try Traffic(to: endpoint, from: .loopback(number)).send([1, 2, 3])
+        }
+        // A cancelled loop drops what it has read ahead, so it has to have taken everything.
+        try await eventually("the queues are empty") {
+            try Sums(look).selected == 60 && queues(at: endpoint.port) == 0
+        }
+        for task in tasks { task.cancel() }
+        var bytes = 0
+        for task in tasks { bytes += try await task.value }
+        #expect((3...180).contains(bytes) && bytes % 3 == 0)
+        #expect(try look.members() == [])
+    }
+
+    /// The group, once one of the three has made it.
+    private func opened(_ place: Place) async throws -> ReusePortGroup {
+        try await eventually("the group is there") {
+            (try? ReusePortGroup("netflow", place.options(existingOnly: true))) != nil
+        }
+        return try ReusePortGroup("netflow", place.options(existingOnly: true))
+    }
+
+    /// Bytes that wait at the UDP sockets of a port (/proc/net/udp, rx_queue).
+    private func queues(at port: UInt16) throws -> Int {
+        let hex = String(port, radix: 16, uppercase: true)
+        return try String(contentsOfFile: "/proc/net/udp", encoding: .utf8)
+            .split(separator: "\n").dropFirst()
+            .map { $0.split(separator: " ") }
+            .filter { $0[1].hasSuffix(":" + hex) }
+            .reduce(0) { $0 + (Int($1[4].split(separator: ":")[1], radix: 16) ?? 0) }
+    }
+}
