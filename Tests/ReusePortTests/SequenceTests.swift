@@ -148,6 +148,24 @@ extension ReusePortTests.SequenceTests {
         try await Self.ended()
     }
 
+    @Test("once the receiver is woken for good, a sequence gives what is queued and ends")
+    func woken() async throws {
+        let socket = try ReusePortSocket(boundTo: try .free())
+        let sender = try Traffic(to: try socket.bound)
+        let sequence = socket.datagrams()
+        let count = Task {
+            var count = 0
+            for try await _ in sequence { count += 1 }
+            return count
+        }
+        try await eventually("the reader waits") { Probe.threads(named: Self.reader) == 1 }
+        for _ in 0..<100 { sender.send([1]) }
+        socket.wakeReceiver()
+        #expect(try await count.value == 100)
+        var again = sequence.makeAsyncIterator()
+        #expect(try await again.next() == nil)
+    }
+
     @Test("50 sequences leave neither thread nor descriptor behind, however they end")
     func leaks() async throws {
         let socket = try ReusePortSocket(boundTo: try .free())

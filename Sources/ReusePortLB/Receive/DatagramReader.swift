@@ -96,26 +96,28 @@ final class DatagramReader: Sendable {
     /// The thread's whole life.
     func run() {
         var batch = ReceiveBatch(capacity: plan.batch, maximumBytes: plan.maximumBytes)
+        // Nothing will come beyond what is in the queue.
+        var isLast = plan.untilEmpty
         while true {
             switch step {
             case .end: return
-            case .pause: line.wait(or: -1)
-            case .read: read(&batch)
+            case .pause: _ = line.wait(or: -1)
+            case .read: read(&batch, &isLast)
             }
         }
     }
 
-    private func read(_ batch: inout ReceiveBatch) {
+    private func read(_ batch: inout ReceiveBatch, _ isLast: inout Bool) {
         let code = socket.receive(into: &batch, atMost: nil, waits: false)
         if code < 0 {
             let place = socket.endpoint.map { "\($0)" } ?? "a socket"
             end(error: ReusePortError("receive at", place, errno: -code))
         } else if batch.count > 0 {
             hand(over: (0..<batch.count).map { batch.datagram($0) })
-        } else if plan.untilEmpty {
+        } else if isLast {
             end()
         } else {
-            line.wait(or: socket.descriptor)
+            isLast = line.wait(or: socket.descriptor)
         }
     }
 

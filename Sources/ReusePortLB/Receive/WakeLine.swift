@@ -34,14 +34,20 @@ final class WakeLine: Sendable {
     }
 
     /// Waits until the line rings, or until `descriptor` can be read; below 0 there is none.
-    func wait(or descriptor: Int32) {
+    ///
+    /// - Returns: whether the descriptor is shut down for reading, which poll(2) reports again and again.
+    func wait(or descriptor: Int32) -> Bool {
+        let shutDown: Int16 = 0x2000  // POLLRDHUP, which glibc hides without _GNU_SOURCE
         var wanted = [
             pollfd(fd: waiting, events: Int16(POLLIN), revents: 0),
-            pollfd(fd: descriptor, events: Int16(POLLIN), revents: 0),
+            pollfd(fd: descriptor, events: Int16(POLLIN) | shutDown, revents: 0),
         ]
         // An interrupted wait is one that ended early; the caller looks again.
-        guard unsafe poll(&wanted, 2, -1) > 0, wanted[0].revents != 0 else { return }
-        var rings: UInt64 = 0
-        _ = unsafe recv(waiting, &rings, 8, Int32(MSG_DONTWAIT))
+        guard unsafe poll(&wanted, 2, -1) > 0 else { return false }
+        if wanted[0].revents != 0 {
+            var rings: UInt64 = 0
+            _ = unsafe recv(waiting, &rings, 8, Int32(MSG_DONTWAIT))
+        }
+        return wanted[1].revents & shutDown != 0
     }
 }

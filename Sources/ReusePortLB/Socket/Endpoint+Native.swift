@@ -1,5 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 
+// Its header includes sys/socket.h; an optimising build takes it for the home of sockaddr_storage.
+internal import CReusePortLB
 internal import Glibc
 
 extension Endpoint {

@@ -56,8 +56,9 @@ public struct ReusePortSocket: ~Copyable, Sendable {
     /// (SO_MEMINFO, SK_MEMINFO_DROPS; Linux 4.12). It wraps around after 2^32.
     public var kernelDrops: UInt64 { UInt64(max(0, cnet_socket_drops(handle.descriptor))) }
 
-    /// Ends a wait in ``receive(into:atMost:waits:)``, now and in every later call once the queue is empty.
-    /// What is in the queue can still be read. May be called from any thread.
+    /// Ends a wait in ``receive(into:atMost:waits:)``, now and in every later call once the queue is empty;
+    /// sequences of datagrams end there too. What is in the queue can still be read. May be called from any
+    /// thread.
     public borrowing func wakeReceiver() {
         // Without a peer the kernel says ENOTCONN and does it all the same.
         _ = shutdown(handle.descriptor, Int32(SHUT_RD))

@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 
 internal import CNet
+// Its header includes sys/socket.h; an optimising build takes it for the home of sockaddr_storage.
+internal import CReusePortLB
 internal import Glibc
 
 /// A descriptor that a socket, its memberships and its readers share; the last of them closes it, so that

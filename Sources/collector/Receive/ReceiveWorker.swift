@@ -13,6 +13,7 @@ final class ReceiveWorker: Sendable {
     private static let drainingTime = Duration.seconds(2)
 
     private let outcome: AsyncStream<ReusePortError?>
+    private let thread: Mutex<Thread?>
 
     /// Starts at once.
     ///
@@ -28,17 +29,19 @@ final class ReceiveWorker: Sendable {
         let loop = ReceiveLoop(
             reception: reception, tally: tally, limit: limit, maximumBytes: maximumBytes,
             printer: printer, drainingTime: Self.drainingTime)
-        // Nobody joins it: the process ends after it.
-        _ = try Thread(name: "collector") {
-            ending.yield(loop.run())
-            ending.finish()
-        }
+        thread = Mutex(
+            try Thread(name: "collector") {
+                ending.yield(loop.run())
+                ending.finish()
+            })
     }
 
     /// Waits for the end: nil after an orderly one.
     func finish() async -> ReusePortError? {
-        for await failure in outcome { return failure }
-        return nil
+        var end: ReusePortError?
+        for await failure in outcome { end = failure }
+        thread.withLock { $0.take() }?.join()
+        return end
     }
 }
 
