@@ -34,8 +34,23 @@ enum SocketTable {
     }
 
     private static func lines(of table: String) throws -> [[Substring]] {
-        try String(contentsOfFile: "/proc/net/\(table)", encoding: .utf8)
-            .split(separator: "\n").dropFirst().map { $0.split(separator: " ") }
+        try text(of: "/proc/net/\(table)").split(separator: "\n").dropFirst()
+            .map { $0.split(separator: " ") }
+    }
+
+    /// The whole of a table: each read gives a page of it at most, and Foundation takes the first short
+    /// read of a file without a size for its end.
+    private static func text(of path: String) throws -> String {
+        let file = open(path, O_RDONLY | O_CLOEXEC)
+        guard file >= 0 else { throw CocoaError(.fileReadNoSuchFile) }
+        defer { close(file) }
+        var bytes: [UInt8] = []
+        var page = [UInt8](repeating: 0, count: 1 << 16)
+        while true {
+            let count = read(file, &page, page.count)
+            if count <= 0 { return String(decoding: bytes, as: UTF8.self) }
+            bytes += page[..<count]
+        }
     }
 
     /// Whether anything serves `port`, UDP or TCP.
