@@ -38,18 +38,6 @@ static int is_bpf_fs(const char *root)
 	return status.f_type == BPF_FS_MAGIC ? 0 : -ENODEV;
 }
 
-int rplb_root_check(const char *root, unsigned int flags)
-{
-	int error = is_bpf_fs(root);
-
-	if (error != -ENODEV || !(flags & RPLB_MOUNT))
-		return error;
-	/* 0711: members of other uids find the groups whose names they know. */
-	if (mount("bpf", root, "bpf", MS_NOSUID | MS_NODEV | MS_NOEXEC, "mode=0711"))
-		return errno == EPERM ? -ENODEV : errno == ENOENT ? -ENODEV : -errno;
-	return is_bpf_fs(root);
-}
-
 /* flock(2) with a limit, so that a process that was stopped at the wrong moment stops nobody else. */
 static int lock(int folder)
 {
@@ -69,12 +57,38 @@ static int lock(int folder)
 	return 0;
 }
 
+/* Of several processes one mounts. Who merely holds the lock is a stranger and stops nobody. */
+static int mount_once(const char *root)
+{
+	int folder = open(root, O_RDONLY | O_DIRECTORY | O_CLOEXEC), error;
+
+	if (folder >= 0)
+		lock(folder);
+	error = is_bpf_fs(root);
+	/* 0711: members of other uids find the groups whose names they know. */
+	if (error == -ENODEV &&
+	    mount("bpf", root, "bpf", MS_NOSUID | MS_NODEV | MS_NOEXEC, "mode=0711"))
+		error = errno == EPERM || errno == ENOENT ? -ENODEV : -errno;
+	else if (error == -ENODEV)
+		error = is_bpf_fs(root);
+	if (folder >= 0)
+		rplb_folder_unlock(folder);
+	return error;
+}
+
+int rplb_root_check(const char *root, unsigned int flags)
+{
+	int error = is_bpf_fs(root);
+
+	return error == -ENODEV && (flags & RPLB_MOUNT) ? mount_once(root) : error;
+}
+
 /* Whether the folder at `path` is the one that is open. */
 static bool is_still_there(const char *path, int folder)
 {
 	struct stat at_path, open_one;
 
-	return !stat(path, &at_path) && !fstat(folder, &open_one) &&
+	return !lstat(path, &at_path) && !fstat(folder, &open_one) &&
 	       at_path.st_dev == open_one.st_dev && at_path.st_ino == open_one.st_ino;
 }
 
@@ -90,7 +104,8 @@ int rplb_folder_lock(const char *root, const char *name, bool create, int *folde
 			error = errno == EPERM ? -EACCES : -errno;
 			break;
 		}
-		fd = open(path, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+		/* A symbolic link may lead to a folder that is not the group's, or nowhere. */
+		fd = open(path, O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
 		if (fd < 0) {
 			error = -errno;
 			/* Somebody removed it between the two calls. */
@@ -131,6 +146,28 @@ int rplb_folder_relock(int folder, int *out)
 	}
 	*out = fd;
 	return 0;
+}
+
+void rplb_folder_unlock(int lock)
+{
+	/* Closing is not enough when another thread has forked meanwhile: the child has it too. */
+	flock(lock, LOCK_UN);
+	close(lock);
+}
+
+int rplb_folder_take(const char *root, const char *name, int folder)
+{
+	char *path = rplb_pin_path(root, name, NULL);
+	int error = 0;
+
+	if (!path)
+		return -ENOMEM;
+	if (fchmod(folder, S_IRWXU) || fchown(folder, geteuid(), (gid_t)-1))
+		error = errno == EPERM ? -EACCES : -errno;
+	else if (!is_still_there(path, folder))
+		error = -EACCES;
+	free(path);
+	return error;
 }
 
 int rplb_folder_is_used(int folder)

@@ -20,20 +20,28 @@ const char *rplb_version(void)
 
 int rplb_group_lock(struct rplb_group *group, int *lock)
 {
+	struct lb_reuseport_group record;
 	int error;
 
 	pthread_mutex_lock(&group->mutex);
 	*lock = -1;
-	error = group->folder < 0 ? 0 : rplb_folder_relock(group->folder, lock);
+	if (group->folder < 0)
+		return 0;
+	error = rplb_folder_relock(group->folder, lock);
+	if (!error)
+		error = rplb_record_read(group, &record);
+	/* Its destroyer did not get as far as removing the folder. */
+	if (!error && record.state != LB_REUSEPORT_READY)
+		error = -ENOENT;
 	if (error)
-		pthread_mutex_unlock(&group->mutex);
+		rplb_group_unlock(group, *lock);
 	return error;
 }
 
 void rplb_group_unlock(struct rplb_group *group, int lock)
 {
 	if (lock >= 0)
-		close(lock);
+		rplb_folder_unlock(lock);
 	pthread_mutex_unlock(&group->mutex);
 }
 
@@ -163,15 +171,15 @@ static int open_pinned(struct rplb_group *group, const char *root,
 		error = rplb_folder_lock(root, group->name, may_create, &lock);
 	if (error)
 		return error;
-	/* Opened, not duplicated: the lock ends when every duplicate is closed. */
+	/* Opened, not duplicated: a lock belongs to all duplicates. */
 	group->folder = openat(lock, ".", O_RDONLY | O_DIRECTORY | O_CLOEXEC);
 	if (group->folder < 0)
 		error = -errno;
 	if (!error)
 		error = adopt_or_create(group, root, options);
-	if (error && rplb_folder_is_used(lock) == 0)
+	if (error && may_create && rplb_folder_is_used(lock) == 0)
 		rplb_folder_remove(root, group->name);
-	close(lock);
+	rplb_folder_unlock(lock);
 	return error;
 }
 
@@ -250,10 +258,13 @@ int rplb_group_destroy(const char *pin_root, const char *name)
 	error = rplb_pins_read(root, name, lock, &record);
 	if (!error && record.state == LB_REUSEPORT_READY)
 		error = check_abandoned(root, name);
+	/* Who may not remove the folder shall not remove what is in it. */
+	if (!error && faccessat(AT_FDCWD, root, W_OK, AT_EACCESS))
+		error = -errno;
 	if (!error)
 		error = rplb_pins_remove(root, name);
 	if (!error || error == -ENOENT)
 		error = rplb_folder_remove(root, name);
-	close(lock);
+	rplb_folder_unlock(lock);
 	return error;
 }

@@ -60,11 +60,15 @@ int rplb_load(struct rplb_group *group, const struct rplb_options *options);
 bool rplb_name_is_valid(const char *name);
 /* Whether a BPF file system is at `root`; mounts one if `flags` say so. */
 int rplb_root_check(const char *root, unsigned int flags);
-/* Opens the folder of a group and locks it; `create` makes one that is not there. *folder is to be
- * closed, which unlocks it. */
+/* Opens the folder of a group and locks it; `create` makes one that is not there. *folder goes to
+ * rplb_folder_unlock. */
 int rplb_folder_lock(const char *root, const char *name, bool create, int *folder);
-/* Locks a folder that is open already; *lock is to be closed. -ENOENT: it has been removed. */
+/* Locks a folder that is open already; *lock goes to rplb_folder_unlock. -ENOENT: it has been
+ * removed. */
 int rplb_folder_relock(int folder, int *lock);
+void rplb_folder_unlock(int lock);
+/* Makes a folder that is locked the caller's alone, whose ever it was: -EACCES when it may not. */
+int rplb_folder_take(const char *root, const char *name, int folder);
 /* Removes an empty folder. */
 int rplb_folder_remove(const char *root, const char *name);
 /* 1 when something is in the folder, 0 when nothing is. */
@@ -79,6 +83,8 @@ int rplb_pins_read(const char *root, const char *name, int folder,
 int rplb_pins_adopt(struct rplb_group *group, const char *root);
 int rplb_pins_create(struct rplb_group *group, const char *root,
 		     const struct rplb_options *options);
+/* Removes the pins; when that is cut short the group counts as half-built, to those who have it open
+ * as well. */
 int rplb_pins_remove(const char *root, const char *name);
 
 /* record.c: the values of the maps that are one value, and who lives. */

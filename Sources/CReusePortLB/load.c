@@ -1,8 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* load.c: from the ELF object to a program in the kernel. */
+#define _GNU_SOURCE
 #include <errno.h>
 #include <fcntl.h>
 #include <string.h>
+#include <unistd.h>
 
 #include <bpf/bpf.h>
 #include <bpf/libbpf.h>
@@ -13,6 +15,9 @@
 extern const unsigned char rplb_object[];
 extern const size_t rplb_object_bytes;
 #endif
+
+/* What libbpf and the library have open at a time: the maps twice, the programs, and what is tried. */
+#define DESCRIPTORS (2 * RPLB_MAPS + 14)
 
 /* Which program of the object is loaded: the second moves TCP connections too (Linux 5.14). */
 static const char *const programs[] = {"lb_migrate", "lb_select"};
@@ -87,10 +92,33 @@ static int keep_descriptors(struct rplb_group *group, struct bpf_object *object,
 	return 0;
 }
 
+/* libbpf asks the kernel what it can do by trying, and takes the lack of a descriptor for a no that it
+ * remembers as long as the process lives. So they are counted before it is asked. */
+static int check_descriptors(void)
+{
+	int fds[DESCRIPTORS], count = 0, error = 0;
+
+	while (count < DESCRIPTORS && !error) {
+		fds[count] = open("/", O_PATH | O_CLOEXEC);
+		if (fds[count] < 0)
+			error = -errno;
+		else
+			count++;
+	}
+	while (count > 0)
+		close(fds[--count]);
+	return error;
+}
+
+static bool is_scarcity(int error)
+{
+	return error == -ENOMEM || error == -EMFILE || error == -ENFILE;
+}
+
 /* What an error of the load means to the caller; `error` is that of the last program tried. */
 static int explain_load(int error)
 {
-	if (error == -EPERM || error == -ENOMEM || error == -EMFILE || error == -ENFILE)
+	if (error == -EPERM || is_scarcity(error))
 		return error;
 	if (libbpf_probe_bpf_prog_type(BPF_PROG_TYPE_SK_REUSEPORT, NULL) == 0)
 		return -EOPNOTSUPP;
@@ -100,19 +128,23 @@ static int explain_load(int error)
 static int load_object(struct rplb_group *group, const struct rplb_options *options, uint32_t key)
 {
 	struct bpf_object *object;
-	int error = 0;
+	bool loaded;
+	int error = check_descriptors();
 
+	if (error)
+		return error;
 	for (size_t i = 0; i < sizeof(programs) / sizeof(*programs); i++) {
 		error = open_object(options, programs[i], key, &object);
 		if (error)
 			return error;
 		error = bpf_object__load(object);
-		if (!error)
+		loaded = !error;
+		if (loaded)
 			error = keep_descriptors(group, object, programs[i]);
 		else if (error != -EPERM && i + 1 == sizeof(programs) / sizeof(*programs))
 			error = explain_load(error);
 		bpf_object__close(object);
-		if (!error || error == -EPERM)
+		if (loaded || error == -EPERM || is_scarcity(error))
 			break;
 		rplb_log(group, RPLB_LOG_INFO, "the kernel does not take %s: %s", programs[i],
 			 strerror(-error));

@@ -13,22 +13,32 @@
 #include "internal.h"
 
 #define PIN_MODE 0600
+#define ROW sizeof(struct lb_reuseport_member)
 
-static const char *const names[RPLB_MAPS] = {
-	[RPLB_MAP_GROUP] = "group",
-	[RPLB_MAP_UDP_TARGETS] = "udp_balancing_targets",
-	[RPLB_MAP_TCP_TARGETS] = "tcp_balancing_targets",
-	[RPLB_MAP_SIZE] = "size",
-	[RPLB_MAP_NONCE] = "nonce",
-	[RPLB_MAP_SLOTS] = "slots",
-	[RPLB_MAP_COUNTERS] = "counters",
-	[RPLB_MAP_UDP_MEMBERS] = "udp_members",
-	[RPLB_MAP_TCP_MEMBERS] = "tcp_members",
+/* What the pins are; keys are of four bytes. */
+static const struct {
+	const char *name;
+	uint32_t type;
+	uint32_t value_bytes;
+	uint32_t entries;
+} maps[RPLB_MAPS] = {
+	[RPLB_MAP_GROUP] = {"group", BPF_MAP_TYPE_ARRAY, sizeof(struct lb_reuseport_group), 1},
+	[RPLB_MAP_UDP_TARGETS] = {"udp_balancing_targets", BPF_MAP_TYPE_REUSEPORT_SOCKARRAY,
+				  sizeof(uint64_t), LB_MEMBERS_MAX},
+	[RPLB_MAP_TCP_TARGETS] = {"tcp_balancing_targets", BPF_MAP_TYPE_REUSEPORT_SOCKARRAY,
+				  sizeof(uint64_t), LB_MEMBERS_MAX},
+	[RPLB_MAP_SIZE] = {"size", BPF_MAP_TYPE_ARRAY, sizeof(uint32_t), 1},
+	[RPLB_MAP_NONCE] = {"nonce", BPF_MAP_TYPE_ARRAY, sizeof(uint64_t), 1},
+	[RPLB_MAP_SLOTS] = {"slots", BPF_MAP_TYPE_ARRAY, sizeof(struct lb_reuseport_table), 1},
+	[RPLB_MAP_COUNTERS] = {"counters", BPF_MAP_TYPE_PERCPU_ARRAY,
+			       sizeof(struct lb_reuseport_counters), LB_MEMBERS_MAX + 1},
+	[RPLB_MAP_UDP_MEMBERS] = {"udp_members", BPF_MAP_TYPE_ARRAY, ROW, LB_MEMBERS_MAX},
+	[RPLB_MAP_TCP_MEMBERS] = {"tcp_members", BPF_MAP_TYPE_ARRAY, ROW, LB_MEMBERS_MAX},
 };
 
 const char *rplb_map_name(enum rplb_map map)
 {
-	return names[map];
+	return maps[map].name;
 }
 
 char *rplb_pin_path(const char *root, const char *name, const char *pin)
@@ -55,14 +65,33 @@ static int get(const char *root, const char *name, const char *pin)
 	return fd;
 }
 
-static int read_record(int map, struct lb_reuseport_group *record)
+/* Whoever owns the pins can rename them, and a value that is longer than ours would be written past
+ * the end of the memory that we read it into. */
+static bool is_as_named(int fd, enum rplb_map map)
 {
 	struct bpf_map_info info = {0};
-	uint32_t bytes = sizeof(info), zero = 0;
+	uint32_t bytes = sizeof(info);
+
+	return !bpf_obj_get_info_by_fd(fd, &info, &bytes) && info.type == maps[map].type &&
+	       info.key_size == sizeof(uint32_t) && info.value_size == maps[map].value_bytes &&
+	       info.max_entries == maps[map].entries;
+}
+
+static bool is_program(int fd)
+{
+	struct bpf_prog_info info = {0};
+	uint32_t bytes = sizeof(info);
+
+	return !bpf_obj_get_info_by_fd(fd, &info, &bytes) &&
+	       info.type == BPF_PROG_TYPE_SK_REUSEPORT;
+}
+
+static int read_record(int map, struct lb_reuseport_group *record)
+{
+	uint32_t zero = 0;
 
 	/* Another version's record may be longer, so its size is looked at before its first word. */
-	if (bpf_obj_get_info_by_fd(map, &info, &bytes) || info.type != BPF_MAP_TYPE_ARRAY ||
-	    info.value_size != sizeof(*record) || info.max_entries != 1)
+	if (!is_as_named(map, RPLB_MAP_GROUP))
 		return -EPROTONOSUPPORT;
 	if (bpf_map_lookup_elem(map, &zero, record))
 		return -errno;
@@ -72,7 +101,7 @@ static int read_record(int map, struct lb_reuseport_group *record)
 int rplb_pins_read(const char *root, const char *name, int folder,
 		   struct lb_reuseport_group *record)
 {
-	int map = get(root, name, names[RPLB_MAP_GROUP]);
+	int map = get(root, name, rplb_map_name(RPLB_MAP_GROUP));
 	int error;
 
 	if (map == -ENOENT) {
@@ -93,10 +122,14 @@ int rplb_pins_adopt(struct rplb_group *group, const char *root)
 	group->program = get(root, group->name, RPLB_PROGRAM_PIN);
 	if (group->program < 0)
 		return group->program == -ENOENT ? -EPROTONOSUPPORT : group->program;
+	if (!is_program(group->program))
+		return -EPROTONOSUPPORT;
 	for (int i = 0; i < RPLB_MAPS; i++) {
-		group->maps[i] = get(root, group->name, names[i]);
+		group->maps[i] = get(root, group->name, rplb_map_name(i));
 		if (group->maps[i] < 0)
 			return group->maps[i] == -ENOENT ? -EPROTONOSUPPORT : group->maps[i];
+		if (!is_as_named(group->maps[i], i))
+			return -EPROTONOSUPPORT;
 	}
 	return 0;
 }
@@ -134,10 +167,11 @@ static int open_folder(const struct rplb_group *group, const struct rplb_options
 int rplb_pins_create(struct rplb_group *group, const char *root, const struct rplb_options *options)
 {
 	struct lb_reuseport_group record;
-	int error = 0;
+	/* In a folder of someone else's a pin could become a link before it is given away. */
+	int error = rplb_folder_take(root, group->name, group->folder);
 
 	for (int i = 0; i < RPLB_MAPS && !error; i++)
-		error = pin(group, root, names[i], group->maps[i], options);
+		error = pin(group, root, rplb_map_name(i), group->maps[i], options);
 	if (!error)
 		error = pin(group, root, RPLB_PROGRAM_PIN, group->program, options);
 	if (!error)
@@ -150,14 +184,32 @@ int rplb_pins_create(struct rplb_group *group, const char *root, const struct rp
 	return rplb_record_write(group, &record);
 }
 
+/* From here on the group is none. */
+static int mark(const char *root, const char *name)
+{
+	struct lb_reuseport_group record;
+	uint32_t zero = 0;
+	int map = get(root, name, rplb_map_name(RPLB_MAP_GROUP));
+	int error;
+
+	if (map < 0)
+		return map == -ENOENT ? 0 : map;
+	error = read_record(map, &record);
+	record.state = LB_REUSEPORT_BUILDING;
+	if (!error && bpf_map_update_elem(map, &zero, &record, BPF_ANY))
+		error = -errno;
+	close(map);
+	return error;
+}
+
 int rplb_pins_remove(const char *root, const char *name)
 {
-	int error = 0;
+	int error = mark(root, name);
 
 	/* The record goes last: what is left of a removal that was cut short is known as ours. */
 	for (int i = RPLB_MAPS; i >= 0 && !error; i--) {
-		char *path =
-			rplb_pin_path(root, name, i == RPLB_MAPS ? RPLB_PROGRAM_PIN : names[i]);
+		char *path = rplb_pin_path(root, name,
+					   i == RPLB_MAPS ? RPLB_PROGRAM_PIN : rplb_map_name(i));
 
 		if (!path)
 			return -ENOMEM;
