@@ -65,7 +65,8 @@ extension DaemonTests.SteeringTests {
         let config = try Self.config(sink)
         try await DaemonUnderTest.running(config.yaml) { daemon in
             let fields = Self.started(daemon)
-            #expect(fields["steer"] == "source_ip" && fields["by"] == (Privilege.isRoot ? "ebpf" : "cbpf"), "\(fields)")
+            let by = Privilege.isRoot ? "ebpf" : "cbpf"
+            #expect(fields["steer"] == "source_ip" && fields["by"] == by, "\(fields)")
             let report = try await Self.load(config, total: 200_000).finish()
             let (delivery, dropped) = try await Self.outcome(of: report, at: sink, daemon)
             #expect(delivery.isExact() && delivery.lost == 0 && dropped == 0, "\(delivery)")
