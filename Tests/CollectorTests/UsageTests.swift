@@ -55,6 +55,7 @@ extension CollectorTests.UsageTests {
             (["127.0.0.1", "9", "0", "1", "--pin-root", "pins"], "absolute"),
             (["create", "x"], "--count"),
             (["create", "x", "--count", "1", "--mode", "9"], "octal"),
+            (["create", "x", "--count", "1", "--mode", "0777"], "octal"),
             (["create", "x", "--count", "1", "--owner", "no such user"], "no such user"),
             (["destroy"], "<name>"),
             (["status", "--stray"], "stray"),
