@@ -33,7 +33,7 @@ static const struct {
 	{EADDRINUSE, "another socket has the address, without SO_REUSEPORT or of another user: "
 		     "ss -ulpn shows whose"},
 	{EADDRNOTAVAIL, "this host does not bear the address, or the group's members are bound to "
-			"another one, another port or another device"},
+			"another one, another port, device or network namespace"},
 	{EDESTADDRREQ, "the socket is not bound: bind it before it joins"},
 	{ENOTCONN, "the TCP socket does not listen: call listen before it joins"},
 	{ENOPROTOOPT, "the socket has no SO_REUSEPORT, got it too late, or is connected: set it "

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 
 import FanoutCore
+import Glibc
 import LabNet
 import Testing
 
@@ -88,5 +89,18 @@ extension CollectorTests.UsageTests {
             for word in says { #expect(run.errors.joined().contains(word), "\(run.errors)") }
         }
         try await first.stop()
+    }
+
+    @Test("a full disk under its lines ends it with 1 and a line that says so")
+    func fullDisk() async throws {
+        let pins = try BPFFileSystem()
+        let endpoint = try Endpoint.free()
+        let full = open("/dev/full", O_WRONLY | O_CLOEXEC)
+        defer { close(full) }
+        let collector = try await CollectorUnderTest.inSlot(
+            0, of: 1, at: endpoint, ["--pin-root", pins.path], output: full)
+        try Traffic(to: endpoint).send([65])
+        #expect(try await collector.process.exit() == .exited(1))
+        #expect(collector.errors.last?.contains("disk full") == true, "\(collector.errors)")
     }
 }

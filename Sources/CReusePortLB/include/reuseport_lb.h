@@ -153,8 +153,8 @@ int rplb_socket_udp(const struct sockaddr *address, socklen_t length, int receiv
  * -EDESTADDRREQ   the socket is not bound
  * -ENOTCONN       the TCP socket does not listen
  * -ENOPROTOOPT    the socket has no SO_REUSEPORT, or got it after bind, or is a connected UDP socket
- * -EADDRNOTAVAIL  the members that live are bound to another address, port or device, or differ in
- *                 IPV6_V6ONLY
+ * -EADDRNOTAVAIL  the members that live are bound to another address, port or device, are in another
+ *                 network namespace, or differ in IPV6_V6ONLY
  * -ENOENT         the group has been destroyed since it was opened
  * -ETIMEDOUT      as above
  */
