@@ -17,7 +17,8 @@ static const struct {
 	{EPERM, "loading the program needs CAP_BPF and CAP_NET_ADMIN: create the group once as "
 		"root with its owner set, then members need no privilege"},
 	{EACCES, "the group's pins belong to another user, or the pin root cannot be searched: let "
-		 "its creator name the owner, and chmod 711 the root"},
+		 "its creator name the owner, and chmod 711 the root; of a socket: its port is "
+		 "below net.ipv4.ip_unprivileged_port_start"},
 	{ESTALE, "the group exists with another key or seed: use the same, or destroy it first"},
 	{EBUSY, "a member that lives is in the way: the socket is in a slot already, or a member "
 		"would be cut off; end it first"},
@@ -32,10 +33,12 @@ static const struct {
 	{EADDRINUSE, "another socket has the address, without SO_REUSEPORT or of another user: "
 		     "ss -ulpn shows whose"},
 	{EADDRNOTAVAIL, "this host does not bear the address, or the group's members are bound to "
-			"another one"},
+			"another one, another port, device or network namespace"},
 	{EDESTADDRREQ, "the socket is not bound: bind it before it joins"},
 	{ENOTCONN, "the TCP socket does not listen: call listen before it joins"},
-	{ENOPROTOOPT, "the socket has no SO_REUSEPORT: set it before bind"},
+	{ENOPROTOOPT, "the socket has no SO_REUSEPORT, got it too late, or is connected: set it "
+		      "before bind, and do not connect"},
+	{EAFNOSUPPORT, "the address is neither IPv4 nor IPv6, or the host has no IPv6"},
 	{ENOTSOCK, "the descriptor is no socket"},
 	{EBADF, "the descriptor is closed"},
 	{EPROTOTYPE, "the socket is neither UDP nor TCP over IP"},

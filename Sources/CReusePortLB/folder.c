@@ -34,7 +34,7 @@ static int is_bpf_fs(const char *root)
 	struct statfs status;
 
 	if (statfs(root, &status))
-		return errno == ENOENT ? -ENODEV : -errno;
+		return errno == ENOENT || errno == ENOTDIR ? -ENODEV : -errno;
 	return status.f_type == BPF_FS_MAGIC ? 0 : -ENODEV;
 }
 

@@ -110,6 +110,8 @@ struct rplb_socket {
 	struct lb_addr address;
 	uint64_t cookie;
 	uint64_t netns;
+	uint32_t device;
+	uint32_t v6only;
 };
 int rplb_socket_inspect(int fd, struct rplb_socket *socket);
 

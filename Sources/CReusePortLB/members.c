@@ -25,12 +25,14 @@ static int rows(const struct rplb_group *group, int protocol)
 	return group->maps[protocol == IPPROTO_TCP ? RPLB_MAP_TCP_MEMBERS : RPLB_MAP_UDP_MEMBERS];
 }
 
+/* What the kernel makes a SO_REUSEPORT group of; the program cannot select a socket of another. */
 static bool is_same_address(const struct lb_reuseport_group *record,
 			    const struct rplb_socket *socket)
 {
 	return record->family == socket->family && record->port == socket->port &&
 	       record->address.high == socket->address.high &&
-	       record->address.low == socket->address.low &&
+	       record->address.low == socket->address.low && record->device == socket->device &&
+	       record->v6only == socket->v6only &&
 	       (!record->netns || !socket->netns || record->netns == socket->netns);
 }
 
@@ -52,14 +54,22 @@ static int agree_on_address(struct rplb_group *group, const struct rplb_socket *
 	record.port = socket->port;
 	record.address = socket->address;
 	record.netns = socket->netns;
+	record.device = socket->device;
+	record.v6only = socket->v6only;
 	return rplb_record_write(group, &record);
+}
+
+/* The kernel's word for a socket that bind put into no group of its own. */
+static int refusal(int error)
+{
+	return error == EINVAL ? -ENOPROTOOPT : -error;
 }
 
 static int attach(const struct rplb_group *group, int fd)
 {
 	return setsockopt(fd, SOL_SOCKET, SO_ATTACH_REUSEPORT_EBPF, &group->program,
 			  sizeof(group->program))
-		       ? -errno
+		       ? refusal(errno)
 		       : 0;
 }
 
@@ -86,7 +96,7 @@ static int take_slot(struct rplb_group *group, int fd, const struct rplb_socket 
 	int error;
 
 	if (bpf_map_update_elem(targets(group, socket->protocol), &slot, &value, BPF_NOEXIST))
-		return -errno;
+		return refusal(errno);
 	error = write_row(group, socket, slot);
 	/* The slot first, so that the program never meets a group without members. */
 	if (!error)

@@ -17,11 +17,31 @@
 #define SO_NETNS_COOKIE 71
 #endif
 
+#ifndef SO_BINDTOIFINDEX
+#define SO_BINDTOIFINDEX 62
+#endif
+
 static int int_option(int fd, int option, int *value)
 {
 	socklen_t bytes = sizeof(*value);
 
 	return getsockopt(fd, SOL_SOCKET, option, value, &bytes) ? -errno : 0;
+}
+
+static uint32_t device_of(int fd)
+{
+	int index;
+
+	/* Linux 5.0; an older kernel's members are not told apart by device. */
+	return int_option(fd, SO_BINDTOIFINDEX, &index) ? 0 : (uint32_t)index;
+}
+
+static uint32_t is_v6only(int fd)
+{
+	int only;
+	socklen_t bytes = sizeof(only);
+
+	return !getsockopt(fd, IPPROTO_IPV6, IPV6_V6ONLY, &only, &bytes) && only;
 }
 
 static int set_buffer(int fd, int bytes)
@@ -37,6 +57,8 @@ int rplb_socket_udp(const struct sockaddr *address, socklen_t length, int receiv
 
 	if (!address || length < sizeof(sa_family_t) || receive_buffer < 0 || !out)
 		return -EINVAL;
+	if (address->sa_family != AF_INET && address->sa_family != AF_INET6)
+		return -EAFNOSUPPORT;
 	fd = socket(address->sa_family, SOCK_DGRAM | SOCK_CLOEXEC, IPPROTO_UDP);
 	if (fd < 0)
 		return -errno;
@@ -118,6 +140,8 @@ int rplb_socket_inspect(int fd, struct rplb_socket *out)
 	/* Linux 5.14; an older kernel's members are not told apart by namespace. */
 	if (getsockopt(fd, SOL_SOCKET, SO_NETNS_COOKIE, &found.netns, &bytes))
 		found.netns = 0;
+	found.device = device_of(fd);
+	found.v6only = found.family == AF_INET6 && is_v6only(fd);
 	*out = found;
 	return 0;
 }

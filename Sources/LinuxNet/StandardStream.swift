@@ -58,6 +58,13 @@ public enum StandardStream: Int32, Sendable {
         return isReady
     }
 
+    /// Whether whoever reads the pipe or the terminal is gone (poll(2): POLLERR, POLLHUP), so that there
+    /// is nobody to write for; false when it is a file.
+    public var isAbandoned: Bool {
+        var state = pollfd(fd: rawValue, events: 0, revents: 0)
+        return unsafe poll(&state, 1, 0) == 1
+    }
+
     /// Whether a person is likely to be looking.
     public var isTerminal: Bool { isatty(rawValue) == 1 }
 }

@@ -100,6 +100,49 @@ static int join_first(void *unused)
 	return rplb_join(group, lab_udp(PORT), 0);
 }
 
+/* What getsockopt says of them is as it should be; the kernel knows better. */
+static void late(void)
+{
+	struct sockaddr_in6 any = {.sin6_family = AF_INET6, .sin6_port = htons(PORT)};
+	int only, both, yes = 1,
+			bare = lab_socket((struct lab_socket){
+				.type = SOCK_DGRAM, .exclusive = true, .port = PORT + 2});
+	int connected = lab_udp(PORT), plain = lab_udp(PORT);
+	int device = lab_socket((struct lab_socket){.type = SOCK_DGRAM, .unbound = true});
+	struct sockaddr_in name;
+	socklen_t length = sizeof(name);
+
+	if (setsockopt(bare, SOL_SOCKET, SO_REUSEPORT, &yes, sizeof(yes)))
+		lab_need(-errno, "SO_REUSEPORT");
+	lab_error(rplb_join(group, bare, 0), -ENOPROTOOPT, "SO_REUSEPORT after bind is too late");
+	lab_error(rplb_attach(group, bare), -ENOPROTOOPT, "for attaching, too");
+	close(bare);
+	if (getsockname(plain, (struct sockaddr *)&name, &length) ||
+	    connect(connected, (struct sockaddr *)&name, length))
+		lab_need(-errno, "connect");
+	lab_error(rplb_join(group, connected, 0), -ENOPROTOOPT, "a connected socket cannot join");
+	close(connected);
+
+	if (setsockopt(device, SOL_SOCKET, SO_BINDTODEVICE, "lo", 3) ||
+	    bind(device, (struct sockaddr *)&name, length))
+		lab_need(-errno, "SO_BINDTODEVICE");
+	lab_need(rplb_join(group, plain, 0), "join");
+	lab_error(rplb_join(group, device, 1), -EADDRNOTAVAIL, "a group has one device");
+	close(plain);
+	close(device);
+
+	only = socket(AF_INET6, SOCK_DGRAM, 0);
+	if (setsockopt(only, IPPROTO_IPV6, IPV6_V6ONLY, &yes, sizeof(yes)) ||
+	    setsockopt(only, SOL_SOCKET, SO_REUSEPORT, &yes, sizeof(yes)) ||
+	    bind(only, (struct sockaddr *)&any, sizeof(any)))
+		lab_need(-errno, "an IPv6 socket");
+	lab_need(rplb_socket_udp((struct sockaddr *)&any, sizeof(any), 0, &both), "bind");
+	lab_need(rplb_join(group, both, 0), "join");
+	lab_error(rplb_join(group, only, 1), -EADDRNOTAVAIL, "a group takes IPv4, or it does not");
+	close(only);
+	close(both);
+}
+
 static void death(void)
 {
 	int fd;
@@ -130,6 +173,7 @@ int main(void)
 	group = lab_group("joined", 3);
 	sockets();
 	slots();
+	late();
 	death();
 	nothing();
 	rplb_group_close(group);

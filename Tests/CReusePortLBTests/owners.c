@@ -137,6 +137,8 @@ static void address(void)
 		  "an address that a socket without SO_REUSEPORT has is in use");
 	close(exclusive);
 	lab_error(bind_it(&taken), 0, "an address that is free is not");
+	taken.sin_family = AF_UNIX;
+	lab_error(bind_it(&taken), -EAFNOSUPPORT, "an address that is not of IP is refused");
 }
 
 int main(void)

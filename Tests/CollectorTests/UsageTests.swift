@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 
 import FanoutCore
+import Glibc
 import LabNet
 import Testing
 
@@ -55,6 +56,7 @@ extension CollectorTests.UsageTests {
             (["127.0.0.1", "9", "0", "1", "--pin-root", "pins"], "absolute"),
             (["create", "x"], "--count"),
             (["create", "x", "--count", "1", "--mode", "9"], "octal"),
+            (["create", "x", "--count", "1", "--mode", "0777"], "octal"),
             (["create", "x", "--count", "1", "--owner", "no such user"], "no such user"),
             (["destroy"], "<name>"),
             (["status", "--stray"], "stray"),
@@ -87,5 +89,18 @@ extension CollectorTests.UsageTests {
             for word in says { #expect(run.errors.joined().contains(word), "\(run.errors)") }
         }
         try await first.stop()
+    }
+
+    @Test("a full disk under its lines ends it with 1 and a line that says so")
+    func fullDisk() async throws {
+        let pins = try BPFFileSystem()
+        let endpoint = try Endpoint.free()
+        let full = open("/dev/full", O_WRONLY | O_CLOEXEC)
+        defer { close(full) }
+        let collector = try await CollectorUnderTest.inSlot(
+            0, of: 1, at: endpoint, ["--pin-root", pins.path], output: full)
+        try Traffic(to: endpoint).send([65])
+        #expect(try await collector.process.exit() == .exited(1))
+        #expect(collector.errors.last?.contains("disk full") == true, "\(collector.errors)")
     }
 }

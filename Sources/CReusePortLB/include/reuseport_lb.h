@@ -134,8 +134,9 @@ int rplb_group_destroy(const char *pin_root, const char *name);
  *                  the kernel granted is for getsockopt(2) to tell.
  * @fd              blocking, not connected, in no slot yet
  *
- * -EADDRINUSE: someone without SO_REUSEPORT, or of another uid, has the address; else of socket(2)
- * and bind(2).
+ * -EADDRINUSE    someone without SO_REUSEPORT, or of another uid, has the address
+ * -EAFNOSUPPORT  the address is neither IPv4 nor IPv6
+ * else of socket(2) and bind(2)
  */
 int rplb_socket_udp(const struct sockaddr *address, socklen_t length, int receive_buffer, int *fd);
 
@@ -151,8 +152,9 @@ int rplb_socket_udp(const struct sockaddr *address, socklen_t length, int receiv
  * -ENOTSOCK, -EPROTOTYPE  not a UDP or TCP socket over IP
  * -EDESTADDRREQ   the socket is not bound
  * -ENOTCONN       the TCP socket does not listen
- * -ENOPROTOOPT    the socket has no SO_REUSEPORT
- * -EADDRNOTAVAIL  the members that live are bound to another address or port
+ * -ENOPROTOOPT    the socket has no SO_REUSEPORT, or got it after bind, or is a connected UDP socket
+ * -EADDRNOTAVAIL  the members that live are bound to another address, port or device, are in another
+ *                 network namespace, or differ in IPV6_V6ONLY
  * -ENOENT         the group has been destroyed since it was opened
  * -ETIMEDOUT      as above
  */

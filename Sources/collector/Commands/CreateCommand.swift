@@ -42,7 +42,7 @@ struct CreateCommand: ParsableCommand {
     }
 
     private var permissions: UInt32? {
-        UInt32(mode, radix: 8).flatMap { (1...0o777).contains($0) ? $0 : nil }
+        UInt32(mode, radix: 8).flatMap { $0 != 0 && $0 & ~0o666 == 0 ? $0 : nil }
     }
 
     private var account: Account? { owner.flatMap { Account($0) } }

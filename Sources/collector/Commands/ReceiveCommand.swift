@@ -105,9 +105,15 @@ struct ReceiveCommand: AsyncParsableCommand {
         await showing.value
         listening.cancel()
         reception.stop()
-        display.report()
+        let isReported = display.report()
         if let failure {
             StandardStream.error.write("collector: \(failure)\n")
+            throw ExitCode(1)
+        }
+        // Whose reader has gone is done; whose disk is full is not.
+        if !isReported, !StandardStream.output.isAbandoned {
+            StandardStream.error.write(
+                "collector: standard output takes nothing more: is the disk full?\n")
             throw ExitCode(1)
         }
     }

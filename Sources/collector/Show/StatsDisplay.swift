@@ -32,10 +32,13 @@ struct StatsDisplay: Sendable {
     }
 
     /// Shows them for the last time.
-    func report() {
+    ///
+    /// - Returns: false when they could not be written.
+    func report() -> Bool {
         if !isJSON, !isRewritten { StandardStream.output.write("collector ended: ") }
-        _ = show("end")
+        let isShown = show("end")
         if isRewritten { StandardStream.output.write("\n") }
+        return isShown
     }
 
     /// - Returns: false when nobody reads it any more.

@@ -55,6 +55,8 @@ struct lb_reuseport_group {
 	__u16 port;		/* host order */
 	struct lb_addr address; /* what the members are bound to */
 	__u64 netns;		/* the members' network namespace (SO_NETNS_COOKIE); 0: unknown */
+	__u32 device;		/* the interface they are bound to (SO_BINDTOIFINDEX); 0: none */
+	__u32 v6only;		/* 1: IPV6_V6ONLY */
 };
 
 /* Maps `udp_members` and `tcp_members`, written by the library when a socket joins. A row holds as
@@ -68,7 +70,7 @@ struct lb_reuseport_member {
 
 _Static_assert(sizeof(struct lb_reuseport_table) == 24 + LB_SLOTS_MIN, "no hidden padding");
 _Static_assert(sizeof(struct lb_reuseport_counters) == 24, "three words");
-_Static_assert(sizeof(struct lb_reuseport_group) == 40, "no hidden padding");
+_Static_assert(sizeof(struct lb_reuseport_group) == 48, "no hidden padding");
 _Static_assert(sizeof(struct lb_reuseport_member) == 24, "no hidden padding");
 _Static_assert(LB_MEMBERS_MAX <= 256, "an owner is a byte");
 
