@@ -2,8 +2,11 @@
 /* members.c: into a slot, out of it, and who is in which. */
 #define _GNU_SOURCE
 #include <errno.h>
+#include <linux/membarrier.h>
 #include <netinet/in.h>
+#include <string.h>
 #include <sys/socket.h>
+#include <sys/syscall.h>
 #include <time.h>
 #include <unistd.h>
 
@@ -156,6 +159,55 @@ int rplb_leave(struct rplb_group *group, int fd)
 	}
 	rplb_group_unlock(group, lock);
 	rplb_debug(group, "leave: socket %d: %d", fd, error);
+	return error;
+}
+
+/* To the socket's own address, or to the loopback address when it has none, at a port that sends
+ * nothing (tcpmux). The kernel hashes the socket anew, for packets of that peer alone. */
+static int turn_away(int fd)
+{
+	union {
+		struct sockaddr any;
+		struct sockaddr_in v4;
+		struct sockaddr_in6 v6;
+	} peer;
+	socklen_t bytes = sizeof(peer);
+
+	memset(&peer, 0, sizeof(peer));
+	if (getsockname(fd, &peer.any, &bytes))
+		return -errno;
+	if (peer.any.sa_family == AF_INET6) {
+		if (IN6_IS_ADDR_UNSPECIFIED(&peer.v6.sin6_addr))
+			peer.v6.sin6_addr = in6addr_loopback;
+		peer.v6.sin6_port = htons(1);
+		if (!connect(fd, &peer.any, bytes))
+			return 0;
+		/* A host with IPv6 switched off binds [::] but has no ::1. */
+		peer.v6.sin6_addr = (struct in6_addr){.s6_addr = {[10] = 0xff, 0xff, 127, 0, 0, 1}};
+	} else {
+		if (peer.v4.sin_addr.s_addr == htonl(INADDR_ANY))
+			peer.v4.sin_addr.s_addr = htonl(INADDR_LOOPBACK);
+		peer.v4.sin_port = htons(1);
+	}
+	return connect(fd, &peer.any, bytes) ? -errno : 0;
+}
+
+int rplb_retire(struct rplb_group *group, int fd)
+{
+	struct rplb_socket socket;
+	int error = group ? rplb_socket_inspect(fd, &socket) : -EINVAL;
+
+	if (!error && socket.protocol != IPPROTO_UDP)
+		error = -EPROTOTYPE;
+	if (!error)
+		error = rplb_leave(group, fd);
+	if (!error)
+		error = turn_away(fd);
+	/* Whoever has looked the socket up by now puts the packet into its queue before this returns:
+	 * receiving runs under RCU, and the call waits for a grace period (membarrier(2)). A kernel
+	 * without it leaves the small risk that it had. */
+	if (!error)
+		syscall(__NR_membarrier, MEMBARRIER_CMD_GLOBAL, 0, 0);
 	return error;
 }
 

@@ -94,6 +94,10 @@ extension Socket {
         try check("setsockopt SO_ATTACH_FILTER", cnet_drop_all_input(descriptor))
     }
 
+    /// Waits for datagrams that were on their way to sockets which have been turned away: afterwards
+    /// their queues are all there is. One call does for any number of sockets; it takes some 10 ms.
+    public static func settleTurnedAway() { cnet_settle() }
+
     /// Leads new datagrams past this bound socket, while those in its queue can still be read: with a
     /// peer set, the kernel matches the peer's datagrams only. The others go to the sockets that share
     /// the port, or are refused when there is none. It leaves its reuseport group.

@@ -143,7 +143,9 @@ final class ListenerGroup {
         }
     }
 
-    func beginRetiring() { for worker in workers { worker.beginRetiring() } }
+    func turnAway() { for worker in workers { worker.turnAway() } }
+
+    func endAfterQueue() { for worker in workers { worker.endAfterQueue() } }
 
     func finishRetiring() { for worker in workers { worker.finishRetiring() } }
 

@@ -49,7 +49,8 @@ internal import Logging
     deinit {
         if let thread = thread.take() {
             gate.decide(goOn: false)
-            beginRetiring()
+            turnAway()
+            endAfterQueue()
             thread.join()
         }
         let table = unsafe cell.pointee.currentTable()
@@ -84,9 +85,11 @@ internal import Logging
         links = kept
     }
 
-    /// Leads new datagrams elsewhere and tells the worker to forward the rest and end.
-    func beginRetiring() {
-        socket.turnAway(from: plan.listener.bind)
+    /// Leads new datagrams elsewhere.
+    func turnAway() { socket.turnAway(from: plan.listener.bind) }
+
+    /// Tells the worker to forward what is in its queue and end.
+    func endAfterQueue() {
         unsafe cell.pointee.end()
         socket.wakeReceiver()
     }

@@ -111,7 +111,10 @@ public actor UserspacePlane: DataPlane {
 
     /// All of them wind down side by side.
     private func retire(_ leaving: [ListenerGroup]) {
-        for group in leaving { group.beginRetiring() }
+        guard !leaving.isEmpty else { return }
+        for group in leaving { group.turnAway() }
+        Socket.settleTurnedAway()
+        for group in leaving { group.endAfterQueue() }
         for group in leaving { group.finishRetiring() }
     }
 

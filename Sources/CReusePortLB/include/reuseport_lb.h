@@ -164,6 +164,16 @@ int rplb_join(struct rplb_group *group, int fd, uint32_t slot);
  * read. -ENOENT: it is in none. */
 int rplb_leave(struct rplb_group *group, int fd);
 
+/*
+ * Leaves for good, so that nothing is lost when the socket is closed after its queue has been read:
+ * empties the slot, connects the UDP socket to a port that sends nothing, so that the kernel passes it by,
+ * and waits for packets that are on their way into it (some 10 ms). A packet that the kernel was
+ * delivering while a socket closed would be lost otherwise. The socket cannot join again.
+ *
+ * -EPROTOTYPE: not a UDP socket; else as rplb_leave, and of connect(2).
+ */
+int rplb_retire(struct rplb_group *group, int fd);
+
 /* Attaches the program to the group of a socket without joining, so that the members' choice holds
  * for sockets that others have bound. Errors of the socket as for rplb_join. */
 int rplb_attach(struct rplb_group *group, int fd);

@@ -35,6 +35,19 @@ public struct Membership: ~Copyable, Sendable {
         try end()
     }
 
+    /// Leaves for good: nothing more comes into the socket's queue, so that it can be read to its end and
+    /// the socket closed without the loss of a datagram. UDP only; the socket cannot join again. It waits
+    /// some 10 ms for datagrams that are on their way into the queue.
+    ///
+    /// - Throws: as ``leave()``; `.wrongSocket` for a TCP listener.
+    public consuming func retire() throws(ReusePortError) {
+        isHeld = false
+        guard socket.cookie == cookie else { return }
+        try check(
+            unsafe rplb_retire(group.native, socket.descriptor), "retire from slot \(slot) of",
+            group.subject)
+    }
+
     deinit {
         if isHeld { try? end() }
     }

@@ -29,13 +29,13 @@ final class Reception: Sendable {
 
     var isStopping: Bool { stopping.load(ordering: .acquiring) }
 
-    /// Leaves the slot, so that its sources meet others from now on, and lets the worker read what is left
-    /// in the queue. Later calls change nothing.
+    /// Leaves the slot for good, so that its sources meet others from now on, and lets the worker read
+    /// what is left in the queue. Later calls change nothing.
     func stop() {
         let membership = membership.withLock { $0.take() }
         guard let membership else { return }
         do {
-            try membership.leave()
+            try membership.retire()
         } catch {
             StandardStream.error.write("collector: warning: \(error)\n")
         }
