@@ -92,11 +92,27 @@ let floor4: [Target] = [
             "FanoutCore", "LinuxNet", "UserspacePlane", "FanoutConfig", "FanoutMetrics",
             "FanoutControl",
             .target(name: "BPFRuntime", condition: kernelModes),
+            .target(name: "ReusePortLB", condition: kernelModes),
             .product(name: "ArgumentParser", package: "swift-argument-parser"),
             .product(name: "Logging", package: "swift-log"),
             .product(name: "UnixSignals", package: "swift-service-lifecycle"),
         ],
-        swiftSettings: strict)
+        swiftSettings: strict),
+    .executableTarget(
+        name: "collector",
+        dependencies: [
+            "FanoutCore", "LinuxNet", "ReusePortLB",
+            .product(name: "ArgumentParser", package: "swift-argument-parser"),
+            .product(name: "UnixSignals", package: "swift-service-lifecycle"),
+        ],
+        swiftSettings: strict),
+    .executableTarget(
+        name: "publisher",
+        dependencies: [
+            "CNet", "FanoutCore", "LinuxNet",
+            .product(name: "ArgumentParser", package: "swift-argument-parser"),
+        ],
+        swiftSettings: strict),
 ]
 
 let tests: [Target] = [
@@ -146,13 +162,32 @@ let tests: [Target] = [
         name: "DaemonTests",
         dependencies: ["FanoutCore", "LabNet", "LinuxNet", .target(name: "udp-fanout")],
         swiftSettings: strictTests),
+    .testTarget(
+        name: "ReusePortTests",
+        dependencies: [
+            "CLibBPF", "CNet", "FanoutCore", "LabNet", "LinuxNet", "ReusePortLB",
+        ],
+        swiftSettings: strictTests),
+    .testTarget(
+        name: "CollectorTests",
+        dependencies: [
+            "FanoutCore", "LabNet", "LinuxNet", "ReusePortLB", .target(name: "collector"),
+        ],
+        swiftSettings: strictTests),
+    .testTarget(
+        name: "PublisherTests",
+        dependencies: ["FanoutCore", "LabNet", .target(name: "publisher")],
+        swiftSettings: strictTests),
     .testTarget(name: "HouseTests", swiftSettings: strictTests),
 ]
 
 let package = Package(
     name: "udp-fanout",
     products: [
-        .executable(name: "udp-fanout", targets: ["udp-fanout"])
+        .executable(name: "udp-fanout", targets: ["udp-fanout"]),
+        .executable(name: "collector", targets: ["collector"]),
+        .library(name: "ReusePortLB", targets: ["ReusePortLB"]),
+        .executable(name: "publisher", targets: ["publisher"]),
     ],
     traits: [
         .trait(

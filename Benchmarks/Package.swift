@@ -16,16 +16,23 @@ let strictC: [CSetting] = [.treatAllWarnings(as: .error), .define("_GNU_SOURCE")
 
 let package = Package(
     name: "benchmarks",
+    dependencies: [.package(name: "udp-fanout", path: "..")],
     targets: [
         // The yardsticks, in C so that they are the kernel's cost and little else.
         .executableTarget(name: "loadgen", cSettings: strictC),
         .executableTarget(name: "reference", cSettings: strictC),
         .executableTarget(name: "firstpacket", cSettings: strictC),
+        .target(
+            name: "CSteering", cSettings: strictC, linkerSettings: [.linkedLibrary("bpf")]),
         // What the figures mean: pure, and tested.
         .target(name: "Measure", swiftSettings: strict),
         // What runs them.
         .executableTarget(
-            name: "bench", dependencies: ["Measure", "loadgen", "reference", "firstpacket"],
+            name: "bench",
+            dependencies: [
+                "CSteering", "Measure", "loadgen", "reference", "firstpacket",
+                .product(name: "ReusePortLB", package: "udp-fanout"),
+            ],
             swiftSettings: strict),
         .testTarget(name: "MeasureTests", dependencies: ["Measure"], swiftSettings: strict),
         .testTarget(

@@ -24,7 +24,7 @@ static const struct {
 	{EPROTONOSUPPORT, "what is pinned there was made by another version or another program: "
 			  "end its members and remove the folder, or choose another name"},
 	{EOPNOTSUPP, "this kernel has no sk_reuseport programs, which need Linux 4.19"},
-	{ENOEXEC, "the kernel or libbpf refused the program; the log says why"},
+	{ENOEXEC, "the kernel or libbpf refused the program, which needs Linux 5.6; the log says why"},
 	{ETIMEDOUT, "another process has held the group's lock for 5 seconds: look for one that "
 		    "is stopped"},
 	{EEXIST, "a member that lives has the slot: end it, or take another slot"},

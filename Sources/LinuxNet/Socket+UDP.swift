@@ -76,6 +76,18 @@ extension Socket {
         try check("setsockopt SO_SNDBUF", cnet_set_send_buffer(descriptor, bytes))
     }
 
+    /// Lets a blocking send wait that long for room in the send buffer; then it fails with EAGAIN
+    /// (socket(7), SO_SNDTIMEO).
+    ///
+    /// - Parameter milliseconds: 1...999.
+    public func limitSending(milliseconds: Int) throws(SystemError) {
+        var time = timeval(tv_sec: 0, tv_usec: milliseconds * 1000)
+        let size = socklen_t(MemoryLayout<timeval>.size)
+        unsafe try check(
+            "setsockopt SO_SNDTIMEO",
+            orError(setsockopt(descriptor, SOL_SOCKET, SO_SNDTIMEO, &time, size)))
+    }
+
     /// Makes a raw socket send from any source address (CAP_NET_RAW), and receive nothing.
     public func becomeTransparent(family: Int32) throws(SystemError) {
         try check("setsockopt IP_TRANSPARENT", cnet_enable_transparent(descriptor, family))
@@ -84,7 +96,7 @@ extension Socket {
 
     /// Leads new datagrams past this bound socket, while those in its queue can still be read: with a
     /// peer set, the kernel matches the peer's datagrams only. The others go to the sockets that share
-    /// the port, or are refused when there is none.
+    /// the port, or are refused when there is none. It leaves its reuseport group.
     ///
     /// - Returns: whether it worked. A wildcard address needs a loopback that is up.
     @discardableResult
@@ -101,7 +113,11 @@ extension Socket {
             }
         for peer in peers {
             // tcpmux (port 1) sends no datagrams. Should the address be gone, nothing arrives anyway.
-            if (try? connect(to: Endpoint(peer, port: 1))) != nil { return true }
+            guard (try? connect(to: Endpoint(peer, port: 1))) != nil else { continue }
+            // Older kernels leave a connected socket in the group's array, where a program of the
+            // group would still find it (docs/decisions/0007-steering-workers.md).
+            _ = cnet_leave_group(descriptor)
+            return true
         }
         return false
     }

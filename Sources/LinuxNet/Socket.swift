@@ -56,22 +56,6 @@ public struct Socket: ~Copyable, Sendable {
 
     /// Datagrams that the kernel dropped here so far: full buffer, bad checksum.
     public var kernelDrops: UInt64 { UInt64(max(0, cnet_socket_drops(descriptor))) }
-
-    /// The address that the socket is bound to; port 0 in `bind` becomes the one that was chosen.
-    public var boundPort: UInt16 {
-        get throws(SystemError) {
-            var storage = sockaddr_in6()
-            var size = socklen_t(MemoryLayout<sockaddr_in6>.size)
-            // SAFETY: sockaddr_in6 holds either family's address, and the port stands at one place.
-            let result = unsafe withUnsafeMutablePointer(to: &storage) { pointer in
-                unsafe pointer.withMemoryRebound(to: sockaddr.self, capacity: 1) {
-                    unsafe getsockname(descriptor, $0, &size)
-                }
-            }
-            try check("getsockname", orError(result))
-            return UInt16(bigEndian: storage.sin6_port)
-        }
-    }
 }
 
 /// -errno in place of -1.

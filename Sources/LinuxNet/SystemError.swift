@@ -14,10 +14,15 @@ public struct SystemError: Error, Equatable, Sendable, CustomStringConvertible {
         self.code = code
     }
 
-    /// The errno by name, with the kernel's sentence: `EADDRINUSE (Address already in use)`.
+    /// The errno by name: `EADDRINUSE`.
+    public var name: String {
+        // SAFETY: it returns a static, NUL-terminated string for every code, as the next one does.
+        unsafe String(cString: cnet_error_name(code))
+    }
+
+    /// The name with the kernel's sentence: `EADDRINUSE (Address already in use)`.
     public var reason: String {
-        // SAFETY: both functions return static, NUL-terminated strings for every code.
-        unsafe "\(String(cString: cnet_error_name(code))) (\(String(cString: cnet_error_text(code))))"
+        unsafe "\(name) (\(String(cString: cnet_error_text(code))))"
     }
 
     public var description: String { "\(operation): \(reason)" }

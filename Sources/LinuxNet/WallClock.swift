@@ -9,6 +9,16 @@ public struct WallClock: Sendable {
     /// 0..<1_000_000_000.
     public let nanoseconds: Int64
 
+    public init(nanosecondsSinceEpoch: UInt64) {
+        seconds = Int64(nanosecondsSinceEpoch / 1_000_000_000)
+        nanoseconds = Int64(nanosecondsSinceEpoch % 1_000_000_000)
+    }
+
+    private init(seconds: Int64, nanoseconds: Int64) {
+        self.seconds = seconds
+        self.nanoseconds = nanoseconds
+    }
+
     public static var now: WallClock {
         var time = timespec()
         unsafe clock_gettime(CLOCK_REALTIME, &time)

@@ -7,7 +7,9 @@ internal import Logging
 /// One listener in operation: its workers and what has been counted so far.
 final class ListenerGroup {
     private(set) var listener: Listener
-    private var workers: [ListenerWorker]
+    private(set) var workers: [ListenerWorker]
+    /// How its workers are steered; nil when that is left to the kernel.
+    private(set) var steered: Steered?
     /// The counts of workers that have ended.
     private var past: ListenerCounters
     private var pastOfDownstream: [Endpoint: DownstreamCounters] = [:]
@@ -40,6 +42,11 @@ final class ListenerGroup {
             workers.append(
                 try ListenerWorker(plan, socket: socket, table: tables[index], logger: logger))
         }
+    }
+
+    deinit {
+        // Before the sockets are closed, which its program may name.
+        steered = nil
     }
 
     static func workerCount(_ listener: Listener) -> Int {
@@ -83,14 +90,34 @@ final class ListenerGroup {
     /// Lets the workers receive. Nothing can fail any more.
     func open() { for worker in workers { worker.open() } }
 
+    /// Has one worker get all datagrams of a source, unless that is not wanted or cannot be had. The
+    /// workers' sockets are bound.
+    ///
+    /// - Parameters:
+    ///   - wasSteered: whether sockets of ours that share the address have been steered so far.
+    func steer(
+        by preferences: [any WorkerSteering], wasSteered: Bool, logger: Logger
+    ) {
+        steered = Steered(self, by: preferences, logger: logger)
+        // A program belongs to the group and would outlive the sockets that it was made for. On a port
+        // that is shared it may be somebody else's.
+        if steered == nil, wasSteered || !listener.settings.sharePort {
+            try? ReuseportGroup(member: workers[0].descriptor).detachProgram()
+        }
+    }
+
     func logStart(_ logger: Logger) {
-        logger.info(
-            "starting userspace forwarder",
-            metadata: [
-                "listener": "\(listener.name)", "bind": "\(listener.bind)",
-                "balance": "\(listener.balance.rawValue)", "workers": "\(workers.count)",
-                "downstreams": "\(listener.downstreams.count)",
-            ])
+        var fields: Logger.Metadata = [
+            "listener": "\(listener.name)", "bind": "\(listener.bind)",
+            "balance": "\(listener.balance.rawValue)", "workers": "\(workers.count)",
+            "downstreams": "\(listener.downstreams.count)",
+        ]
+        // A single worker gets everything, and nobody chooses.
+        if workers.count > 1 {
+            fields["steer"] = "\((steered == nil ? Steer.kernel : .sourceIP).rawValue)"
+            fields["by"] = "\(steered?.by ?? "kernel")"
+        }
+        logger.info("starting userspace forwarder", metadata: fields)
     }
 
     /// The tables for new downstreams or weights; nothing is altered yet.

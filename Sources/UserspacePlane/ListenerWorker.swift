@@ -68,6 +68,9 @@ internal import Logging
         }
     }
 
+    /// Borrowed: open as long as this worker lives.
+    var descriptor: Int32 { socket.descriptor }
+
     /// Lets the worker receive.
     func open() { gate.decide(goOn: true) }
 

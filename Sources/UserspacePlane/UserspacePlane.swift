@@ -10,19 +10,25 @@ public actor UserspacePlane: DataPlane {
 
     private var groups: [String: ListenerGroup] = [:]
     private let logger: Logger
+    private let steerings: [any WorkerSteering]
     private let cpus: [Int]
     /// Where the next pinned worker goes, so that listeners with one worker each spread over the CPUs.
     private var nextCPU = 0
 
-    public init(logger: Logger) {
+    /// - Parameter steerings: how to have each source meet one worker, the first that works; when
+    ///   none does, the kernel chooses.
+    public init(logger: Logger, steerings: [any WorkerSteering] = [ClassicSteering()]) {
         self.logger = logger
+        self.steerings = steerings
         cpus = CPUAffinity.allowed
     }
 
     public func apply(_ change: Change) throws(PlaneError) {
         // Everything that can fail comes first; what it built frees itself when it throws.
         var opened: [ListenerGroup] = []
-        for listener in change.added + change.replaced.map(\.to) {
+        let toOpen = change.added + change.replaced.map(\.to)
+        prepareSteering(toOpen)
+        for listener in toOpen {
             opened.append(try prepare(listener))
         }
         var retargeted: [(ListenerGroup, Listener, [PreparedTable])] = []
@@ -34,7 +40,9 @@ public actor UserspacePlane: DataPlane {
         try join(opened.filter(\.isJoining))
 
         // From here on nothing fails. New sockets first, so that an address which changes hands is
-        // never without one.
+        // never without one. They are steered while the old ones are still there, so that a source
+        // goes to its new worker as soon as it has one.
+        steer(opened)
         let leaving = (change.removed + change.replaced.map(\.from)).compactMap {
             groups.removeValue(forKey: $0.name)
         }
@@ -67,6 +75,23 @@ public actor UserspacePlane: DataPlane {
                 }
                 throw error
             }
+        }
+    }
+
+    private func prepareSteering(_ listeners: [Listener]) {
+        for listener in listeners {
+            let workers = ListenerGroup.workerCount(listener)
+            guard Steered.isWanted(for: listener, workers: workers) else { continue }
+            steerings.first?.prepare(workers: workers, of: listener)
+        }
+    }
+
+    private func steer(_ opened: [ListenerGroup]) {
+        for group in opened {
+            let wasSteered = groups.values.contains {
+                $0.listener.bind == group.listener.bind && $0.steered != nil
+            }
+            group.steer(by: steerings, wasSteered: wasSteered, logger: logger)
         }
     }
 

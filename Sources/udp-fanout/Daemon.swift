@@ -26,6 +26,14 @@ actor Daemon {
     private var last: Task<Void, Never>?
     private var isStopped = false
 
+    private static var steerings: [any WorkerSteering] {
+        #if KernelModes
+            [ReusePortSteering(), ClassicSteering()]
+        #else
+            [ClassicSteering()]
+        #endif
+    }
+
     /// - Parameter source: the state of the file that `configuration` was read from.
     init(
         path: String?, source: FileState? = nil, configuration: Configuration, logger: Logger
@@ -34,7 +42,8 @@ actor Daemon {
         self.source = source
         self.configuration = configuration
         self.logger = logger
-        reconciler = Reconciler(planes: [UserspacePlane(logger: logger)], logger: logger)
+        let userspace = UserspacePlane(logger: logger, steerings: Self.steerings)
+        reconciler = Reconciler(planes: [userspace], logger: logger)
         reloads = ReloadStatus(
             lastSuccessful: true, lastSuccessTimestampSeconds: started.secondsSinceEpoch,
             successes: 1, failures: 0)

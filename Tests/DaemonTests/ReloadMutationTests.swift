@@ -15,6 +15,7 @@ extension DaemonTests {
             config.listeners[0].settings = [
                 "workers: 1", "recv_buf_size: 8388608", "max_packet_size: 9000", "pin_cpus: true",
                 "max_downstream: 64", "batch_size: 32", "share_port: false",
+                "steer: source_ip",
             ]
             return config.yaml
         }

@@ -29,6 +29,7 @@ struct EffectiveTests {
                 mode: tc_ebpf
                 interface: eth0
                 addresses: any
+                settings: {steer: kernel}
                 downstream: [{name: "null", address: "192.0.2.1:1", mac: 0A-00-00-00-00-01, weight: 0}]
                 """),
     ]
@@ -65,6 +66,7 @@ struct EffectiveTests {
                       pin_cpus: true
                       recv_buf_size: 0
                       share_port: false
+                      steer: source_ip
                 settings:
                   max_packet_size: 9000
                   max_downstream: 64
@@ -73,6 +75,7 @@ struct EffectiveTests {
                   pin_cpus: true
                   recv_buf_size: 0
                   share_port: false
+                  steer: source_ip
                 health:
                   enabled: false
                   interval_secs: 5

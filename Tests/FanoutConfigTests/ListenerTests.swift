@@ -173,9 +173,10 @@ struct ListenerTests {
 
     @Test("a listener's own settings override the file's key by key, wherever these stand")
     func settings() {
-        let own = Reading.good + "    settings: {workers: 3, share_port: true}\n"
+        let own = Reading.good + "    settings: {workers: 3, share_port: true, steer: kernel}\n"
         let common = "settings: {workers: 2, batch_size: 7}\n"
-        let expected = ListenerSettings(batchSize: 7, workers: 3, sharePort: true)
+        let expected = ListenerSettings(
+            batchSize: 7, workers: 3, sharePort: true, steer: .kernel)
         for text in [own + common, common + own] {
             let configuration = Reading(text).configuration
             #expect(configuration?.listeners[0].settings == expected)

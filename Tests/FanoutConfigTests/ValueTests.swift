@@ -163,6 +163,14 @@ struct ValueTests {
             "balance: four_tupel",
             "balance: 'four_tupel' is not a balance; write four_tuple (or round_robin, random or source_ip)"
         ),
+        (
+            "settings: {steer: sourceip}",
+            "settings.steer: 'sourceip' is not a steer; write source_ip (or kernel)"
+        ),
+        (
+            "settings: {steer: ebpf}",
+            "settings.steer: 'ebpf' is not a steer; write source_ip or kernel"
+        ),
     ]
 
     @Test("a word of an enumeration is met with the nearest one", arguments: words)

@@ -43,7 +43,7 @@ extension Endpoint {
     }
 
     /// Reads what the kernel wrote: a sockaddr_in or sockaddr_in6. A zone is left out.
-    init(native bytes: UnsafeRawPointer) {
+    public init(native bytes: UnsafeRawPointer) {
         let port = UInt16(bigEndian: bytes.load(fromByteOffset: 2, as: UInt16.self))
         if Int32(bytes.load(as: sa_family_t.self)) == AF_INET {
             let word = bytes.load(fromByteOffset: 4, as: UInt32.self)

@@ -36,22 +36,22 @@ public final class Load: Sendable {
     /// - Parameters:
     ///   - sources: taken in turn, a few datagrams each.
     ///   - flows: sequences of each source.
+    ///   - sharing: how many sources, one after the other in the list, count up the same sequences.
     ///   - rate: datagrams a second, all sources together.
     ///   - total: datagrams after which it ends; nil: no such limit.
     ///   - duration: time after which it ends; nil: until `stop`.
     ///   - sizes: bytes, 24...65507, taken in turn.
     ///   - segments: datagrams in one super-packet, all of one size; 1 sends them singly.
     public init(
-        _ sources: [Traffic], flows: Int = 1, rate: Int, total: UInt64? = nil,
-        duration: Duration? = nil,
-        sizes: [Int] = [64], segments: Int = 1
+        _ sources: [Traffic], flows: Int = 1, sharing: Int = 1, rate: Int, total: UInt64? = nil,
+        duration: Duration? = nil, sizes: [Int] = [64], segments: Int = 1
     ) throws {
-        let count = UInt32(sources.count * flows)
+        let count = UInt32(sources.count / sharing * flows)
         let first = Self.nextFlow.add(count, ordering: .relaxed).oldValue
         outcome = Outcome()
         let plan = LoadSender.Plan(
-            sources: sources, firstFlow: first, flows: flows, rate: rate, total: total,
-            duration: duration, sizes: sizes, segments: segments)
+            sources: sources, firstFlow: first, flows: flows, sharing: sharing, rate: rate,
+            total: total, duration: duration, sizes: sizes, segments: segments)
         let outcome = outcome
         thread = Mutex(try Thread(name: "load") { LoadSender(plan, outcome).run() })
     }

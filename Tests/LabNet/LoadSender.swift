@@ -10,6 +10,7 @@ struct LoadSender {
         let sources: [Traffic]
         let firstFlow: UInt32
         let flows: Int
+        let sharing: Int
         let rate: Int
         let total: UInt64?
         let duration: Duration?
@@ -29,7 +30,7 @@ struct LoadSender {
     init(_ plan: Plan, _ outcome: Load.Outcome) {
         self.plan = plan
         self.outcome = outcome
-        sequences = Array(repeating: 0, count: plan.sources.count * plan.flows)
+        sequences = Array(repeating: 0, count: plan.sources.count / plan.sharing * plan.flows)
     }
 
     consuming func run() {
@@ -69,7 +70,8 @@ struct LoadSender {
         turn += 1
         var sizes = [Int](repeating: 0, count: Self.burst)
         for index in 0..<Self.burst {
-            let flow = source * plan.flows + (round * Self.burst + index) % plan.flows
+            let flow =
+                source / plan.sharing * plan.flows + (round * Self.burst + index) % plan.flows
             let size = plan.sizes[(round * Self.burst + index) % plan.sizes.count]
             for segment in 0..<plan.segments {
                 Stamp(flow: plan.firstFlow + UInt32(flow), sequence: sequences[flow])

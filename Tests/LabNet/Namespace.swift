@@ -22,13 +22,15 @@ public enum Namespace {
     }
 
     private static func setup(_ commands: [String]) -> @Sendable () throws -> Void {
-        {
-            typealias Unshare = @convention(c) (Int32) -> Int32
-            guard hidden("unshare", as: Unshare.self)(newNetwork) == 0 else {
-                throw SystemError("unshare", code: errno)
-            }
-            for command in commands { try ip(command) }
+        { try unshareNetwork(commands) }
+    }
+
+    static func unshareNetwork(_ commands: [String]) throws {
+        typealias Unshare = @convention(c) (Int32) -> Int32
+        guard hidden("unshare", as: Unshare.self)(newNetwork) == 0 else {
+            throw SystemError("unshare", code: errno)
         }
+        for command in commands { try ip(command) }
     }
 
     /// The calling thread's number, by which ip(8) finds its namespace: `link set x netns NUMBER`.

@@ -31,6 +31,12 @@ extension UserspacePlaneTests {
                 let next = (all.firstIndex(of: $0[0].balance) ?? 0) + 1
                 $0[0].balance = all[next % all.count]
             },
+            Step("other ways to choose the worker") {
+                $0[0].settings.steer = $0[0].settings.steer == .kernel ? .sourceIP : .kernel
+            },
+            Step("from 2 workers to 4 and back") {
+                $0[0].settings.workers = 6 - $0[0].settings.workers
+            },
             Step("another name") { $0[0].name = $0[0].name == "in" ? "other" : "in" },
             Step("two listeners that exchange their addresses") {
                 let bind = $0[0].bind

@@ -6,11 +6,14 @@ public struct Report: Sendable {
     public let cases: [CaseResult]
     /// What the daemon needs besides CPU time; nil when only the references ran.
     public let footprint: Footprint?
+    /// What ReusePortLB costs; nil when it was not measured.
+    public let steering: Steering?
 
     /// - Parameters: as the properties.
-    public init(cases: [CaseResult], footprint: Footprint?) {
+    public init(cases: [CaseResult], footprint: Footprint?, steering: Steering? = nil) {
         self.cases = cases
         self.footprint = footprint
+        self.steering = steering
     }
 
     /// CPU ns a datagram, medians over the rounds, and what they mean for the promise.
@@ -53,6 +56,30 @@ public struct Report: Sendable {
                         "≤ \(Footprint.startPromise.rounded(to: 0)) ms",
                         footprint.startMilliseconds.median <= Footprint.startPromise
                             ? "met" : "missed",
+                    ],
+                ])
+        }
+    }
+
+    /// What ReusePortLB costs against the promise; nil when it was not measured.
+    public var steeringTable: String? {
+        steering.map { steering in
+            Self.table(
+                ["ReusePortLB", "measured", "promise", ""],
+                [
+                    [
+                        "program, net of an empty one",
+                        "\(steering.net.rounded(to: 1)) ns "
+                            + "(\(steering.program.least.rounded(to: 1)) − "
+                            + "\(steering.empty.least.rounded(to: 1)))",
+                        "≤ \(Steering.netPromise.rounded(to: 0)) ns",
+                        steering.net <= Steering.netPromise ? "met" : "missed",
+                    ],
+                    [
+                        "two collectors, with the program to without",
+                        Self.text(steering.received),
+                        "≥ \(Steering.receivedPromise.rounded(to: 2))",
+                        steering.received.median >= Steering.receivedPromise ? "met" : "missed",
                     ],
                 ])
         }

@@ -48,10 +48,13 @@ enum Main {
         }
 
         let bench = Bench(options: options, machine: machine, folder: folder)
-        let report = Report(cases: try bench.cases(), footprint: try bench.footprint())
+        let report = Report(
+            cases: try bench.cases(), footprint: try bench.footprint(),
+            steering: try steering(options))
         print("CPU ns a datagram, median of \(options.rounds) interleaved rounds")
         print(report.costTable)
         if let footprint = report.footprintTable { print("\n\(footprint)") }
+        if let steering = report.steeringTable { print("\n\(steering)") }
         guard let path = options.markdown else { return }
 
         let page = PerformancePage(
@@ -59,6 +62,15 @@ enum Main {
         let old = try? String(contentsOfFile: path, encoding: .utf8)
         try page.text(replacing: old).write(toFile: path, atomically: true, encoding: .utf8)
         complain("wrote \(path)")
+    }
+
+    /// Programs can be loaded by root alone; the rest of the run needs no privilege.
+    private static func steering(_ options: Options) throws -> Steering? {
+        guard geteuid() == 0 else {
+            complain("not root: the reuseport program is not measured")
+            return nil
+        }
+        return try SteeringBench(options).run()
     }
 
     /// How this run was started, as one would type it at the root of the tree.

@@ -83,6 +83,39 @@ int cnet_drop_all_input(int fd);
 /* Datagrams that the kernel dropped at this socket (SO_MEMINFO, SK_MEMINFO_DROPS), or -errno. */
 int64_t cnet_socket_drops(int fd);
 
+/* One instruction of classic BPF: the kernel's sock_filter (linux/filter.h). */
+struct cnet_instruction {
+	uint16_t code;
+	uint8_t jump_true, jump_false; /* instructions to skip */
+	uint32_t operand;
+};
+
+enum cnet_opcode {
+	CNET_LOAD_WORD = 0x20,	     /* A = the network-order word at `operand` */
+	CNET_JUMP_IF_EQUAL = 0x15,   /* by whether A == operand */
+	CNET_COPY_TO_X = 0x07,	     /* X = A */
+	CNET_SHIFT_RIGHT = 0x74,     /* A >>= operand */
+	CNET_XOR_X = 0xac,	     /* A ^= X */
+	CNET_MULTIPLY = 0x24,	     /* A *= operand, modulo 2^32 */
+	CNET_MODULO = 0x94,	     /* A %= operand */
+	CNET_RETURN_A = 0x16,	     /* the result is A */
+	CNET_RETURN_CONSTANT = 0x06, /* the result is operand */
+};
+
+/* Where CNET_LOAD_WORD finds what is not the payload. */
+#define CNET_NETWORK_HEADER 0xfff00000U /* plus an offset in the IP header */
+#define CNET_ETHER_PROTOCOL 0xfffff000U /* the EtherType, in host order */
+
+/* The program whose result is the index, in the order of the kernel's array, of the socket that gets a
+ * datagram to the SO_REUSEPORT group of `fd` (socket(7), SO_ATTACH_REUSEPORT_CBPF; any user). It takes
+ * the place of the one before at once. */
+int cnet_attach_group_program(int fd, const struct cnet_instruction *program, unsigned int count);
+/* Leaves the choice to the kernel's hash again (Linux 5.3); -ENOENT when no program was there. */
+int cnet_detach_group_program(int fd);
+/* Takes a connected socket out of its group's array, if the connect has not (Linux 5.7; before that
+ * with CAP_NET_RAW). */
+int cnet_leave_group(int fd);
+
 /* The CPUs that the calling process may use, as bits of `words` words: how many CPUs, or -errno. */
 int cnet_get_affinity(uint64_t *mask, unsigned int words);
 /* Keeps the calling thread on one CPU. */

@@ -110,7 +110,8 @@ struct rplb_group;
  * -EBUSY            a lower count would cut off a member that lives
  * -EPROTONOSUPPORT  what is pinned there was made by another version, or by another program
  * -EOPNOTSUPP       the kernel is too old (sk_reuseport programs: Linux 4.19)
- * -ENOEXEC          the kernel or libbpf refused the program; the log says why
+ * -ENOEXEC          the kernel or libbpf refused the program, which needs Linux 5.6; the log
+ *                   says why
  * -ETIMEDOUT        another process has held the group's lock for 5 seconds
  */
 int rplb_group_open(const char *name, const struct rplb_options *options,

@@ -34,6 +34,7 @@ extension ConfigKey {
         case .workers, .receiveBuffer: .value("0")
         case .pinCPUs: .value("true")
         case .sharePort, .healthEnabled, .metricsEnabled: .value("false")
+        case .steer: .value("source_ip")
         case .healthInterval: .value("5")
         case .healthTimeout: .value("2")
         case .healthProtocol: .value("icmp")

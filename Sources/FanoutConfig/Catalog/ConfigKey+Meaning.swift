@@ -35,6 +35,8 @@ extension ConfigKey {
         case .pinCPUs: "Whether each worker stays on one CPU."
         case .receiveBuffer: "Receive buffer of each socket in bytes; 0 = the system's default."
         case .sharePort: "Whether to join an address that another process already serves."
+        case .steer:
+            "Who chooses the worker of a datagram: its source address, or the kernel flow by flow."
         case .healthEnabled: "Whether downstreams are probed."
         case .healthInterval: "Seconds from one probe of a downstream to the next."
         case .healthTimeout: "Seconds that an answer may take; at most interval_secs."

@@ -35,6 +35,7 @@ public enum ConfigKey: String, CaseIterable, Hashable, Sendable {
     case pinCPUs = "settings.pin_cpus"
     case receiveBuffer = "settings.recv_buf_size"
     case sharePort = "settings.share_port"
+    case steer = "settings.steer"
 
     case healthEnabled = "health.enabled"
     case healthInterval = "health.interval_secs"
@@ -78,6 +79,7 @@ extension ConfigKey {
         case .listenerBind, .downstreamAddress, .metricsBind: .endpoint
         case .listenerMode: .choice(ForwardingMode.allCases.map(\.rawValue))
         case .listenerBalance: .choice(Balance.allCases.map(\.rawValue))
+        case .steer: .choice(Steer.allCases.map(\.rawValue))
         case .listenerInterface: .interface
         case .listenerAddresses: .addresses
         case .listenerDownstream: .list(of: .downstream)

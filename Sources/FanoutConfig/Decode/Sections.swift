@@ -12,6 +12,7 @@ extension ListenerSettings {
         if let field = reader.boolean(.pinCPUs) { pinCPUs = field.value }
         if let field = reader.integer(.receiveBuffer) { receiveBufferBytes = field.value }
         if let field = reader.boolean(.sharePort) { sharePort = field.value }
+        if let field = reader.choice(.steer, of: Steer.self) { steer = field.value }
     }
 }
 

@@ -134,5 +134,6 @@ extension YAMLWriter {
         plain(.pinCPUs, settings.pinCPUs)
         plain(.receiveBuffer, settings.receiveBufferBytes)
         plain(.sharePort, settings.sharePort)
+        plain(.steer, settings.steer.rawValue)
     }
 }

@@ -16,10 +16,13 @@ public struct ListenerSettings: Hashable, Sendable {
     public var receiveBufferBytes: Int
     /// Whether the listener may join an address that another process already serves.
     public var sharePort: Bool
+    /// Who chooses the worker that gets a datagram.
+    public var steer: Steer
 
     public init(
         maxPacketSize: Int = 9000, maxDownstream: Int = 64, batchSize: Int = 32, workers: Int = 0,
-        pinCPUs: Bool = true, receiveBufferBytes: Int = 0, sharePort: Bool = false
+        pinCPUs: Bool = true, receiveBufferBytes: Int = 0, sharePort: Bool = false,
+        steer: Steer = .sourceIP
     ) {
         self.maxPacketSize = maxPacketSize
         self.maxDownstream = maxDownstream
@@ -28,5 +31,6 @@ public struct ListenerSettings: Hashable, Sendable {
         self.pinCPUs = pinCPUs
         self.receiveBufferBytes = receiveBufferBytes
         self.sharePort = sharePort
+        self.steer = steer
     }
 }

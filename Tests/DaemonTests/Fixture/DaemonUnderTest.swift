@@ -2,6 +2,7 @@
 
 import Foundation
 import Glibc
+import LabNet
 import Testing
 
 /// A daemon as its user sees it: a process with a configuration file, a log, metrics and an end.

@@ -2,6 +2,7 @@
 
 import Foundation
 import Glibc
+import LabNet
 
 /// One HTTP exchange with a server on loopback, over a plain socket.
 enum HTTP {

@@ -2,6 +2,7 @@
 
 import Foundation
 import Glibc
+import LabNet
 
 /// A scraped page of metrics, read as Prometheus reads it (text format 0.0.4).
 struct MetricsPage: Sendable {

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 
 import Glibc
+import LabNet
 import Synchronization
 
 /// Ports for tests: below the range that the kernel hands out by itself, never the same one twice.

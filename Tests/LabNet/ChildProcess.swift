@@ -1,25 +1,25 @@
 // SPDX-License-Identifier: Apache-2.0
 
 import Foundation
-import Glibc
+public import Glibc
 
 /// A program that a test started: its output line by line, and how it ended. It is killed by its own
 /// id when the last reference goes, if nothing ended it before.
-final class ChildProcess: Sendable {
-    let pid: pid_t
-    let record: ChildRecord
+public final class ChildProcess: Sendable {
+    public let pid: pid_t
+    public let record: ChildRecord
     /// Stays as long as the process may need it.
     private let folder: ScratchFolder?
 
     /// How a standard stream of the child is connected.
-    enum Stream { case collected, closed, inherited(Int32) }
+    public enum Stream { case collected, closed, inherited(Int32) }
 
     /// Starts `path` with default signal handling and an empty signal mask, whatever this process has.
     ///
     /// - Parameters:
     ///   - environment: added to a small one that has nothing but PATH.
     ///   - folder: where it works.
-    init(
+    public init(
         _ path: String, _ arguments: [String], environment: [String: String] = [:],
         input: Stream = .inherited(Files.null), output: Stream = .collected,
         errors: Stream = .collected, folder: ScratchFolder? = nil
@@ -88,39 +88,39 @@ final class ChildProcess: Sendable {
     // MARK: Signals and the end
 
     /// Sends a signal, unless the process has ended.
-    func send(_ signal: Int32) { record.kill(pid, signal) }
+    public func send(_ signal: Int32) { record.kill(pid, signal) }
 
     /// Waits for the end of the process and of its output.
-    func exit(within limit: Duration = .seconds(20)) async throws -> Ending {
+    public func exit(within limit: Duration = .seconds(20)) async throws -> Ending {
         try await record.wait("the end of process \(pid)", within: limit) { state in
             state.open.isEmpty ? state.ending : nil
         }
     }
 
     /// Kills it, if it still runs, and waits until the kernel has taken it down.
-    func end() async {
+    public func end() async {
         send(SIGKILL)
         _ = try? await record.wait("the end of process \(pid)") { $0.ending }
     }
 }
 
 /// How a process ended.
-enum Ending: Equatable, Sendable {
+public enum Ending: Equatable, Sendable {
     case exited(Int32)
     case killed(Int32)
 
     /// Of waitpid(2).
-    init(status: Int32) {
+    public init(status: Int32) {
         let signal = status & 0x7f
         self = signal == 0 ? .exited((status >> 8) & 0xff) : .killed(signal)
     }
 }
 
 /// A call of the test itself that failed.
-struct Failed: Error, CustomStringConvertible {
-    let description: String
+public struct Failed: Error, CustomStringConvertible {
+    public let description: String
 
-    init(_ call: String, _ code: Int32 = errno) {
+    public init(_ call: String, _ code: Int32 = errno) {
         description = "\(call): \(String(cString: strerror(code)))"
     }
 }

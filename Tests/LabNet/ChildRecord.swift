@@ -5,15 +5,15 @@ import Glibc
 
 /// What is known of a child: written by the threads that read its output and wait for its end, read by
 /// whoever waits for something to happen.
-final class ChildRecord: @unchecked Sendable {
+public final class ChildRecord: @unchecked Sendable {
     /// A snapshot of it.
-    struct State: Sendable {
+    public struct State: Sendable {
         /// Whole lines of standard output and standard error.
-        var output: [String] = []
-        var errors: [String] = []
+        public var output: [String] = []
+        public var errors: [String] = []
         /// Standard streams that are collected and not yet at their end.
-        var open: Set<Int32> = []
-        var ending: Ending?
+        public var open: Set<Int32> = []
+        public var ending: Ending?
     }
 
     private let name: String
@@ -26,13 +26,13 @@ final class ChildRecord: @unchecked Sendable {
         current.open = Set(open)
     }
 
-    var state: State { condition.withLock { current } }
+    public var state: State { condition.withLock { current } }
 
     /// Waits until `probe` finds something in the state.
     ///
     /// - Throws: `NotInTime`, with everything that the child has said.
     @discardableResult
-    func wait<Value: Sendable>(
+    public func wait<Value: Sendable>(
         _ what: String, within limit: Duration = .seconds(20),
         _ probe: @escaping @Sendable (State) -> Value?
     ) async throws -> Value {
@@ -88,7 +88,7 @@ final class ChildRecord: @unchecked Sendable {
     }
 
     /// Stops listening to a stream: what the child writes from now on fails with EPIPE.
-    func hangUp(_ number: Int32) {
+    public func hangUp(_ number: Int32) {
         condition.withLock {
             if let descriptor = collected[number] { shutdown(descriptor, Int32(SHUT_RDWR)) }
         }
@@ -114,19 +114,19 @@ final class ChildRecord: @unchecked Sendable {
 }
 
 /// Something did not happen within its time.
-struct NotInTime: Error, CustomStringConvertible {
-    let what: String
-    let limit: Duration
-    let state: ChildRecord.State
+public struct NotInTime: Error, CustomStringConvertible {
+    public let what: String
+    public let limit: Duration
+    public let state: ChildRecord.State
 
-    var description: String {
+    public var description: String {
         "\(what) did not come within \(limit); it ended: \(String(describing: state.ending)); "
             + "it said:\n" + (state.output + state.errors).suffix(40).joined(separator: "\n")
     }
 }
 
 /// Runs blocking work on a thread that no Swift task needs to get on.
-func offPool<Value: Sendable>(
+public func offPool<Value: Sendable>(
     _ work: @escaping @Sendable () throws -> Value
 ) async throws -> Value {
     try await withCheckedThrowingContinuation { continuation in

@@ -1,0 +1,130 @@
+// SPDX-License-Identifier: Apache-2.0
+
+internal import Synchronization
+
+/// What the thread that reads a socket shares with the task that takes the datagrams.
+///
+/// The thread reads without waiting and waits in poll(2), for the socket and for its wake line alike. It is
+/// that, and not a wait in recvmmsg(2), so that it can be ended without doing anything to the socket, which
+/// others may go on to use.
+final class DatagramReader: Sendable {
+    struct Plan: Sendable {
+        let batch: Int
+        let maximumBytes: Int
+        /// Batches that may be read before the task has asked for them; 1 at least.
+        let ahead: Int
+        /// Ends when the queue is empty instead of waiting.
+        let untilEmpty: Bool
+    }
+
+    typealias Outcome = Result<[Datagram]?, ReusePortError>
+
+    private struct State {
+        var ready: [[Datagram]] = []
+        var waiting: CheckedContinuation<Outcome, Never>?
+        /// Nothing is to be read any more.
+        var isEnded = false
+        /// The thread waits for room.
+        var isPaused = false
+        var error: ReusePortError?
+    }
+
+    private let socket: SocketHandle
+    private let plan: Plan
+    private let line: WakeLine
+    private let state = Mutex(State())
+
+    init(_ socket: SocketHandle, _ plan: Plan) throws(ReusePortError) {
+        self.socket = socket
+        self.plan = plan
+        line = try WakeLine()
+    }
+
+    // MARK: The task's side
+
+    /// The next batch, nil at the end.
+    func next() async -> Outcome {
+        await withTaskCancellationHandler {
+            await withCheckedContinuation { continuation in
+                var hasRoom = false
+                let now: Outcome? = state.withLock { state in
+                    if !state.ready.isEmpty {
+                        hasRoom = state.isPaused
+                        state.isPaused = false
+                        return .success(state.ready.removeFirst())
+                    }
+                    if let error = state.error { return .failure(error) }
+                    if state.isEnded { return .success(nil) }
+                    state.waiting = continuation
+                    return nil
+                }
+                if hasRoom { line.ring() }
+                if let now { continuation.resume(returning: now) }
+            }
+        } onCancel: {
+            end(dropping: true)
+        }
+    }
+
+    /// Ends the reading.
+    ///
+    /// - Parameter dropping: whether what was read and not taken yet is forgotten.
+    func end(dropping: Bool = false, error: ReusePortError? = nil) {
+        let waiting = state.withLock { state in
+            defer { state.waiting = nil }
+            state.isEnded = true
+            if dropping { state.ready = [] }
+            state.error = state.error ?? error
+            return state.waiting
+        }
+        waiting?.resume(returning: error.map { .failure($0) } ?? .success(nil))
+        line.ring()
+    }
+
+    // MARK: The thread's side
+
+    private enum Step { case end, pause, read }
+
+    private var step: Step {
+        state.withLock { state in
+            if state.isEnded { return .end }
+            state.isPaused = state.ready.count >= plan.ahead
+            return state.isPaused ? .pause : .read
+        }
+    }
+
+    /// The thread's whole life.
+    func run() {
+        var batch = ReceiveBatch(capacity: plan.batch, maximumBytes: plan.maximumBytes)
+        while true {
+            switch step {
+            case .end: return
+            case .pause: line.wait(or: -1)
+            case .read: read(&batch)
+            }
+        }
+    }
+
+    private func read(_ batch: inout ReceiveBatch) {
+        let code = socket.receive(into: &batch, atMost: nil, waits: false)
+        if code < 0 {
+            let place = socket.endpoint.map { "\($0)" } ?? "a socket"
+            end(error: ReusePortError("receive at", place, errno: -code))
+        } else if batch.count > 0 {
+            hand(over: (0..<batch.count).map { batch.datagram($0) })
+        } else if plan.untilEmpty {
+            end()
+        } else {
+            line.wait(or: socket.descriptor)
+        }
+    }
+
+    private func hand(over datagrams: [Datagram]) {
+        let waiting = state.withLock { state in
+            defer { state.waiting = nil }
+            if state.waiting == nil, !state.isEnded { state.ready.append(datagrams) }
+            return state.waiting
+        }
+        waiting?.resume(returning: .success(datagrams))
+    }
+}

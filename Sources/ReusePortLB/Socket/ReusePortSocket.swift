@@ -1,0 +1,65 @@
+// SPDX-License-Identifier: Apache-2.0
+
+internal import CNet
+internal import CReusePortLB
+internal import Glibc
+
+/// A socket that can become a member of a group: a UDP socket made here, or one that the caller made,
+/// which may be a TCP listener.
+///
+/// Memberships and sequences of datagrams keep it open when this value goes first.
+public struct ReusePortSocket: ~Copyable, Sendable {
+    let handle: SocketHandle
+
+    /// Makes a UDP socket with SO_REUSEPORT and binds it. It is blocking and in no slot yet; but while no
+    /// member of the group lives, the kernel may give it datagrams.
+    ///
+    /// - Parameters:
+    ///   - endpoint: an address of this host or a wildcard, on which `[::]` takes IPv4 too unless
+    ///     net.ipv6.bindv6only says otherwise.
+    ///   - receiveBuffer: bytes for SO_RCVBUF, uncapped with CAP_NET_ADMIN; nil for the system's default.
+    ///     ``receiveBuffer`` tells what came of it.
+    /// - Throws: `.addressInUse` when someone without SO_REUSEPORT or of another uid has the address;
+    ///   else with the errno of socket(2) or bind(2).
+    public init(
+        boundTo endpoint: Endpoint, receiveBuffer: Int? = nil
+    ) throws(ReusePortError) {
+        var descriptor: Int32 = -1
+        let bytes = Int32(clamping: receiveBuffer ?? 0)
+        let result = unsafe try endpoint.withNative { address, length in
+            unsafe rplb_socket_udp(address, length, bytes, &descriptor)
+        }
+        try check(result, "bind a UDP socket to", "\(endpoint)")
+        handle = SocketHandle(owning: descriptor)
+    }
+
+    /// Takes over a bound UDP socket or a TCP listener. It is closed when this value, its memberships and
+    /// its sequences are gone.
+    public init(adopting descriptor: Int32) {
+        handle = SocketHandle(owning: descriptor)
+    }
+
+    /// Open for as long as this value lives, and not to be closed.
+    public var descriptor: Int32 { handle.descriptor }
+
+    /// What the socket is bound to; nil when it is not bound.
+    public var endpoint: Endpoint? { handle.endpoint }
+
+    /// The kernel's number of the socket (SO_COOKIE), as ``Member/cookie`` has it.
+    public var cookie: UInt64 { handle.cookie }
+
+    /// Bytes of memory that the kernel lets waiting datagrams take, in the measure of
+    /// ``init(boundTo:receiveBuffer:)``: half of what getsockopt(2) reports (socket(7), SO_RCVBUF).
+    public var receiveBuffer: Int { Int(handle.option(SO_RCVBUF, as: Int32.self) ?? 0) / 2 }
+
+    /// Datagrams that the kernel dropped at this socket so far, for want of room above all
+    /// (SO_MEMINFO, SK_MEMINFO_DROPS; Linux 4.12). It wraps around after 2^32.
+    public var kernelDrops: UInt64 { UInt64(max(0, cnet_socket_drops(handle.descriptor))) }
+
+    /// Ends a wait in ``receive(into:atMost:waits:)``, now and in every later call once the queue is empty.
+    /// What is in the queue can still be read. May be called from any thread.
+    public borrowing func wakeReceiver() {
+        // Without a peer the kernel says ENOTCONN and does it all the same.
+        _ = shutdown(handle.descriptor, Int32(SHUT_RD))
+    }
+}

@@ -1,0 +1,55 @@
+// SPDX-License-Identifier: Apache-2.0
+
+internal import FanoutCore
+internal import LinuxNet
+internal import Logging
+
+/// A listener whose workers are steered, and by what.
+struct Steered {
+    /// The name of the steering, for the log.
+    let by: String
+    private let hold: (any SteeringHold)?
+
+    /// Whether there is a choice, and it is not to be the kernel's.
+    static func isWanted(for listener: Listener, workers: Int) -> Bool {
+        listener.settings.steer == .sourceIP && workers > 1
+    }
+
+    /// Tries the steerings in their order.
+    ///
+    /// - Returns: nil when the kernel is to choose: because the listener says so, has one worker, or
+    ///   shares its port with sockets of other processes, or because every steering failed, which is
+    ///   warned about.
+    init?(_ group: ListenerGroup, by preferences: [any WorkerSteering], logger: Logger) {
+        let listener = group.listener
+        let sockets = group.workers.map(\.descriptor)
+        guard Self.isWanted(for: listener, workers: sockets.count) else { return nil }
+        if listener.settings.sharePort {
+            logger.debug(
+                "workers are not steered: with share_port others may have sockets in the group",
+                metadata: ["listener": "\(listener.name)"])
+            return nil
+        }
+        var failures: [String] = []
+        for steering in preferences {
+            do throws(SystemError) {
+                hold = try steering.steer(sockets, of: listener)
+                by = steering.name
+                for failure in failures {
+                    logger.debug(
+                        "a way to steer workers does not work here",
+                        metadata: ["listener": "\(listener.name)", "error": "\(failure)"])
+                }
+                return
+            } catch {
+                failures.append("\(steering.name): \(error)")
+            }
+        }
+        logger.warning(
+            "workers are not steered; the kernel chooses, and a source may meet several of them",
+            metadata: [
+                "listener": "\(listener.name)", "error": "\(failures.joined(separator: "; "))",
+            ])
+        return nil
+    }
+}

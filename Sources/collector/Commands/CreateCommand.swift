@@ -1,0 +1,78 @@
+// SPDX-License-Identifier: Apache-2.0
+
+internal import ArgumentParser
+internal import Glibc
+internal import LinuxNet
+internal import ReusePortLB
+
+struct CreateCommand: ParsableCommand {
+    static let configuration = CommandConfiguration(
+        commandName: "create",
+        abstract: "Make a group that collectors of another user can join without any privilege.",
+        discussion: """
+            Loads the program once, which needs root or CAP_BPF and CAP_NET_ADMIN. The group stays \
+            until `collector destroy` or a reboot.
+            """)
+
+    @Argument(help: "1 to 64 characters without '/' and '.'.")
+    var name: String
+
+    @Option(
+        name: .customLong("count"), help: ArgumentHelp("Slots, 1 to 128.", valueName: "number"))
+    var count: Int
+
+    @Option(help: ArgumentHelp("Who may join: a user's name or uid.", valueName: "user"))
+    var owner: String?
+
+    @Option(help: ArgumentHelp("Permissions of the pins, octal.", valueName: "mode"))
+    var mode = "0600"
+
+    @OptionGroup var balance: BalanceFlags
+    @OptionGroup var root: PinRootFlag
+
+    func validate() throws {
+        try checkName(name)
+        try checkCount(count)
+        guard permissions != nil else {
+            throw ValidationError("--mode takes an octal number such as 0600 or 0660")
+        }
+        guard owner == nil || account != nil else {
+            throw ValidationError("--owner '\(owner ?? "")' is neither a user nor a uid")
+        }
+    }
+
+    private var permissions: UInt32? {
+        UInt32(mode, radix: 8).flatMap { (1...0o777).contains($0) ? $0 : nil }
+    }
+
+    private var account: Account? { owner.flatMap { Account($0) } }
+
+    func run() throws {
+        var options = GroupOptions(balance, root, count: count)
+        options.owner = account?.uid
+        options.ownerGroup = account?.group
+        options.mode = permissions
+        let group = try ReusePortGroup(name, options)
+        let info = try group.info()
+        StandardStream.output.write(
+            "group \(name) below \(root.pinRoot): \(info.count) slots, \(info.key.rawValue), "
+                + "seed \(info.seed)\n")
+        if let account { warn(account) }
+    }
+
+    /// What will keep the owner out though the group is there.
+    private func warn(_ account: Account) {
+        let folder = "\(root.pinRoot)/\(name)"
+        if let closed = SearchPath.firstClosed(in: folder, to: account) {
+            StandardStream.error.write(
+                "collector: warning: uid \(account.uid) cannot search \(closed.path) (mode "
+                    + "\(closed.mode)): chmod 711 \(closed.path), or create the group below another "
+                    + "pin root\n")
+        }
+        if let owner = SearchPath.owner(of: folder), owner != account.uid {
+            StandardStream.error.write(
+                "collector: warning: the group was there before and belongs to uid \(owner); "
+                    + "collector destroy it first to give it to another\n")
+        }
+    }
+}

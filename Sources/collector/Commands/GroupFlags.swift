@@ -1,0 +1,66 @@
+// SPDX-License-Identifier: Apache-2.0
+
+internal import ArgumentParser
+internal import Glibc
+internal import ReusePortLB
+
+/// Where groups are pinned.
+struct PinRootFlag: ParsableArguments {
+    @Option(
+        help: ArgumentHelp(
+            "The folder below which groups are pinned, on a BPF file system.", valueName: "path"))
+    var pinRoot = ReusePortGroup.defaultPinRoot
+
+    func validate() throws {
+        guard pinRoot.hasPrefix("/") else {
+            throw ValidationError("--pin-root takes an absolute path")
+        }
+    }
+}
+
+/// What a group balances by.
+struct BalanceFlags: ParsableArguments {
+    @Option(
+        help: ArgumentHelp(
+            "What is balanced by: source_ip, four_tuple, round_robin or random.",
+            discussion: "As the group is, unless given; a new group: source_ip.", valueName: "key"),
+        transform: { text in
+            guard let key = ReusePortGroup.Key(rawValue: text) else {
+                let keys = ReusePortGroup.Key.allCases.map(\.rawValue).joined(separator: ", ")
+                throw ValidationError("write one of \(keys)")
+            }
+            return key
+        })
+    var key: ReusePortGroup.Key?
+
+    @Option(
+        help: ArgumentHelp(
+            "Mixed into the hash; hosts with one seed and count choose alike.",
+            discussion: "As the group is, unless given; a new group: 0.", valueName: "number"))
+    var seed: UInt64?
+}
+
+extension GroupOptions {
+    /// The options that every command of the collector opens a group with.
+    init(_ balance: BalanceFlags, _ root: PinRootFlag, count: Int) {
+        self.init(count: count, key: balance.key, pinRoot: root.pinRoot)
+        seed = balance.seed
+        // As bpftool does. Anywhere else a missing file system is more likely a wrong path.
+        mountsFileSystem = geteuid() == 0 && root.pinRoot == ReusePortGroup.defaultPinRoot
+    }
+}
+
+/// 1...128, with the reason when it is not.
+func checkCount(_ count: Int) throws {
+    guard (1...ReusePortGroup.maximumCount).contains(count) else {
+        throw ValidationError("COUNT is a number from 1 to \(ReusePortGroup.maximumCount)")
+    }
+}
+
+/// A group's name as the library takes it.
+func checkName(_ name: String) throws {
+    let isPlain = !name.contains { $0 == "/" || $0 == "." }
+    guard (1...64).contains(name.utf8.count), isPlain else {
+        throw ValidationError("a group's name has 1 to 64 characters without '/' and '.'")
+    }
+}

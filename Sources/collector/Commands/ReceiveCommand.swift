@@ -1,0 +1,141 @@
+// SPDX-License-Identifier: Apache-2.0
+
+internal import ArgumentParser
+internal import FanoutCore
+internal import LinuxNet
+internal import ReusePortLB
+internal import UnixSignals
+
+struct ReceiveCommand: AsyncParsableCommand {
+    static let configuration = CommandConfiguration(
+        commandName: "receive",
+        abstract: "Join a slot and print what arrives (the default).",
+        discussion: """
+            A line a datagram: source and text, or the first bytes when it is no text. Ctrl+C or \
+            SIGTERM leaves the slot, reads what is in the queue, and prints a report.
+            """)
+
+    @Argument(
+        help: "An address of this host, or 0.0.0.0 or ::.",
+        transform: { text in
+            guard let address = IPAddress(text) else {
+                throw ValidationError("'\(text)' is not an IP address; names are not resolved")
+            }
+            return address
+        })
+    var ip: IPAddress
+
+    @Argument(help: "The UDP port, 1 to 65535.")
+    var port: UInt16
+
+    @Argument(help: "The slot of this process, 0 to COUNT - 1.")
+    var index: Int
+
+    @Argument(help: "Slots of the group, 1 to 128; a group with another count is resized.")
+    var count: Int
+
+    @Option(
+        help: ArgumentHelp(
+            "The group's name.",
+            discussion: "Unless given it is made of the address and the port, such as "
+                + "collector-10-0-2-15-10001.", valueName: "name"))
+    var group: String?
+
+    @OptionGroup var root: PinRootFlag
+    @OptionGroup var balance: BalanceFlags
+    @OptionGroup var show: ShowFlags
+
+    @Option(
+        name: .customLong("count"),
+        help: ArgumentHelp("Stop after so many datagrams.", valueName: "number"))
+    var limit: UInt64?
+
+    @Option(
+        help: ArgumentHelp(
+            "Memory for datagrams that wait in the kernel (SO_RCVBUF).", valueName: "bytes"))
+    var recvBuffer: Int?
+
+    @Option(
+        help: ArgumentHelp(
+            "Bytes of a datagram that are kept; longer ones are cut and counted.",
+            valueName: "bytes"))
+    var maxBytes = 65_535
+
+    func validate() throws {
+        guard port != 0 else { throw ValidationError("PORT is a number from 1 to 65535") }
+        try checkCount(count)
+        guard (0..<count).contains(index) else {
+            throw ValidationError("INDEX is a number from 0 to COUNT - 1, that is \(count - 1)")
+        }
+        if let group { try checkName(group) }
+        guard limit != 0 else { throw ValidationError("--count takes a number from 1 up") }
+        guard recvBuffer.map({ $0 > 0 }) ?? true else {
+            throw ValidationError("--recv-buffer takes a number of bytes from 1 up")
+        }
+        guard (1...65_535).contains(maxBytes) else {
+            throw ValidationError("--max-bytes takes a number from 1 to 65535")
+        }
+    }
+
+    func run() async throws {
+        // Signals are heard from here on, so that none ends the process half-way.
+        let signals = await UnixSignalsSequence(trapping: .sigint, .sigterm)
+        let endpoint = Endpoint(ip, port: port)
+        let reception = try Reception(
+            name: group ?? GroupName.of(endpoint), endpoint, slot: index,
+            GroupOptions(balance, root, count: count), receiveBuffer: recvBuffer)
+        warnOfSmallBuffer(reception)
+        let tally = Tally()
+        let worker = try ReceiveWorker(
+            reception, tally, limit: limit, maximumBytes: maxBytes,
+            printer: show.quiet ? nil : DatagramPrinter(isJSON: show.json))
+        let listening = Task {
+            for await signal in signals {
+                if reception.isStopping { ThisProcess.exitNow(128 + signal.rawValue) }
+                reception.stop()
+            }
+        }
+        let display = StatsDisplay(reception, tally, show)
+        let showing = Task { await display.run() }
+        StandardStream.error.write(
+            "collector: in slot \(index) of \(count) of group \(reception.name) at \(endpoint); "
+                + "Ctrl+C ends it\n")
+        let failure = await worker.finish()
+        showing.cancel()
+        await showing.value
+        listening.cancel()
+        reception.stop()
+        display.report()
+        if let failure {
+            StandardStream.error.write("collector: \(failure)\n")
+            throw ExitCode(1)
+        }
+    }
+
+    private func warnOfSmallBuffer(_ reception: Reception) {
+        guard let recvBuffer, reception.socket.receiveBuffer < recvBuffer else { return }
+        StandardStream.error.write(
+            "collector: warning: the kernel granted \(reception.socket.receiveBuffer) of "
+                + "\(recvBuffer) bytes for waiting datagrams; raise net.core.rmem_max, or run with "
+                + "CAP_NET_ADMIN\n")
+    }
+}
+
+/// How what arrives is shown.
+struct ShowFlags: ParsableArguments {
+    @Flag(help: "Print no datagrams; on a terminal one line of counts is kept up to date.")
+    var quiet = false
+
+    @Option(
+        help: ArgumentHelp("Print the counts so often; fractions count.", valueName: "seconds"))
+    var statsInterval: Double?
+
+    @Flag(help: "Datagrams and counts as JSON, one object a line.")
+    var json = false
+
+    func validate() throws {
+        guard statsInterval.map({ (0.01...86_400).contains($0) }) ?? true else {
+            throw ValidationError("--stats-interval takes seconds, 0.01 to 86400")
+        }
+    }
+}

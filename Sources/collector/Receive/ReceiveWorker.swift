@@ -1,0 +1,105 @@
+// SPDX-License-Identifier: Apache-2.0
+
+internal import FanoutCore
+internal import LinuxNet
+internal import ReusePortLB
+internal import Synchronization
+
+/// The thread that reads the socket. Without a printer it allocates nothing for a datagram, but for the
+/// set of sources when that grows.
+final class ReceiveWorker: Sendable {
+    /// How long the queue is emptied after the slot was left. When nobody else is in the group, the kernel
+    /// goes on to give us datagrams, and this is what ends it.
+    private static let drainingTime = Duration.seconds(2)
+
+    private let outcome: AsyncStream<ReusePortError?>
+
+    /// Starts at once.
+    ///
+    /// - Parameters:
+    ///   - limit: datagrams after which it ends; nil for none.
+    ///   - printer: shows each datagram; nil for none.
+    init(
+        _ reception: Reception, _ tally: Tally, limit: UInt64?, maximumBytes: Int,
+        printer: DatagramPrinter?
+    ) throws {
+        let (outcome, ending) = AsyncStream<ReusePortError?>.makeStream()
+        self.outcome = outcome
+        let loop = ReceiveLoop(
+            reception: reception, tally: tally, limit: limit, maximumBytes: maximumBytes,
+            printer: printer, drainingTime: Self.drainingTime)
+        // Nobody joins it: the process ends after it.
+        _ = try Thread(name: "collector") {
+            ending.yield(loop.run())
+            ending.finish()
+        }
+    }
+
+    /// Waits for the end: nil after an orderly one.
+    func finish() async -> ReusePortError? {
+        for await failure in outcome { return failure }
+        return nil
+    }
+}
+
+/// What the thread does.
+private struct ReceiveLoop: Sendable {
+    /// A source address without its zone: 16 bytes, so that looking it up is cheap.
+    private struct Source: Hashable {
+        let high: UInt64
+        let low: UInt64
+    }
+
+    let reception: Reception
+    let tally: Tally
+    let limit: UInt64?
+    let maximumBytes: Int
+    let printer: DatagramPrinter?
+    let drainingTime: Duration
+
+    /// - Returns: why the socket could not be read any more; nil when it was told to stop.
+    func run() -> ReusePortError? {
+        var batch = ReceiveBatch(maximumBytes: maximumBytes)
+        var sources: Set<Source> = []
+        var left = limit ?? .max
+        var deadline: ContinuousClock.Instant?
+        while left > 0 {
+            do {
+                try reception.socket.receive(
+                    into: &batch, atMost: Int(clamping: left), waits: true)
+            } catch {
+                return error
+            }
+            if reception.isStopping {
+                if batch.count == 0 { return nil }
+                let end = deadline ?? ContinuousClock.now + drainingTime
+                deadline = end
+                if ContinuousClock.now > end { return nil }
+            }
+            left -= UInt64(batch.count)
+            count(batch, &sources)
+            if let printer, !printer.show(batch) {
+                reception.stop()
+                return nil
+            }
+        }
+        return nil
+    }
+
+    private func count(_ batch: borrowing ReceiveBatch, _ sources: inout Set<Source>) {
+        var bytes: UInt64 = 0
+        var truncated: UInt64 = 0
+        for index in 0..<batch.count {
+            bytes += UInt64(batch.length(index))
+            if batch.isTruncated(index) { truncated += 1 }
+            if sources.count < Tally.sourcesMax {
+                let address = batch.source(index).address
+                sources.insert(Source(high: address.high, low: address.low))
+            }
+        }
+        tally.received.wrappingAdd(UInt64(batch.count), ordering: .relaxed)
+        tally.bytes.wrappingAdd(bytes, ordering: .relaxed)
+        tally.truncated.wrappingAdd(truncated, ordering: .relaxed)
+        tally.sources.store(sources.count, ordering: .relaxed)
+    }
+}

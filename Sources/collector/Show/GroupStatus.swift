@@ -1,0 +1,124 @@
+// SPDX-License-Identifier: Apache-2.0
+
+internal import FanoutCore
+internal import LinuxNet
+internal import ReusePortLB
+
+/// What `collector status` knows of one group.
+struct GroupStatus {
+    struct Details {
+        let info: GroupInfo
+        let counters: [SlotCounters]
+        let members: [Member]
+        let leftToKernel: UInt64
+
+        init(_ group: borrowing ReusePortGroup) throws(ReusePortError) {
+            info = try group.info()
+            counters = try group.counters()
+            members = try group.members()
+            leftToKernel = try group.leftToKernel()
+        }
+    }
+
+    let name: String
+    let details: Result<Details, ReusePortError>
+
+    /// nil for a folder that turned out to hold no group, or none any more.
+    init?(_ pinned: ReusePortGroup.Pinned, _ pinRoot: String) {
+        name = pinned.name
+        var options = GroupOptions(pinRoot: pinRoot)
+        options.existingOnly = true
+        do {
+            details = .success(try Details(ReusePortGroup(pinned.name, options)))
+        } catch {
+            if error.code == .notFound || error.code == .invalid { return nil }
+            details = .failure(error)
+        }
+    }
+
+    var text: String {
+        switch details {
+        case .failure(let error):
+            return "group \(Printable.line(name)): \(error)\n"
+        case .success(let details):
+            let info = details.info
+            let place = info.address.map { "at \($0)" } ?? "at no address yet"
+            let head =
+                "group \(Printable.line(name)) \(place): \(info.key.rawValue), seed \(info.seed), "
+                + "\(info.count) slots, \(details.leftToKernel) packets left to the kernel\n"
+            return head + Self.table(details)
+        }
+    }
+
+    private static func table(_ details: Details) -> String {
+        var rows = [
+            [
+                "slot", "member", "pid", "uid", "since", "selected", "fallback", "missed",
+            ]
+        ]
+        for (slot, counters) in details.counters.enumerated() {
+            let counts = [counters.selected, counters.fallback, counters.missed].map { "\($0)" }
+            let members = details.members.filter { $0.slot == slot }
+            if members.isEmpty { rows.append(["\(slot)", "none", "-", "-", "-"] + counts) }
+            for (number, member) in members.enumerated() {
+                let facts = [
+                    "\(slot)", member.transport.rawValue, member.pid.map { "\($0)" } ?? "?",
+                    member.uid.map { "\($0)" } ?? "?", since(member),
+                ]
+                // A slot's counters hold for its UDP and its TCP socket together.
+                rows.append(facts + (number == 0 ? counts : ["", "", ""]))
+            }
+        }
+        let widths = rows[0].indices.map { column in rows.map { $0[column].count }.max() ?? 0 }
+        return rows.map { row in
+            let cells = zip(row, widths).map { cell, width in
+                cell + String(repeating: " ", count: width - cell.count)
+            }
+            let line = "  " + cells.joined(separator: "  ")
+            return String(line.reversed().drop { $0 == " " }.reversed()) + "\n"
+        }.joined()
+    }
+
+    private static func since(_ member: Member) -> String {
+        guard let joined = member.joinedNanoseconds else { return "?" }
+        return WallClock(nanosecondsSinceEpoch: joined).rfc3339
+    }
+
+    var json: JSON {
+        switch details {
+        case .failure(let error):
+            return .object([("name", .string(name)), ("error", .string("\(error)"))])
+        case .success(let details):
+            let info = details.info
+            return .object([
+                ("name", .string(name)),
+                ("address", info.address.map { .string("\($0)") } ?? .null),
+                ("key", .string(info.key.rawValue)),
+                ("seed", .number(info.seed)),
+                ("count", .number(UInt64(info.count))),
+                ("left_to_kernel", .number(details.leftToKernel)),
+                (
+                    "slots",
+                    .array(
+                        details.counters.enumerated().map { Self.json($0, $1, details.members) })
+                ),
+            ])
+        }
+    }
+
+    private static func json(
+        _ slot: Int, _ counters: SlotCounters, _ members: [Member]
+    ) -> JSON {
+        let members = members.filter { $0.slot == slot }.map { member in
+            JSON.object([
+                ("transport", .string(member.transport.rawValue)),
+                ("pid", .optional(member.pid)),
+                ("uid", .optional(member.uid)),
+                ("joined_ns", .optional(member.joinedNanoseconds)),
+                ("cookie", .number(member.cookie)),
+            ])
+        }
+        return .object(
+            [("slot", .number(UInt64(slot)))] + counters.json + [("members", .array(members))])
+    }
+}

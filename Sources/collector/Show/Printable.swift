@@ -1,0 +1,61 @@
+// SPDX-License-Identifier: Apache-2.0
+
+/// Bytes from strangers as text that cannot drive a terminal.
+enum Printable {
+    /// Bytes of a datagram that is no text that are shown.
+    static let shownBytes = 32
+    /// Characters of a text that are shown.
+    static let shownCharacters = 1024
+
+    /// Whether a terminal shows the character and does nothing else: no control characters, no marks that
+    /// turn the direction of the text around (Unicode categories Cc, Cf, Co, Cn, Cs, Zl, Zp).
+    static func isPlain(_ scalar: Unicode.Scalar) -> Bool {
+        if scalar.value < 0x7f { return scalar.value >= 0x20 }
+        return switch scalar.properties.generalCategory {
+        case .control, .format, .privateUse, .unassigned, .surrogate, .lineSeparator,
+            .paragraphSeparator:
+            false
+        default: true
+        }
+    }
+
+    /// The bytes as text, if that is what they are: UTF-8 of which most is plain, the end of a line
+    /// apart.
+    static func text(_ bytes: [UInt8]) -> String? {
+        guard let text = String(validating: bytes, as: UTF8.self) else { return nil }
+        var plain = 0
+        var other = 0
+        for scalar in text.unicodeScalars {
+            if isPlain(scalar) || ["\n", "\r", "\t"].contains(scalar) {
+                plain += 1
+            } else {
+                other += 1
+            }
+        }
+        return plain > other ? text : nil
+    }
+
+    /// What `text` returned, on one line and harmless: `\n`, `\u{1b}` and `\\` in place of what is not
+    /// plain, and cut when it is long.
+    static func line(_ text: String) -> String {
+        var line = ""
+        for scalar in text.unicodeScalars.prefix(shownCharacters) {
+            switch scalar {
+            case "\\": line += "\\\\"
+            case "\n": line += "\\n"
+            case "\r": line += "\\r"
+            case "\t": line += "\\t"
+            case let scalar where isPlain(scalar): line.unicodeScalars.append(scalar)
+            default: line += "\\u{\(String(scalar.value, radix: 16))}"
+            }
+        }
+        return text.unicodeScalars.count > shownCharacters
+            ? line + "... (\(text.utf8.count) bytes)" : line
+    }
+
+    /// `de ad be ef`.
+    static func hex(_ bytes: some Sequence<UInt8>, separator: String = " ") -> String {
+        bytes.map { $0 < 16 ? "0" + String($0, radix: 16) : String($0, radix: 16) }
+            .joined(separator: separator)
+    }
+}

@@ -1,0 +1,70 @@
+// SPDX-License-Identifier: Apache-2.0
+
+#if KernelModes
+    internal import FanoutCore
+    internal import Glibc
+    internal import LinuxNet
+    internal import ReusePortLB
+    internal import Synchronization
+    internal import UserspacePlane
+
+    /// The workers of a listener as a private reuseport group, each in a slot of its own. It needs the
+    /// privilege to load programs.
+    final class ReusePortSteering: WorkerSteering {
+        let name = "ebpf"
+        /// Groups that wait for the sockets of their listener, by its name: loading one takes
+        /// milliseconds, in which a socket's buffer could fill up.
+        private let prepared = Mutex<[String: Group]>([:])
+
+        func prepare(workers: Int, of listener: Listener) {
+            // A failure shows again when the listener is steered, and is told there.
+            let group = try? Group(workers: workers)
+            prepared.withLock { $0[listener.name] = group }
+        }
+
+        func steer(
+            _ sockets: [Int32], of listener: Listener
+        ) throws(SystemError) -> (any SteeringHold)? {
+            let waiting = prepared.withLock { $0.removeValue(forKey: listener.name) }
+            do throws(ReusePortError) {
+                let group =
+                    if let waiting, waiting.workers == sockets.count { waiting } else {
+                        try Group(workers: sockets.count)
+                    }
+                return try group.seat(sockets)
+            } catch {
+                throw SystemError("\(error.operation) \(error.subject)", code: error.errno)
+            }
+        }
+
+        /// A group with a slot a worker.
+        private final class Group: Sendable {
+            let workers: Int
+            private let group: ReusePortGroup
+
+            init(workers: Int) throws(ReusePortError) {
+                self.workers = workers
+                group = try ReusePortGroup(private: GroupOptions(count: workers))
+            }
+
+            func seat(_ sockets: [Int32]) throws(ReusePortError) -> Seats {
+                var seats: [Seat] = []
+                for (slot, socket) in sockets.enumerated() {
+                    seats.append(Seat(try group.join(descriptor: socket, slot: slot)))
+                }
+                return Seats(seats)
+            }
+        }
+
+        /// A membership, which an array cannot hold as it is.
+        private final class Seat: Sendable {
+            private let membership: Membership
+            init(_ membership: consuming Membership) { self.membership = membership }
+        }
+
+        private final class Seats: SteeringHold {
+            private let seats: [Seat]
+            init(_ seats: [Seat]) { self.seats = seats }
+        }
+    }
+#endif

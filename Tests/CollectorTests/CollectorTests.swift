@@ -1,0 +1,135 @@
+// SPDX-License-Identifier: Apache-2.0
+
+import FanoutCore
+import Foundation
+import Glibc
+import LabNet
+import ReusePortLB
+import Testing
+
+/// The built executable and the real program, judged from outside. One test at a time: several load the
+/// machine and count every datagram.
+@Suite(
+    "The collector", .serialized,
+    .enabled(if: Privilege.isRoot, "NOT TESTED: loading kernel programs needs root"))
+enum CollectorTests {}
+
+/// A collector as its user sees it: a process, what it prints, and how it ends.
+struct CollectorUnderTest: Sendable {
+    static let program = Files.product("collector")
+
+    let process: ChildProcess
+    var output: [String] { process.record.state.output }
+    var errors: [String] { process.record.state.errors }
+
+    /// - Parameter output: nil to collect it.
+    init(_ words: [String], output: Int32? = nil, program: [String] = [Self.program]) throws {
+        process = try ChildProcess(
+            program[0], program.dropFirst() + words,
+            output: output.map { .inherited($0) } ?? .collected)
+    }
+
+    /// Starts one in a slot and waits until it is there.
+    static func inSlot(
+        _ slot: Int, of count: Int, at endpoint: Endpoint, _ flags: [String],
+        output: Int32? = nil, program: [String] = [Self.program]
+    ) async throws -> CollectorUnderTest {
+        let words = ["\(endpoint.address)", "\(endpoint.port)", "\(slot)", "\(count)"]
+        let collector = try CollectorUnderTest(words + flags, output: output, program: program)
+        try await collector.isInSlot()
+        return collector
+    }
+
+    func isInSlot() async throws {
+        try await process.record.wait("it is in its slot") { state in
+            state.errors.contains { $0.contains("Ctrl+C ends it") } ? true : nil
+        }
+    }
+
+    /// Waits for so many lines of output.
+    @discardableResult
+    func prints(_ count: Int) async throws -> [String] {
+        try await process.record.wait("\(count) lines") { state in
+            state.output.count >= count ? state.output : nil
+        }
+    }
+
+    /// Ends it in order and returns all that it printed.
+    @discardableResult
+    func stop(
+        _ signal: Int32 = SIGTERM, sourceLocation: SourceLocation = #_sourceLocation
+    ) async throws -> [String] {
+        process.send(signal)
+        let ending = try await process.exit()
+        #expect(ending == .exited(0), "\(errors)", sourceLocation: sourceLocation)
+        return output
+    }
+
+    /// Runs the executable to its end.
+    static func run(
+        _ words: [String], program: [String] = [Self.program]
+    ) async throws -> (code: Int32, output: [String], errors: [String]) {
+        let process = try CollectorUnderTest(words, program: program).process
+        guard case .exited(let code) = try await process.exit() else {
+            throw Failed("a signal ended it", EPROTO)
+        }
+        let state = process.record.state
+        return (code, state.output, state.errors)
+    }
+}
+
+/// The last line of `--json`.
+struct EndReport: Decodable, Equatable {
+    let event: String
+    let received: Int
+    let bytes: Int
+    let truncated: Int
+    let sources: Int
+    let kernel_drops: Int
+    let selected: Int
+    let fallback: Int
+    let missed: Int
+
+    init(_ line: String?) throws {
+        self = try JSONDecoder().decode(Self.self, from: Data(try #require(line).utf8))
+        #expect(event == "end" || event == "stats")
+    }
+}
+
+/// What `collector status --json` says.
+struct StatusReport: Decodable {
+    struct Group: Decodable {
+        let name: String
+        let error: String?
+        let address: String?
+        let key: String?
+        let seed: UInt64?
+        let count: Int?
+        let left_to_kernel: Int?
+        let slots: [Slot]?
+    }
+    struct Slot: Decodable {
+        let slot: Int
+        let selected: Int
+        let fallback: Int
+        let missed: Int
+        let members: [Member]
+    }
+    struct Member: Decodable {
+        let transport: String
+        let pid: Int32?
+        let uid: UInt32?
+        let joined_ns: UInt64?
+        let cookie: UInt64
+    }
+    let groups: [Group]
+
+    init(
+        _ pins: BPFFileSystem, program: [String] = [CollectorUnderTest.program]
+    ) async throws {
+        let run = try await CollectorUnderTest.run(
+            ["status", "--json", "--pin-root", pins.path], program: program)
+        #expect(run.code == 0 && run.output.count == 1, "\(run.errors)")
+        self = try JSONDecoder().decode(Self.self, from: Data(run.output.joined().utf8))
+    }
+}

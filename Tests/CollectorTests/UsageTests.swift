@@ -1,0 +1,91 @@
+// SPDX-License-Identifier: Apache-2.0
+
+import FanoutCore
+import LabNet
+import Testing
+
+extension CollectorTests {
+    @Suite("Command line")
+    struct UsageTests {}
+}
+
+extension CollectorTests.UsageTests {
+    @Test("--help and --version end with 0, and the help of each command names its flags")
+    func help() async throws {
+        let version = try await CollectorUnderTest.run(["--version"])
+        #expect(version.code == 0)
+        #expect(version.output.first?.contains(/^\d+\.\d+\.\d+ \(reuseport library .+\)$/) == true)
+        for (words, flags) in [
+            (["--help"], ["receive", "create", "status", "destroy"]),
+            (
+                ["receive", "--help"],
+                [
+                    "<ip> <port> <index> <count>", "--group", "--pin-root", "--key", "--seed",
+                    "--quiet", "--stats-interval", "--count", "--recv-buffer", "--max-bytes",
+                    "--json",
+                ]
+            ),
+            (["create", "--help"], ["--count", "--owner", "--mode", "--key", "--seed"]),
+            (["status", "--help"], ["--json", "--pin-root"]),
+        ] {
+            let run = try await CollectorUnderTest.run(words)
+            #expect(run.code == 0 && run.errors == [])
+            let text = run.output.joined(separator: "\n")
+            for flag in flags { #expect(text.contains(flag), "\(words): \(flag)") }
+        }
+    }
+
+    @Test(
+        "bad usage is explained on standard error and ends with 2",
+        arguments: [
+            ([], "<ip>"),
+            (["127.0.0.1", "9", "0"], "<count>"),
+            (["localhost", "9", "0", "1"], "names are not resolved"),
+            (["127.0.0.1", "0", "0", "1"], "1 to 65535"),
+            (["127.0.0.1", "65536", "0", "1"], "65536"),
+            (["127.0.0.1", "9", "1", "1"], "INDEX"),
+            (["127.0.0.1", "9", "0", "129"], "1 to 128"),
+            (["127.0.0.1", "9", "0", "0"], "1 to 128"),
+            (["127.0.0.1", "9", "0", "1", "--key", "best"], "four_tuple"),
+            (["127.0.0.1", "9", "0", "1", "--count", "0"], "--count"),
+            (["127.0.0.1", "9", "0", "1", "--recv-buffer", "0"], "--recv-buffer"),
+            (["127.0.0.1", "9", "0", "1", "--max-bytes", "70000"], "--max-bytes"),
+            (["127.0.0.1", "9", "0", "1", "--stats-interval", "0"], "--stats-interval"),
+            (["127.0.0.1", "9", "0", "1", "--group", "a.b"], "'.'"),
+            (["127.0.0.1", "9", "0", "1", "--pin-root", "pins"], "absolute"),
+            (["create", "x"], "--count"),
+            (["create", "x", "--count", "1", "--mode", "9"], "octal"),
+            (["create", "x", "--count", "1", "--owner", "no such user"], "no such user"),
+            (["destroy"], "<name>"),
+            (["status", "stray"], "stray"),
+        ])
+    func badUsage(words: [String], says: String) async throws {
+        let run = try await CollectorUnderTest.run(words)
+        #expect(run.code == 2)
+        #expect(run.output == [])
+        #expect(run.errors.contains { $0.contains(says) }, "\(run.errors)")
+    }
+
+    @Test("what cannot start ends with 1 and one line that says why and what helps")
+    func startupErrors() async throws {
+        let pins = try BPFFileSystem()
+        let endpoint = try Endpoint.free()
+        let first = try await CollectorUnderTest.inSlot(
+            0, of: 2, at: endpoint, ["--pin-root", pins.path])
+        let at = ["\(endpoint.address)", "\(endpoint.port)"]
+        for (words, says) in [
+            (at + ["0", "2", "--pin-root", pins.path], ["join slot 0", "EEXIST", "a member"]),
+            (at + ["1", "2", "--pin-root", pins.path, "--seed", "1"], ["ESTALE", "seed"]),
+            (at + ["0", "2", "--pin-root", pins.path + "x"], ["ENODEV", "mount -t bpf"]),
+            (["192.0.2.1", "9", "0", "1", "--pin-root", pins.path], ["bind", "EADDRNOTAVAIL"]),
+            (["destroy", "nothing", "--pin-root", pins.path], ["ENOENT", "nothing"]),
+            (["status", "--pin-root", pins.path + "x"], ["ENODEV"]),
+        ] {
+            let run = try await CollectorUnderTest.run(words)
+            #expect(run.code == 1 && run.output == [], "\(words)")
+            #expect(run.errors.count == 1, "\(run.errors)")
+            for word in says { #expect(run.errors.joined().contains(word), "\(run.errors)") }
+        }
+        try await first.stop()
+    }
+}

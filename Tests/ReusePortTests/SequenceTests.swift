@@ -1,0 +1,173 @@
+// SPDX-License-Identifier: Apache-2.0
+
+import FanoutCore
+import Glibc
+import LabNet
+import ReusePortLB
+import Testing
+
+extension ReusePortTests {
+    @Suite("Sequences of datagrams")
+    struct SequenceTests {}
+}
+
+extension ReusePortTests.SequenceTests {
+    private static let reader = "datagrams"
+
+    private static func ended() async throws {
+        try await eventually("the readers' threads have ended") {
+            Probe.threads(named: reader) == 0
+        }
+    }
+
+    @Test("datagrams come in order with their bytes and sources; an empty one too; a long one is cut")
+    func content() async throws {
+        let socket = try ReusePortSocket(boundTo: try .free())
+        let sender = try Traffic(to: try socket.bound)
+        for payload in [[1, 2, 3], [], [UInt8](repeating: 7, count: 9)] { sender.send(payload) }
+        var received: [Datagram] = []
+        for try await datagram in socket.datagrams(maximumBytes: 8) {
+            received.append(datagram)
+            if received.count == 3 { break }
+        }
+        #expect(
+            received == [
+                Datagram(bytes: [1, 2, 3], source: sender.source),
+                Datagram(bytes: [], source: sender.source),
+                Datagram(
+                    bytes: [UInt8](repeating: 7, count: 8), source: sender.source, isTruncated: true
+                ),
+            ])
+        try await Self.ended()
+    }
+
+    @Test("an IPv6 source is told as it is")
+    func v6() async throws {
+        let socket = try ReusePortSocket(boundTo: try .free(on: .loopback6))
+        let sender = try Traffic(to: try socket.bound)
+        sender.send([1])
+        var iterator = socket.datagrams().makeAsyncIterator()
+        #expect(try await iterator.next()?.source == sender.source)
+    }
+
+    @Test("a consumer that stops is waited for: what does not fit is lost in the kernel and counted")
+    func backPressure() async throws {
+        let socket = try ReusePortSocket(boundTo: try .free(), receiveBuffer: 100_000)
+        let sender = try Traffic(to: try socket.bound)
+        var iterator = socket.datagrams(batch: 8, batchesAhead: 2).makeAsyncIterator()
+        sender.send([0, 0])
+        _ = try await iterator.next()
+        let total = 2000
+        for number in 1...total { sender.send([UInt8(number >> 8), UInt8(number & 0xff)]) }
+        // The queue overflows though the reader could have read all of it.
+        try await eventually("the kernel has dropped some") { socket.kernelDrops > 0 }
+        let lost = Int(socket.kernelDrops)
+        #expect(lost > total / 4, "\(lost) of \(total)")
+        var numbers: [Int] = []
+        while numbers.count < total - lost, let datagram = try await iterator.next() {
+            numbers.append(Int(datagram.bytes[0]) << 8 | Int(datagram.bytes[1]))
+        }
+        // What was not lost there is read: in order, none twice, and not one missing beyond them.
+        #expect(numbers.count + lost == total && numbers == numbers.sorted())
+        #expect(Set(numbers).count == numbers.count)
+        #expect(Int(socket.kernelDrops) == lost)
+    }
+
+    @Test("a cancelled task gets the end at once, while it waits and while it reads ahead")
+    func cancellation() async throws {
+        let socket = try ReusePortSocket(boundTo: try .free())
+        let sequence = socket.datagrams()
+        let waiting = Task {
+            var count = 0
+            for try await _ in sequence { count += 1 }
+            return count
+        }
+        try await eventually("the reader waits") { Probe.threads(named: Self.reader) == 1 }
+        let begin = ContinuousClock.now
+        waiting.cancel()
+        #expect(try await waiting.value == 0)
+        #expect(ContinuousClock.now - begin < .seconds(1))
+        try await Self.ended()
+
+        let sender = try Traffic(to: try socket.bound)
+        for _ in 0..<100 { sender.send([1]) }
+        let reading = Task {
+            var iterator = sequence.makeAsyncIterator()
+            _ = try await iterator.next()
+            withUnsafeCurrentTask { $0?.cancel() }
+            return try await iterator.next()
+        }
+        #expect(try await reading.value == nil)
+        try await Self.ended()
+    }
+
+    @Test("a task that was cancelled before it began gets the end at once")
+    func cancelledBefore() async throws {
+        let socket = try ReusePortSocket(boundTo: try .free())
+        let sequence = socket.datagrams()
+        let task = Task {
+            withUnsafeCurrentTask { $0?.cancel() }
+            for try await _ in sequence { return false }
+            return true
+        }
+        #expect(try await task.value)
+        try await Self.ended()
+    }
+
+    @Test("a sequence that has ended stays ended, and the socket can be read by another one")
+    func again() async throws {
+        let socket = try ReusePortSocket(boundTo: try .free())
+        let sender = try Traffic(to: try socket.bound)
+        for round in UInt8(0)..<20 {
+            sender.send([round])
+            var iterator = socket.datagrams(untilEmpty: true).makeAsyncIterator()
+            #expect(try await iterator.next()?.bytes == [round])
+            #expect(try await iterator.next() == nil)
+            #expect(try await iterator.next() == nil)
+        }
+        try await Self.ended()
+    }
+
+    @Test("a sequence keeps its socket open when the value goes, and closes it in the end")
+    func lifetime() async throws {
+        let endpoint = try Endpoint.free()
+        let sequence = try ReusePortSocket(boundTo: endpoint).datagrams()
+        #expect(Probe.udpSockets(at: endpoint.port) == 1)
+        let sender = try Traffic(to: endpoint)
+        sender.send([9])
+        func first() async throws -> Datagram? {
+            var iterator = sequence.makeAsyncIterator()
+            return try await iterator.next()
+        }
+        #expect(try await first()?.bytes == [9])
+        try await Self.ended()
+    }
+
+    @Test("50 sequences leave neither thread nor descriptor behind, however they end")
+    func leaks() async throws {
+        let socket = try ReusePortSocket(boundTo: try .free())
+        let sender = try Traffic(to: try socket.bound)
+        let before = Probe.descriptors()
+        for round in 0..<50 {
+            let sequence = socket.datagrams()
+            let task = Task { for try await _ in sequence { break } }
+            if round % 2 == 0 { sender.send([1]) } else { task.cancel() }
+            try await task.value
+        }
+        try await Self.ended()
+        try await eventually("descriptors are as before") { Probe.descriptors() <= before }
+    }
+
+    @Test("what is left in the queue after leaving is read to its end")
+    func draining() async throws {
+        let group = try ReusePortGroup(private: GroupOptions(count: 2))
+        let socket = try ReusePortSocket(boundTo: try .free())
+        let membership = try group.join(socket, slot: 0)
+        let sender = try Traffic(to: try socket.bound)
+        for _ in 0..<150 { sender.send([1]) }
+        try membership.leave()
+        var count = 0
+        for try await _ in socket.datagrams(untilEmpty: true) { count += 1 }
+        #expect(count == 150)
+    }
+}
