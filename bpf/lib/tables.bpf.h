@@ -11,6 +11,8 @@
 #include <lb/packet.h>
 #include <lb/tables.h>
 
+/* What the loader checks before it trusts an object that it was given. */
+const volatile __u32 lb_abi = LB_ABI_VERSION;
 /* Room of every table; the loader sets both before it makes the maps. */
 const volatile __u32 lb_receivers_max = 64;
 const volatile __u32 lb_slots_max = LB_SLOTS_MIN;
