@@ -46,7 +46,7 @@ let floor1: [Target] = [
     .target(name: "LinuxNet", dependencies: ["CNet", "FanoutCore"], swiftSettings: strict),
     .target(
         name: "BPFRuntime",
-        dependencies: ["CLibBPF", "CDatapath", "FanoutCore", "KernelPrograms"],
+        dependencies: ["CLibBPF", "CDatapath", "CNet", "FanoutCore", "KernelPrograms"],
         swiftSettings: strict),
     .target(
         name: "ReusePortLB",
@@ -59,6 +59,13 @@ let floor2: [Target] = [
         name: "UserspacePlane",
         dependencies: [
             "CDatapath", "CNet", "FanoutCore", "LinuxNet",
+            .product(name: "Logging", package: "swift-log"),
+        ],
+        swiftSettings: strict),
+    .target(
+        name: "TCPlane",
+        dependencies: [
+            "BPFRuntime", "CDatapath", "FanoutCore", "KernelPrograms", "LinuxNet",
             .product(name: "Logging", package: "swift-log"),
         ],
         swiftSettings: strict),
@@ -93,6 +100,7 @@ let floor4: [Target] = [
             "FanoutControl",
             .target(name: "BPFRuntime", condition: kernelModes),
             .target(name: "ReusePortLB", condition: kernelModes),
+            .target(name: "TCPlane", condition: kernelModes),
             .product(name: "ArgumentParser", package: "swift-argument-parser"),
             .product(name: "Logging", package: "swift-log"),
             .product(name: "UnixSignals", package: "swift-service-lifecycle"),
@@ -150,6 +158,13 @@ let tests: [Target] = [
         dependencies: [
             "FanoutCore", "LabNet", "LinuxNet", "PlaneContract", "UserspacePlane",
             .product(name: "Logging", package: "swift-log"),
+        ],
+        swiftSettings: strictTests),
+    .testTarget(
+        name: "TCPlaneTests",
+        dependencies: [
+            "BPFRuntime", "CDatapath", "FanoutCore", "KernelPrograms", "LabNet", "LinuxNet",
+            "PlaneContract", "TCPlane", .product(name: "Logging", package: "swift-log"),
         ],
         swiftSettings: strictTests),
     .testTarget(

@@ -47,7 +47,7 @@ enum Floors {
             ])),
         // 2: adapters
         "UserspacePlane": adapter(),
-        "TCPlane": adapter(kernelLibraries),
+        "TCPlane": adapter(kernelLibraries.union(["KernelPrograms"])),
         "AFXDPPlane": adapter(kernelLibraries),
         "XDPNATPlane": adapter(kernelLibraries),
         "FanoutConfig": adapter(["Yams"]),

@@ -26,6 +26,11 @@ public struct Stage: Sendable {
         try Traffic(to: $0, from: $1)
     }
 
+    /// A sender that reaches a receiver past the plane.
+    public var makeDirect: @Sendable (_ to: Endpoint) throws -> Traffic = { try Traffic(to: $0) }
+    /// The interface of listeners in a kernel mode.
+    public var interface: String?
+
     public init(mode: ForwardingMode, makePlane: @escaping @Sendable () -> any DataPlane) {
         self.mode = mode
         self.makePlane = makePlane
@@ -45,7 +50,8 @@ public struct Stage: Sendable {
     ) throws -> Listener {
         Listener(
             name: name, bind: try .free(on: listening(family)), mode: mode, balance: balance,
-            preserveSource: keepsSource, downstreams: downstreams, settings: settings)
+            preserveSource: keepsSource, downstreams: downstreams, settings: settings,
+            interface: interface)
     }
 
     /// A sender from client `number`.
