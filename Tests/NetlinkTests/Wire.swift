@@ -1,7 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 
+import FanoutCore
 import Foundation
 import LabNet
+import Netlink
 import Testing
 
 /// What the kernel says of networks that the tests made, against what iproute2 says of them.
@@ -49,4 +51,17 @@ func ip<Answer: Decodable>(_ type: Answer.Type, _ arguments: String) async throw
 struct IPRefused: Error {
     let arguments: String
     let errors: [String]
+}
+
+/// An address that the test spells right.
+func host(_ text: String) throws -> IPAddress { try #require(IPAddress(text)) }
+
+/// What `body` is refused with.
+func refusal(_ body: () throws -> Void) -> NetlinkError? {
+    do {
+        try body()
+        return nil
+    } catch {
+        return error as? NetlinkError
+    }
 }
