@@ -15,7 +15,8 @@ extension Netlink {
     /// - Parameters:
     ///   - destination: for a link-local one the zone counts, an interface's name or index.
     ///   - source: the packet's source address, which policy rules and the choice among several next
-    ///     hops may look at; for IPv4 without `arrival`, one of this host's. nil: the kernel chooses it.
+    ///     hops may look at; without `arrival` an IPv4 one that this host does not bear has no route.
+    ///     nil: the kernel chooses it.
     ///   - arrival: the index of the interface that the packet came in by, to be forwarded; nil for one
     ///     that this host sends. For IPv4 it needs `source`, and that one has to pass the interface's
     ///     `rp_filter`. `forwarding` has to be on there, or the answer is `unreachable`.

@@ -38,16 +38,14 @@ extension Netlink {
 
     // MARK: Addresses
 
-    /// The IPv4 and IPv6 addresses of an interface.
-    ///
-    /// - Throws: `NetlinkError` ENODEV when there is no such interface (before Linux 4.20 there are
-    ///   just no addresses).
+    /// The IPv4 and IPv6 addresses of an interface; none when there is no such interface.
     public mutating func addresses(
         of interface: UInt32
     ) throws(NetlinkError) -> [InterfaceAddress] {
-        var header = ifaddrmsg()
-        header.ifa_index = interface
-        let request = NetlinkRequest(RTM_GETADDR, header, dump: true)
+        // The kernel could choose the interface's. But then it does not say that the table changed while
+        // it was read, and leaves out addresses that were there all the time (inet_dump_ifaddr sets
+        // cb->seq behind that choice).
+        let request = NetlinkRequest(RTM_GETADDR, ifaddrmsg(), dump: true)
         let purpose = Purpose(
             operation: "list the addresses of", subject: "interface \(interface)")
         return try ask(request, purpose).compactMap(InterfaceAddress.init)
@@ -57,6 +55,9 @@ extension Netlink {
     // MARK: Neighbours
 
     /// What is known of the hosts on an interface's link; nothing when there is no such interface.
+    ///
+    /// Of this table the kernel never says that it changed while it was read, so a neighbour may be left
+    /// out when others go at that moment. For one host ask `neighbour(of:on:)`.
     public mutating func neighbours(on interface: UInt32) throws(NetlinkError) -> [Neighbour] {
         var request = NetlinkRequest(RTM_GETNEIGH, ndmsg(), dump: true)
         request.add(NDA_IFINDEX, interface)

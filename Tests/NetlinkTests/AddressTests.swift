@@ -84,26 +84,45 @@ extension NetlinkTests {
             }
         }
 
-        @Test("an interface that does not exist is an error that says so")
-        func noInterface() async throws {
+        @Test("leaves none out of a long table that changes all the time, or says that it cannot")
+        func churn() async throws {
             try await Wire.run { _ in
-                var netlink = try Netlink()
-                let error = #expect(throws: NetlinkError.self) {
-                    _ = try Self.addresses(&netlink, of: 4711)
+                let folder = try ScratchFolder()
+                // The kernel goes on where it stopped by counting, so an address that goes from the
+                // front, as those of the narrowest scope are, hides one that stays.
+                let staying = (0..<600).map {
+                    "addr add 10.1.\($0 / 200).\($0 % 200)/32 dev near\n"
                 }
-                #expect(error?.errno == ENODEV)
-                #expect(
-                    error?.description.hasPrefix("list the addresses of interface 4711: ENODEV (")
-                        == true)
-                // It answers the next question as if nothing had been.
-                #expect(try netlink.link(named: "near") != nil)
+                let filling = try ChildProcess(
+                    "ip", ["-batch", folder.write(staying.joined(), to: "staying")])
+                #expect(try await filling.exit() == .exited(0))
+                let change =
+                    "addr add 10.2.0.1/32 dev near scope link\naddr del 10.2.0.1/32 dev near\n"
+                let changing = try ChildProcess(
+                    "ip",
+                    ["-batch", folder.write(String(repeating: change, count: 4000), to: "change")])
+
+                var netlink = try Netlink()
+                let near = try #require(try netlink.link(named: "near")).index
+                var counts: Set<Int> = []
+                while changing.record.state.ending == nil {
+                    let error = refusal {
+                        let addresses = try netlink.addresses(of: near)
+                        counts.insert(addresses.count { $0.scope == .global })
+                    }
+                    #expect(error == nil || error?.errno == EINTR)
+                }
+                #expect(try await changing.exit() == .exited(0))
+                #expect(counts == [600])
             }
         }
 
-        private static func addresses(
-            _ netlink: inout Netlink, of index: UInt32
-        ) throws -> [InterfaceAddress] {
-            try netlink.addresses(of: index)
+        @Test("an interface that does not exist has none")
+        func noInterface() async throws {
+            try await Wire.run(Wire.addressed) { _ in
+                var netlink = try Netlink()
+                #expect(try netlink.addresses(of: 4711) == [])
+            }
         }
     }
 }

@@ -80,9 +80,9 @@ struct AnswerTests {
             (NLMSG_DONE, NLM_F_MULTI, []),
         ]
         for (type, flags, between) in cases {
-            let body = Self.invalid + between + Self.sentence("No such thing")
+            let body = Self.invalid + between + Self.sentence("No device there")
             let message = Self.message(type, flags: flags | NLM_F_ACK_TLVS, body: body)
-            #expect(Self.taking([message]).1 == [.refused(22, "No such thing")])
+            #expect(Self.taking([message]).1 == [.refused(22, "No device there")])
         }
     }
 
@@ -92,7 +92,7 @@ struct AnswerTests {
             Self.taking([Self.message(NLMSG_ERROR, body: Self.invalid)]).1 == [.refused(22, nil)])
         var header = nlmsghdr()
         header.nlmsg_len = .max
-        let body = Self.invalid + [UInt8](of: header) + Self.sentence("No such thing")
+        let body = Self.invalid + [UInt8](of: header) + Self.sentence("No device there")
         for flags in [NLM_F_ACK_TLVS, NLM_F_ACK_TLVS | NLM_F_CAPPED] {
             for length in 4..<body.count {
                 let message = Self.message(NLMSG_ERROR, flags: flags, body: Array(body[..<length]))

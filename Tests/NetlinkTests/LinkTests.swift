@@ -158,10 +158,7 @@ extension NetlinkTests {
 
         @Test("lists more links than fit into one answer")
         func many() async throws {
-            try await Wire.run { _ in
-                for number in 0..<60 {
-                    try Namespace.ip("link add l\(number) type veth peer name r\(number)")
-                }
+            try await Wire.run((0..<60).map { "link add l\($0) type veth peer name r\($0)" }) { _ in
                 var netlink = try Netlink()
                 let links = try netlink.links()
                 #expect(links.count == 122)

@@ -59,7 +59,8 @@ extension NetlinkTests {
 
         @Test("leaves out that a link leaves a bridge, which is not its end")
         func bridge() async throws {
-            try await Wire.run(["link add br type bridge", "link set near master br"]) { _ in
+            try await Wire.run(["link add bridge type bridge", "link set near master bridge"]) {
+                _ in
                 let log = EventLog()
                 let monitor = try NetlinkMonitor([.links], body: log.take)
                 defer { monitor.stop() }

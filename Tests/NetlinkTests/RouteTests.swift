@@ -129,6 +129,10 @@ extension NetlinkTests {
                 for text in ["192.0.2.1", "2001:db8::1"] {
                     #expect(try netlink.route(to: host(text)) == nil)
                 }
+                // IPv4 has none either from an address that this host does not bear.
+                let there = try host("10.0.0.9")
+                #expect(try netlink.route(to: there, from: host("10.0.0.1"))?.interface != nil)
+                #expect(try netlink.route(to: there, from: host("10.0.0.8")) == nil)
             }
         }
 
@@ -216,10 +220,11 @@ extension NetlinkTests {
                 var netlink = try Netlink()
                 let near = try #require(try netlink.link(named: "near")).index
                 let far = try host("192.0.2.1")
-                let foreign = refusal { _ = try netlink.route(to: far, from: host("8.8.8.8")) }
-                #expect(foreign?.errno == EINVAL)
-                #expect(foreign?.remedy.contains("a source that this host bears") == true)
+                let multicast = refusal { _ = try netlink.route(to: far, from: host("239.0.0.1")) }
+                #expect(multicast?.errno == EINVAL)
+                #expect(multicast?.remedy.contains("a source that this host bears") == true)
                 let none = refusal { _ = try netlink.route(to: far, arrivingOn: near) }
+                #expect(none?.errno == EINVAL)
                 #expect(none?.subject == "the route to 192.0.2.1 by interface \(near)")
                 let mixed = refusal { _ = try netlink.route(to: far, from: host("fd00::1")) }
                 #expect(mixed?.remedy == "give a source of the destination's family")

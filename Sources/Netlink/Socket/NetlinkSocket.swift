@@ -29,7 +29,7 @@ struct NetlinkSocket: ~Copyable, @unchecked Sendable {
             throw Self.error("bind", code)
         }
         // Each is a courtesy of newer kernels: a sentence with an error, errors without the request,
-        // dumps that look at every field of the request and so filter by interface (Linux 4.20).
+        // neighbours of one interface instead of all (Linux 4.20).
         for option in [NETLINK_EXT_ACK, NETLINK_CAP_ACK, NETLINK_GET_STRICT_CHK] {
             var on: Int32 = 1
             _ = unsafe mnl_socket_setsockopt(
