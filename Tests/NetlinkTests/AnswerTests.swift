@@ -119,6 +119,21 @@ struct AnswerTests {
         }
     }
 
+    @Test("about an address that this host answers for, or of a bridge, is no news of a neighbour")
+    func proxy() {
+        func neighbour(_ family: UInt8, flags: UInt8) -> Neighbour? {
+            var header = ndmsg()
+            header.ndm_family = family
+            header.ndm_flags = flags
+            let address: [UInt8] = [8, 0, UInt8(NDA_DST), 0, 10, 0, 0, 5]
+            return Neighbour(
+                Self.message(Int32(RTM_NEWNEIGH), body: [UInt8](of: header) + address))
+        }
+        #expect(neighbour(2, flags: 0)?.address.description == "10.0.0.5")
+        #expect(neighbour(2, flags: UInt8(NTF_PROXY)) == nil)
+        #expect(neighbour(7, flags: 0) == nil)  // AF_BRIDGE
+    }
+
     @Test("about a bridge's port is no news of the interface")
     func bridgePort() {
         var header = ifinfomsg()

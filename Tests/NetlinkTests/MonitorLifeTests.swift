@@ -48,6 +48,28 @@ extension NetlinkTests {
             }
         }
 
+        @Test("a change that is made as soon as the loss is known is told")
+        func changeInTheLoss() async throws {
+            try await Wire.run { _ in
+                let log = EventLog()
+                let monitor = try NetlinkMonitor([.addresses], receiveBufferBytes: 4096) { event in
+                    // Before the monitor reads on, as a reader of the tables might meet it.
+                    if event == .resynchronise {
+                        try? Namespace.ip("addr add 10.9.0.1/32 dev near")
+                    }
+                    log.take(event)
+                }
+                defer { monitor.stop() }
+                log.hold()
+                try Namespace.ip("addr add 10.0.0.1/32 dev near")
+                try await eventually("the receiver is busy") { log.isWaiting }
+                for host in 2...60 { try Namespace.ip("addr add 10.0.0.\(host)/32 dev near") }
+                log.letGo()
+                try await log.expect("that change") { Self.isAddress($0, "10.9.0.1") }
+                #expect(log.count { $0 == .resynchronise } == 1)
+            }
+        }
+
         @Test("while nothing is read, changes wait in order")
         func waiting() async throws {
             try await Wire.run { _ in

@@ -75,6 +75,16 @@ extension NetlinkTests {
             }
         }
 
+        @Test("knows an IPv6 router of an IPv4 network")
+        func otherFamily() async throws {
+            try await Wire.run(Self.commands) { _ in
+                var netlink = try Netlink()
+                let route = try #require(try netlink.route(to: host("10.6.0.1")))
+                #expect(try route.gateway == host("fd00::9"))
+                #expect(try route.nextHop == host("fd00::9"))
+            }
+        }
+
         @Test("gives the MTU of a route that has one")
         func mtu() async throws {
             try await Wire.run(Self.commands) { _ in
@@ -201,13 +211,19 @@ extension NetlinkTests {
 
         @Test("follows the zone of a link-local destination, by name and by number")
         func zone() async throws {
-            try await Wire.run(["link set near up"]) { _ in
+            let other = [
+                "link add left type veth peer name right", "link set left up", "link set right up",
+            ]
+            try await Wire.run(["link set near up"] + other) { _ in
                 var netlink = try Netlink()
-                let near = try #require(try netlink.link(named: "near")).index
-                for zone in ["near", "\(near)"] {
-                    let route = try netlink.route(to: host("fe80::9%\(zone)"))
-                    #expect(route?.interface == near)
-                    #expect(route?.gateway == nil)
+                for name in ["near", "left", "right"] {
+                    let index = try #require(try netlink.link(named: name)).index
+                    for zone in [name, "\(index)"] {
+                        try await eventually("\(zone) has its link-local network") {
+                            let route = try netlink.route(to: host("fe80::9%\(zone)"))
+                            return route?.interface == index && route?.gateway == nil
+                        }
+                    }
                 }
                 let error = refusal { _ = try netlink.route(to: host("fe80::9%gone")) }
                 #expect(error?.errno == ENODEV)

@@ -42,11 +42,10 @@ public struct InterfaceAddress: Hashable, Sendable {
             // With a peer IFA_ADDRESS is the peer's; without one IPv6 leaves IFA_LOCAL out.
             let address = attributes.address(IFA_LOCAL) ?? attributes.address(IFA_ADDRESS)
         else { return nil }
-        let flags = attributes.uint32(IFA_FLAGS) ?? UInt32(header.ifa_flags)
         interface = header.ifa_index
         self.address = address
         prefixLength = header.ifa_prefixlen
         scope = Scope(header.ifa_scope)
-        isTentative = flags & UInt32(IFA_F_TENTATIVE | IFA_F_DADFAILED) != 0
+        isTentative = Int32(header.ifa_flags) & (IFA_F_TENTATIVE | IFA_F_DADFAILED) != 0
     }
 }

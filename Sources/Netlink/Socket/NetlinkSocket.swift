@@ -28,9 +28,9 @@ struct NetlinkSocket: ~Copyable, @unchecked Sendable {
             _ = unsafe mnl_socket_close(handle)
             throw Self.error("bind", code)
         }
-        // Each is a courtesy of newer kernels: a sentence with an error, errors without the request,
-        // neighbours of one interface instead of all (Linux 4.20).
-        for option in [NETLINK_EXT_ACK, NETLINK_CAP_ACK, NETLINK_GET_STRICT_CHK] {
+        // Each is a courtesy of newer kernels: a sentence with an error (Linux 4.12), the neighbours of
+        // one interface instead of all (Linux 4.20).
+        for option in [NETLINK_EXT_ACK, NETLINK_GET_STRICT_CHK] {
             var on: Int32 = 1
             _ = unsafe mnl_socket_setsockopt(
                 handle, option, &on, socklen_t(MemoryLayout<Int32>.size))
