@@ -176,8 +176,8 @@ let tests: [Target] = [
     .testTarget(
         name: "NetlinkTests",
         dependencies: [
-            "BPFRuntime", "CLibBPF", "CLibMNL", "FanoutCore", "KernelPrograms", "LabNet", "LinuxNet",
-            "Netlink",
+            "BPFRuntime", "CLibBPF", "CLibMNL", "FanoutCore", "KernelPrograms", "LabNet",
+            "LinuxNet", "Netlink",
         ],
         swiftSettings: strictTests),
     .testTarget(

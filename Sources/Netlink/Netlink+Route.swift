@@ -7,22 +7,23 @@ internal import Glibc
 extension Netlink {
     /// Where the kernel would send a packet.
     ///
-    /// Two lookups make the answer. The first is the kernel's decision for this very packet: the next hop
-    /// that it would take of several, the source address that it would choose. That one does not tell
-    /// whether there were several, so a second asks for the line of the table that was met
-    /// (RTM_F_FIB_MATCH).
+    /// Two lookups make the answer. The first is the kernel's decision for this very packet: the
+    /// next hop that it would take of several, the source address that it would choose. That one
+    /// does not tell whether there were several, so a second asks for the line of the table that
+    /// was met (RTM_F_FIB_MATCH).
     ///
     /// - Parameters:
     ///   - destination: for a link-local one the zone counts, an interface's name or index.
-    ///   - source: the packet's source address, which policy rules and the choice among several next
-    ///     hops may look at; without `arrival` an IPv4 one that this host does not bear has no route.
-    ///     nil: the kernel chooses it.
-    ///   - arrival: the index of the interface that the packet came in by, to be forwarded; nil for one
-    ///     that this host sends. For IPv4 it needs `source`, and that one has to pass the interface's
-    ///     `rp_filter`. `forwarding` has to be on there, or the answer is `unreachable`.
+    ///   - source: the packet's source address, which policy rules and the choice among several
+    ///     next hops may look at; without `arrival` an IPv4 one that this host does not bear has no
+    ///     route. nil: the kernel chooses it.
+    ///   - arrival: the index of the interface that the packet came in by, to be forwarded; nil for
+    ///     one that this host sends. For IPv4 it needs `source`, and that one has to pass the
+    ///     interface's `rp_filter`. `forwarding` has to be on there, or the answer is
+    ///     `unreachable`.
     /// - Returns: nil when there is no route.
-    /// - Throws: `NetlinkError` EINVAL when the kernel takes `source` or `arrival` for impossible, ENODEV
-    ///   when an interface does not exist.
+    /// - Throws: `NetlinkError` EINVAL when the kernel takes `source` or `arrival` for impossible,
+    ///   ENODEV when an interface does not exist.
     public mutating func route(
         to destination: IPAddress, from source: IPAddress? = nil, arrivingOn arrival: UInt32? = nil
     ) throws(NetlinkError) -> Route? {
@@ -55,8 +56,8 @@ extension Netlink {
         return Route(to: destination, kind: kind, by: message, isMultipath: hops > 1)
     }
 
-    /// Most routes that drop packets answer a lookup with an errno, and EINVAL is that of a blackhole as
-    /// well as that of a source address which cannot be.
+    /// Most routes that drop packets answer a lookup with an errno, and EINVAL is that of a
+    /// blackhole as well as that of a source address which cannot be.
     private mutating func refused(
         _ error: NetlinkError, to destination: IPAddress, isBare: Bool
     ) throws(NetlinkError) -> Route? {

@@ -15,8 +15,8 @@ extension Netlink {
         return try ask(request, purpose).compactMap(NetworkLink.init).sorted { $0.index < $1.index }
     }
 
-    /// The interface that bears this name, or (Linux 5.5) has it as an alternative one; nil when there
-    /// is none.
+    /// The interface that bears this name, or (Linux 5.5) has it as an alternative one; nil when
+    /// there is none.
     public mutating func link(named name: String) throws(NetlinkError) -> NetworkLink? {
         var request = NetlinkRequest(RTM_GETLINK, ifinfomsg())
         let isLong = name.utf8.count >= Int(IFNAMSIZ)
@@ -42,9 +42,9 @@ extension Netlink {
     public mutating func addresses(
         of interface: UInt32
     ) throws(NetlinkError) -> [InterfaceAddress] {
-        // The kernel could choose the interface's. But then it does not say that the table changed while
-        // it was read, and leaves out addresses that were there all the time (inet_dump_ifaddr sets
-        // cb->seq behind that choice).
+        // The kernel could choose the interface's. But then it does not say that the table changed
+        // while it was read, and leaves out addresses that were there all the time: for one
+        // interface inet_dump_ifaddr (net/ipv4/devinet.c) never sets cb->seq. Seen on Linux 6.18.
         let request = NetlinkRequest(RTM_GETADDR, ifaddrmsg(), dump: true)
         let purpose = Purpose(
             operation: "list the addresses of", subject: "interface \(interface)")
@@ -56,8 +56,8 @@ extension Netlink {
 
     /// What is known of the hosts on an interface's link; nothing when there is no such interface.
     ///
-    /// Of this table the kernel never says that it changed while it was read, so a neighbour may be left
-    /// out when others go at that moment. For one host ask `neighbour(of:on:)`.
+    /// Of this table the kernel never says that it changed while it was read, so a neighbour may be
+    /// left out when others go at that moment. For one host ask `neighbour(of:on:)`.
     public mutating func neighbours(on interface: UInt32) throws(NetlinkError) -> [Neighbour] {
         var request = NetlinkRequest(RTM_GETNEIGH, ndmsg(), dump: true)
         request.add(NDA_IFINDEX, interface)
@@ -82,7 +82,8 @@ extension Netlink {
             .flatMap(Neighbour.init)
     }
 
-    /// The answer to a request for one thing; nil when the kernel says by `none` that it does not exist.
+    /// The answer to a request for one thing; nil when the kernel says by `none` that it does not
+    /// exist.
     private mutating func one(
         _ request: NetlinkRequest, _ subject: String, none: [Int32]
     ) throws(NetlinkError) -> NetlinkMessage? {
@@ -96,7 +97,8 @@ extension Netlink {
 }
 
 extension NetlinkRequest {
-    /// Answers about links carry kilobytes of counters unless told not to (RTEXT_FILTER_SKIP_STATS).
+    /// Answers about links carry kilobytes of counters unless told not to
+    /// (RTEXT_FILTER_SKIP_STATS).
     fileprivate mutating func leaveOutStatistics() {
         add(IFLA_EXT_MASK, UInt32(RTEXT_FILTER_SKIP_STATS))
     }

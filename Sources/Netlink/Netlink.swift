@@ -3,10 +3,11 @@
 internal import CLibMNL
 internal import Glibc
 
-/// What the kernel knows of the network, asked over rtnetlink(7): links, addresses, routes, neighbours.
+/// What the kernel knows of the network, asked over rtnetlink(7): links, addresses, routes,
+/// neighbours.
 ///
-/// It answers for the network namespace of the thread that made it, whichever thread asks. Asking needs no
-/// privilege. Every call is a few system calls that do not wait for the network.
+/// It answers for the network namespace of the thread that made it, whichever thread asks. Asking
+/// needs no privilege. Every call is a few system calls that do not wait for the network.
 public struct Netlink: ~Copyable, Sendable {
     private let socket: NetlinkSocket
     private var sequence: UInt32 = 0
@@ -14,8 +15,8 @@ public struct Netlink: ~Copyable, Sendable {
     /// How often a table is read anew when it changes meanwhile.
     private static let attempts = 32
 
-    /// - Throws: `NetlinkError` EMFILE or ENFILE when descriptors run out; EPROTONOSUPPORT or EPERM where
-    ///   netlink is not to be had, as in some sandboxes.
+    /// - Throws: `NetlinkError` EMFILE or ENFILE when descriptors run out; EPROTONOSUPPORT or EPERM
+    ///   where netlink is not to be had, as in some sandboxes.
     public init() throws(NetlinkError) { socket = try NetlinkSocket() }
 
     /// What an errno is about.

@@ -34,7 +34,8 @@ public struct NetlinkError: Error, Equatable, Sendable, CustomStringConvertible 
         unsafe String(cString: cnet_error_name(errno))
     }
 
-    /// The name with the kernel's sentence: `ENODEV (No such device)`, or the detail when there is one.
+    /// The name with the kernel's sentence: `ENODEV (No such device)`, or the detail when there is
+    /// one.
     public var reason: String {
         unsafe "\(name) (\(detail ?? String(cString: cnet_error_text(errno))))"
     }

@@ -14,7 +14,7 @@ extension NetlinkTests {
         }
 
         @Test(
-            "what does not fit into a tiny buffer becomes one resynchronise, and what comes later is told"
+            "what does not fit into a tiny buffer is one resynchronise, and later changes are told"
         )
         func overrun() async throws {
             try await Wire.run { _ in
@@ -34,7 +34,8 @@ extension NetlinkTests {
                     try await eventually("it learns of the loss") {
                         log.count { $0 == .resynchronise } == round
                     }
-                    // Who reads the tables now sees all of it, and every change after it has its event.
+                    // Who reads the tables now sees all of it, and every change after it has its
+                    // event.
                     var netlink = try Netlink()
                     let near = try #require(try netlink.link(named: "near")).index
                     #expect(try netlink.addresses(of: near).count >= 60 * round)
@@ -88,7 +89,7 @@ extension NetlinkTests {
         }
 
         @Test(
-            "once stop has returned nothing is told any more, and its thread and descriptors are gone"
+            "once stop has returned nothing is told any more"
         )
         func stop() async throws {
             try await Wire.run { _ in

@@ -13,8 +13,8 @@ public struct InterfaceAddress: Hashable, Sendable {
     /// Bits of the network, 0...32 or 0...128.
     public let prefixLength: UInt8
     public let scope: Scope
-    /// An IPv6 address that the kernel does not answer to: it is still being looked for on the link, or
-    /// was found there (RFC 4862, section 5.4).
+    /// An IPv6 address that the kernel does not answer to: it is still being looked for on the
+    /// link, or was found there (RFC 4862, section 5.4).
     public let isTentative: Bool
 
     /// How far an address is known (RT_SCOPE_*, linux/rtnetlink.h).
@@ -35,7 +35,9 @@ public struct InterfaceAddress: Hashable, Sendable {
                 }
         }
     }
+}
 
+extension InterfaceAddress {
     /// Reads RTM_NEWADDR or RTM_DELADDR.
     init?(_ message: NetlinkMessage) {
         guard let (header, attributes) = message.parts(ifaddrmsg.self),

@@ -58,9 +58,11 @@ public struct Neighbour: Hashable, Sendable {
         case .none, .incomplete, .failed: false
         }
     }
+}
 
-    /// Reads RTM_NEWNEIGH or RTM_DELNEIGH; nil for the entries of bridges and for addresses that this
-    /// host answers for (proxies), which are no neighbours.
+extension Neighbour {
+    /// Reads RTM_NEWNEIGH or RTM_DELNEIGH; nil for the entries of bridges and for addresses that
+    /// this host answers for (proxies), which are no neighbours.
     init?(_ message: NetlinkMessage) {
         guard let (header, attributes) = message.parts(ndmsg.self),
             [AF_INET, AF_INET6].contains(Int32(header.ndm_family)),

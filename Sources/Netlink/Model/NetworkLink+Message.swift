@@ -4,8 +4,8 @@ internal import CLibMNL
 internal import Glibc
 
 extension NetworkLink {
-    /// Reads RTM_NEWLINK or RTM_DELLINK; nil for messages of a protocol about an interface, such as a
-    /// bridge's about its ports, whose RTM_DELLINK does not mean that the interface is gone.
+    /// Reads RTM_NEWLINK or RTM_DELLINK; nil for messages of a protocol about an interface, such as
+    /// a bridge's about its ports, whose RTM_DELLINK does not mean that the interface is gone.
     init?(_ message: NetlinkMessage) {
         guard let (header, attributes) = message.parts(ifinfomsg.self),
             Int32(header.ifi_family) == AF_UNSPEC, header.ifi_index > 0

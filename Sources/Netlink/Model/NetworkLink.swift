@@ -5,7 +5,8 @@ public struct NetworkLink: Hashable, Sendable {
     /// Above 0; a deleted interface's index may come back with another interface.
     public let index: UInt32
     public let name: String
-    /// What `ip link add type` calls it: `veth`, `vlan`, `bridge`; nil for hardware and the loopback.
+    /// What `ip link add type` calls it: `veth`, `vlan`, `bridge`; nil for hardware and the
+    /// loopback.
     public let kind: String?
     /// nil for links without 48-bit addresses; all zeros for the loopback.
     public let mac: MACAddress?
@@ -17,8 +18,8 @@ public struct NetworkLink: Hashable, Sendable {
     public let hasCarrier: Bool
     /// A veth's peer, or the interface that a vlan or macvlan is on; nil for those that have none.
     public let peerIndex: UInt32?
-    /// The number by which this namespace knows the peer's (ip-netns(8), `nsid`), -1 when it has none;
-    /// nil when the peer is in this namespace.
+    /// The number by which this namespace knows the peer's (ip-netns(8), `nsid`), -1 when it has
+    /// none; nil when the peer is in this namespace.
     public let peerNamespace: Int32?
     /// Queues that the driver allocated; ethtool(8) `-L` may have it use fewer.
     public let receiveQueues: UInt32

@@ -20,7 +20,9 @@ public struct RouteEntry: Hashable, Sendable {
     /// nil for several next hops, and when the network is on the link.
     public let gateway: IPAddress?
     public let isMultipath: Bool
+}
 
+extension RouteEntry {
     /// Reads RTM_NEWROUTE or RTM_DELROUTE; nil for other families and for what the kernel keeps of
     /// single lookups.
     init?(_ message: NetlinkMessage) {

@@ -54,9 +54,9 @@ final class MonitorLoop: Sendable {
     ///
     /// From the loss on the kernel drops every notification until the socket is empty, and says no
     /// more about it (`netlink_overrun`, `netlink_rcv_wake` in net/netlink/af_netlink.c). Told any
-    /// earlier to read anew, one would do so while changes still get lost. What is thrown away here is
-    /// older than that reading. Nothing is added to a socket that lost something, so it is empty once
-    /// as many bytes were read as it holds, though more may have arrived after that.
+    /// earlier to read anew, one would do so while changes still get lost. What is thrown away here
+    /// is older than that reading. Nothing is added to a socket that lost something, so it is empty
+    /// once as many bytes were read as it holds, though more may have arrived after that.
     private func drained() -> NetlinkEvent {
         var left = receiveBuffer
         while left > 0 {

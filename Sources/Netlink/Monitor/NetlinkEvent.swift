@@ -4,20 +4,21 @@ internal import CLibMNL
 
 /// Something about the network that is not as it was.
 ///
-/// An event is a hint to look: by the time it arrives the kernel may be further on. Not everything has an
-/// event of its own: IPv4 routes that go with an interface or an address go without one, so routes are to
-/// be looked up again after events of links and addresses too. A route over nexthop objects
-/// (ip-nexthop(8)) has its event when the object changes unless `net.ipv4.nexthop_compat_mode` is 0.
+/// An event is a hint to look: by the time it arrives the kernel may be further on. Not everything
+/// has an event of its own: IPv4 routes that go because their interface goes down go without one, so
+/// routes are to be looked up again after events of links too. A route over nexthop
+/// objects (ip-nexthop(8)) has its event when the object changes unless
+/// `net.ipv4.nexthop_compat_mode` is 0.
 public enum NetlinkEvent: Equatable, Sendable {
-    /// An interface was made, changed (up, down, carrier, name, MTU, address, XDP program), deleted or
-    /// moved to another namespace.
+    /// An interface was made, changed (up, down, carrier, name, MTU, address, XDP program), deleted
+    /// or moved to another namespace.
     case link(NetworkLink, Presence)
     case address(InterfaceAddress, Presence)
     case route(RouteEntry, Presence)
     case neighbour(Neighbour, Presence)
     case rule(PolicyRule, Presence)
-    /// Events were lost, because more came than were read: read everything anew. Whatever changes after
-    /// this event has its own.
+    /// Events were lost, because more came than were read: read everything anew. Whatever changes
+    /// after this event has its own.
     case resynchronise
     /// The last event there is: the socket can no longer be read.
     case failed(NetlinkError)

@@ -16,11 +16,12 @@ public final class NetlinkMonitor: Sendable {
     ///
     /// - Parameters:
     ///   - topics: what to tell of.
-    ///   - receiveBufferBytes: what the kernel keeps while `body` is busy; that is all the memory that
-    ///     events can take. With CAP_NET_ADMIN it is granted whatever `net.core.rmem_max` says.
+    ///   - receiveBufferBytes: what the kernel keeps while `body` is busy; that is all the memory
+    ///     that events can take. With CAP_NET_ADMIN it is granted whatever `net.core.rmem_max`
+    ///     says.
     ///   - body: gets every event in order, on a thread of its own. While it runs no other event is
-    ///     read; what then does not fit becomes one `resynchronise`. It must not call `stop` nor hold
-    ///     the last reference to the monitor: the thread cannot wait for itself.
+    ///     read; what then does not fit becomes one `resynchronise`. It must not call `stop` nor
+    ///     hold the last reference to the monitor: the thread cannot wait for itself.
     /// - Throws: `NetlinkError` as `Netlink.init`, or EAGAIN when the system has no thread left.
     public init(
         _ topics: Set<NetlinkEvent.Topic> = Set(NetlinkEvent.Topic.allCases),

@@ -21,7 +21,8 @@ struct Answer {
         /// The end has not come yet.
         case more
         case whole
-        /// The end; but the table changed while the kernel went through it, so lines may be missing.
+        /// The end; but the table changed while the kernel went through it, so lines may be
+        /// missing.
         case inconsistent
         /// The kernel's errno, above 0, and its sentence if it has one.
         case refused(Int32, String?)

@@ -3,8 +3,8 @@
 internal import CLibMNL
 internal import FanoutCore
 
-/// The attributes of a netlink message, or those nested in one of them, by number (netlink(7)). The last
-/// of several with one number counts.
+/// The attributes of a netlink message, or those nested in one of them, by number (netlink(7)). The
+/// last of several with one number counts.
 struct Attributes {
     private var payloads: [UInt16: [UInt8]] = [:]
 

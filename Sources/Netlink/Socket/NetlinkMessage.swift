@@ -21,8 +21,8 @@ struct NetlinkMessage {
         return (header, Attributes(in: body, behind: MemoryLayout<Header>.size))
     }
 
-    /// What NLMSG_ERROR, or NLMSG_DONE at the end of a dump, says: an errno above 0, or 0 when all is
-    /// well, and the kernel's sentence (linux/netlink.h, `nlmsgerr`).
+    /// What NLMSG_ERROR, or NLMSG_DONE at the end of a dump, says: an errno above 0, or 0 when all
+    /// is well, and the kernel's sentence (linux/netlink.h, `nlmsgerr`).
     var outcome: (errno: Int32, detail: String?) {
         let code = -(body.read(Int32.self) ?? 0)
         guard flags & NLM_F_ACK_TLVS != 0 else { return (code, nil) }

@@ -4,12 +4,12 @@ internal import CLibMNL
 internal import CNet
 internal import Glibc
 
-/// A socket to the kernel's routing tables (rtnetlink(7)), in the network namespace of the thread that
-/// made it, whoever uses it later.
+/// A socket to the kernel's routing tables (rtnetlink(7)), in the network namespace of the thread
+/// that made it, whoever uses it later.
 @safe
 struct NetlinkSocket: ~Copyable, @unchecked Sendable {
-    // SAFETY: open from init to deinit. libmnl writes to it in mnl_socket_bind only, which init calls,
-    // so any thread may use it; the calls below are one system call each.
+    // SAFETY: open from init to deinit. libmnl writes to it in mnl_socket_bind only, which init
+    // calls, so any thread may use it; the calls below are one system call each.
     private let handle: OpaquePointer
 
     /// What one answer may take: the kernel fits dumps into 32 KiB (net/netlink/af_netlink.c).
@@ -28,8 +28,8 @@ struct NetlinkSocket: ~Copyable, @unchecked Sendable {
             _ = unsafe mnl_socket_close(handle)
             throw Self.error("bind", code)
         }
-        // Each is a courtesy of newer kernels: a sentence with an error (Linux 4.12), the neighbours of
-        // one interface instead of all (Linux 4.20).
+        // Each is a courtesy of newer kernels: a sentence with an error (Linux 4.12), the
+        // neighbours of one interface instead of all (Linux 4.20).
         for option in [NETLINK_EXT_ACK, NETLINK_GET_STRICT_CHK] {
             var on: Int32 = 1
             _ = unsafe mnl_socket_setsockopt(
@@ -65,8 +65,9 @@ struct NetlinkSocket: ~Copyable, @unchecked Sendable {
 
     /// The messages of one datagram.
     ///
-    /// - Throws: `NetlinkError` EAGAIN when nothing is there and the socket does not wait; ENOBUFS when
-    ///   the kernel had to drop notifications; ENOSPC when a datagram was too long and was cut.
+    /// - Throws: `NetlinkError` EAGAIN when nothing is there and the socket does not wait; ENOBUFS
+    ///   when the kernel had to drop notifications; ENOSPC when a datagram was too long and was
+    ///   cut.
     func receive() throws(NetlinkError) -> [NetlinkMessage] {
         let result: Result<[NetlinkMessage], NetlinkError> = unsafe withUnsafeTemporaryAllocation(
             byteCount: Self.answerBytes, alignment: MemoryLayout<nlmsghdr>.alignment
@@ -87,8 +88,8 @@ struct NetlinkSocket: ~Copyable, @unchecked Sendable {
         guard let base = buffer.baseAddress else { return [] }
         var messages: [NetlinkMessage] = []
         var left = Int32(buffer.count)
-        // SAFETY: mnl_nlmsg_ok checks that a message ends within the count that is left before anything
-        // is read; the payload is copied.
+        // SAFETY: mnl_nlmsg_ok checks that a message ends within the count that is left before
+        // anything is read; the payload is copied.
         var header = unsafe base.assumingMemoryBound(to: nlmsghdr.self)
         while unsafe mnl_nlmsg_ok(header, left) {
             let body = unsafe UnsafeRawBufferPointer(
