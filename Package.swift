@@ -30,6 +30,8 @@ let floor0: [Target] = [
     .systemLibrary(
         name: "CLibBPF", pkgConfig: "libbpf",
         providers: [.apt(["libbpf-dev", "libelf-dev"])]),
+    .systemLibrary(
+        name: "CLibMNL", pkgConfig: "libmnl", providers: [.apt(["libmnl-dev"])]),
     // The same sources that ./configure && make builds into libreuseportlb.so.
     .target(
         name: "CReusePortLB", dependencies: ["CDatapath", "CLibBPF"],
@@ -44,6 +46,9 @@ let pure: [Target] = [
 
 let floor1: [Target] = [
     .target(name: "LinuxNet", dependencies: ["CNet", "FanoutCore"], swiftSettings: strict),
+    // Links libmnl, so only planes of the trait KernelModes may depend on it.
+    .target(
+        name: "Netlink", dependencies: ["CLibMNL", "CNet", "FanoutCore"], swiftSettings: strict),
     .target(
         name: "BPFRuntime",
         dependencies: ["CLibBPF", "CDatapath", "CNet", "FanoutCore", "KernelPrograms"],
@@ -184,6 +189,13 @@ let tests: [Target] = [
         ],
         swiftSettings: strictTests),
     .testTarget(
+        name: "NetlinkTests",
+        dependencies: [
+            "BPFRuntime", "CLibBPF", "CLibMNL", "FanoutCore", "KernelPrograms", "LabNet",
+            "LinuxNet", "Netlink",
+        ],
+        swiftSettings: strictTests),
+    .testTarget(
         name: "CollectorTests",
         dependencies: [
             "FanoutCore", "LabNet", "LinuxNet", "ReusePortLB", .target(name: "collector"),
@@ -207,7 +219,7 @@ let package = Package(
     traits: [
         .trait(
             name: "KernelModes",
-            description: "Link libbpf, for the modes that run in the kernel."),
+            description: "Link libbpf and libmnl, for the modes that run in the kernel."),
         .default(enabledTraits: ["KernelModes"]),
     ],
     dependencies: [
