@@ -36,13 +36,14 @@ static __always_inline __u32 ip_bytes(const struct __sk_buff *skb, const struct 
 static __always_inline int look_up(struct __sk_buff *skb, const struct lb_packet *packet,
 				   const struct lb_receiver *receiver, struct lb_way *way)
 {
-	/* Without a length the kernel holds the packet against the interface's MTU by itself, and lets
-	 * super-packets through, which are longer than any. */
+	/* With a length the kernel holds it against the route's MTU; that of a super-packet would exceed
+	 * any. */
 	struct bpf_fib_lookup fib = {
 		.family = receiver->is_v6 ? AF_INET6 : AF_INET,
 		.l4_protocol = LB_IP_UDP,
 		.sport = bpf_htons(packet->flow.source_port),
 		.dport = bpf_htons(receiver->port),
+		.tot_len = ip_bytes(skb, packet),
 		.ifindex = skb->ingress_ifindex,
 	};
 

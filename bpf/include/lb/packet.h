@@ -133,7 +133,7 @@ LB_INLINE int lb_parse_options(const __u8 *data, const __u8 *end, __u32 header, 
 LB_INLINE enum lb_parse lb_parse_v4(const __u8 *data, const __u8 *end, __u32 available,
 				    struct lb_packet *packet)
 {
-	const __u8 *at = lb_bytes(data, end, LB_FORGET(packet->ip), 20);
+	const __u8 *at = lb_bytes(data, end, packet->ip, 20);
 	__u32 header, total, source, destination;
 	__u64 sum = 0;
 
@@ -209,7 +209,7 @@ LB_INLINE __s32 lb_parse_extensions(const __u8 *data, const __u8 *end, __u8 prot
 LB_INLINE enum lb_parse lb_parse_v6(const __u8 *data, const __u8 *end, __u32 available,
 				    struct lb_packet *packet)
 {
-	const __u8 *at = lb_bytes(data, end, LB_FORGET(packet->ip), 40);
+	const __u8 *at = lb_bytes(data, end, packet->ip, 40);
 	__s32 left;
 
 	if (!at)
