@@ -135,7 +135,8 @@ let tests: [Target] = [
     .testTarget(
         name: "DatapathTests",
         dependencies: [
-            "BPFRuntime", "CDatapath", "FanoutCore", "GoldenVectors", "KernelPrograms",
+            "BPFRuntime", "CDatapath", "CLibBPF", "FanoutCore", "GoldenVectors", "KernelPrograms",
+            "LabNet",
         ],
         swiftSettings: strictTests),
     .testTarget(

@@ -6,196 +6,130 @@
  *   listener  by destination address, port and interface; no listener: goes on untouched
  *   key       by the listener's balance
  *   slot      slots[key mod n] is the receiver
- *   rewrite   TTL, destination address and port, checksums
- *   send      to the receiver's veth, out of an interface, or up the stack
+ *   way       to the receiver's veth, out of an interface, or up the stack
+ *   rewrite   destination address and port, checksums; TTL unless the stack sends the packet on
+ *   send      by its way
  *   count     received, and forwarded or dropped with its reason; every return below a match counts
  *
  * Later fragments follow the first one; the datagram counts once, with its first fragment. When a later
- * fragment comes before the first, all of them go to the stack.
+ * fragment comes before the first, all of them go to the stack, uncounted (fragments.bpf.h).
  *
  * Maps read: listeners, tables. Maps written: listener_rows, receiver_rows, turns, fragments.
  * Verdicts: TC_ACT_OK (goes on), TC_ACT_REDIRECT, TC_ACT_SHOT (dropped and counted).
  */
 #include <linux/bpf.h>
 #include <linux/pkt_cls.h>
-#include <bpf/bpf_endian.h>
 #include <bpf/bpf_helpers.h>
 #include <lb/packet.h>
 #include <lb/tables.h>
 
-#include "rewrite.bpf.h"
+#include "fragments.bpf.h"
+#include "path.bpf.h"
 #include "tables.bpf.h"
 
-#define AF_INET 2
-#define AF_INET6 10
-#define PACKET_HOST 0
+#define PACKET_HOST 0	   /* linux/if_packet.h */
+#define LOOPBACK_IFINDEX 1 /* net/flow.h */
 
-struct {
-	__uint(type, BPF_MAP_TYPE_LRU_HASH);
-	__uint(max_entries, 8192);
-	__type(key, struct lb_fragment_key);
-	__type(value, struct lb_fragment);
-} fragments SEC(".maps");
-
-static __always_inline int drop(const struct lb_table *table, const struct lb_receiver *receiver,
-				enum lb_drop_reason reason, __u64 packets)
+/* A packet's headers: an enum lb_parse, never LB_PARSE_SHORT. They are drawn into the linear part of the
+ * skb when they lie outside it, but not sooner: that costs, and the packet may be anyone's.
+ *
+ * A global function is verified by itself (Linux 5.6; with such a pointer, 5.12). Otherwise the verifier
+ * would walk the rest of the program for each way through the headers, and give up. */
+__noinline int lb_parse_skb(struct __sk_buff *skb, struct lb_packet *packet)
 {
-	count(&listener_rows, table->row, LB_COUNT_DROPS + reason, packets, 0);
-	if (receiver)
-		count(&receiver_rows, receiver->row, LB_COUNT_DROPS + reason, packets, 0);
-	return TC_ACT_SHOT;
-}
+	__u32 wanted = skb->len < LB_HEADERS_MAX ? skb->len : LB_HEADERS_MAX;
+	enum lb_parse kind = LB_PARSE_OTHER;
 
-/* Sends the packet, which is the receiver's by now. */
-static __always_inline int send(struct __sk_buff *skb, const struct lb_packet *packet,
-				const struct lb_receiver *receiver)
-{
-	struct bpf_redir_neigh next = {};
-	struct bpf_fib_lookup fib = {};
+	if (!packet)
+		return LB_PARSE_OTHER;
+	for (int i = 0; i < 2; i++) {
+		void *data = (void *)(long)skb->data, *end = (void *)(long)skb->data_end;
 
-	switch (receiver->path) {
-	case LB_PATH_PEER:
-		if (bpf_skb_store_bytes(skb, 0, receiver->mac, 6, 0))
-			return TC_ACT_SHOT;
-		bpf_skb_change_type(skb, PACKET_HOST);
-		return bpf_redirect_peer(receiver->ifindex, 0);
-	case LB_PATH_NEIGH:
-		next.nh_family = receiver->is_v6 ? AF_INET6 : AF_INET;
-		if (receiver->is_v6)
-			lb_words_v6(receiver->next_hop, next.ipv6_nh);
-		else
-			next.ipv4_nh = bpf_htonl((__u32)receiver->next_hop.low);
-		return bpf_redirect_neigh(receiver->ifindex, &next, sizeof(next), 0);
-	case LB_PATH_FIB:
-		fib.family = receiver->is_v6 ? AF_INET6 : AF_INET;
-		fib.l4_protocol = LB_IP_UDP;
-		fib.sport = bpf_htons(packet->flow.source_port);
-		fib.dport = bpf_htons(receiver->port);
-		fib.ifindex = skb->ingress_ifindex;
-		/* A super-packet is longer than any MTU; its segments are what counts, so no length. */
-		if (receiver->is_v6) {
-			lb_words_v6(packet->flow.source, fib.ipv6_src);
-			lb_words_v6(receiver->address, fib.ipv6_dst);
-		} else {
-			fib.ipv4_src = bpf_htonl((__u32)packet->flow.source.low);
-			fib.ipv4_dst = bpf_htonl((__u32)receiver->address.low);
-		}
-		switch (bpf_fib_lookup(skb, &fib, sizeof(fib), 0)) {
-		case BPF_FIB_LKUP_RET_SUCCESS:
-		case BPF_FIB_LKUP_RET_NO_NEIGH:
-			next.nh_family = fib.family;
-			__builtin_memcpy(&next.ipv6_nh, &fib.ipv6_dst, sizeof(next.ipv6_nh));
-			return bpf_redirect_neigh(fib.ifindex, &next, sizeof(next), 0);
-		}
-	}
-	return TC_ACT_OK;
-}
-
-/* Whether the packet is too long for the way to the receiver, so that the stack has to cut it or tell
- * the sender. Super-packets are cut anyway. */
-static __always_inline int is_too_long(const struct __sk_buff *skb, const struct lb_packet *packet,
-				       const struct lb_receiver *receiver)
-{
-	return receiver->mtu && !skb->gso_size && skb->len - packet->ip > receiver->mtu;
-}
-
-/* Takes the tags off, the one that the kernel keeps beside the packet and those in it: where the packet
- * goes, its way decides about tags. */
-static __always_inline int untag(struct __sk_buff *skb, struct lb_packet *packet)
-{
-	for (int i = 0; i < 3 && (skb->vlan_present || packet->tags); i++) {
-		__u8 in_frame = !skb->vlan_present;
-
-		if (bpf_skb_vlan_pop(skb))
-			return -1;
-		/* Popping the tag beside the packet draws the next one out of it. */
-		if (packet->tags) {
-			packet->tags--;
-			packet->ip -= 4;
-			packet->udp -= 4;
-		}
-		if (in_frame && !packet->tags)
+		kind = lb_parse_frame(data, end, skb->len, packet);
+		if (kind != LB_PARSE_SHORT)
 			break;
+		if (data + wanted <= end || bpf_skb_pull_data(skb, wanted))
+			return LB_PARSE_OTHER;
 	}
-	return 0;
-}
-
-static __always_inline struct lb_fragment_key fragment_key(const struct __sk_buff *skb,
-							   const struct lb_packet *packet)
-{
-	struct lb_fragment_key key = {
-		.source = packet->flow.source,
-		.destination = packet->flow.destination,
-		.id = packet->fragment_id,
-		.ifindex = skb->ingress_ifindex,
-	};
-	return key;
-}
-
-static __always_inline int forward(struct __sk_buff *skb, struct lb_packet *packet,
-				   const struct lb_receiver *receiver, int has_udp)
-{
-	if (untag(skb, packet) || lb_rewrite(skb, packet, receiver, has_udp))
-		return TC_ACT_SHOT;
-	return is_too_long(skb, packet, receiver) ? TC_ACT_OK : send(skb, packet, receiver);
+	return kind == LB_PARSE_SHORT ? LB_PARSE_OTHER : kind;
 }
 
 /* A later fragment goes where the first one went, and counts nowhere: its datagram has been. */
-static __always_inline int follow(struct __sk_buff *skb, struct lb_packet *packet)
+static __noinline int follow(struct __sk_buff *skb, struct lb_packet *packet)
 {
 	struct lb_fragment_key key = fragment_key(skb, packet);
-	struct lb_fragment *known = bpf_map_lookup_elem(&fragments, &key);
-	struct lb_fragment passed = {.passed = 1};
+	struct lb_fragment *known = find_fate(&key, bpf_ktime_get_ns());
+	struct lb_way way = {};
 	__u32 listener;
 
-	if (known && !known->passed && packet->ttl > 1)
-		return forward(skb, packet, &known->receiver, 0);
-	if (!known && find_table(packet, skb->ingress_ifindex, 0, &listener))
-		bpf_map_update_elem(&fragments, &key, &passed, BPF_NOEXIST);
-	return TC_ACT_OK;
+	if (!known) {
+		if (!find_table(packet, skb->ingress_ifindex, 0, &listener))
+			return TC_ACT_OK;
+		if (settle(&key, LB_FATE_PASSED, 0))
+			return TC_ACT_OK;
+		known = find_fate(&key, bpf_ktime_get_ns());
+	}
+	if (!known || known->fate == LB_FATE_PASSED)
+		return TC_ACT_OK;
+	if (known->fate == LB_FATE_DROPPED || find_way(skb, packet, &known->receiver, &way) >= 0)
+		return TC_ACT_SHOT;
+	return forward(skb, packet, &known->receiver, &way, 0);
 }
 
-/* Whether later fragments have been let through; remembers the receiver if not. */
-static __always_inline int is_passed(struct __sk_buff *skb, const struct lb_packet *packet,
-				     const struct lb_receiver *receiver)
+/* Settles the fate of a datagram by its first fragment; 0 when the stack has the later ones. */
+static __noinline int lead(struct __sk_buff *skb, const struct lb_packet *packet,
+			   const struct lb_receiver *receiver, int reason)
 {
 	struct lb_fragment_key key = fragment_key(skb, packet);
-	struct lb_fragment *known = bpf_map_lookup_elem(&fragments, &key);
-	struct lb_fragment first = {};
 
-	if (known && known->passed)
-		return 1;
-	first.receiver = *receiver;
-	bpf_map_update_elem(&fragments, &key, &first, BPF_ANY);
-	return 0;
+	return settle(&key, reason < 0 ? LB_FATE_SENT : LB_FATE_DROPPED, receiver);
 }
 
-/* Headers that are longer than what lies in the skb's linear part are drawn into it. */
-static __always_inline enum lb_parse parse(struct __sk_buff *skb, struct lb_packet *packet)
+/* Datagrams in the packet: those of a super-packet are gso_size bytes long each, the last may be shorter.
+ * Who made it may have left the number to the kernel. */
+static __always_inline __u64 datagrams(const struct __sk_buff *skb, const struct lb_packet *packet)
 {
-	enum {
-		HEADERS = 14 + 8 + 40 + 64 + 8
-	};
-	__u32 wanted = skb->len < HEADERS ? skb->len : HEADERS;
+	if (!skb->gso_size)
+		return 1;
+	if (skb->gso_segs)
+		return skb->gso_segs;
+	return (packet->payload + skb->gso_size - 1) / skb->gso_size;
+}
 
-	if (skb->data + wanted > skb->data_end && bpf_skb_pull_data(skb, wanted))
-		return LB_PARSE_OTHER;
-	return lb_parse_frame((void *)(long)skb->data, (void *)(long)skb->data_end, skb->len,
-			      packet);
+/* Why the datagram cannot be forwarded, or -1; fills in the way if it can. */
+static __always_inline int obstacle(struct __sk_buff *skb, const struct lb_packet *packet,
+				    const struct lb_table *table,
+				    const struct lb_receiver *receiver, struct lb_way *way)
+{
+	if (!receiver)
+		return LB_DROP_NO_HEALTHY;
+	if ((skb->gso_size ? skb->gso_size : packet->payload) > table->max_packet_size)
+		return LB_DROP_OVERSIZE;
+	if (receiver->is_v6 != packet->is_v6)
+		return LB_DROP_FAMILY_MISMATCH;
+	return find_way(skb, packet, receiver, way);
 }
 
 SEC("tc")
 int udp_fanout(struct __sk_buff *skb)
 {
-	__u64 packets = skb->gso_size ? skb->gso_segs : 1;
+	struct lb_row *of_listener, *of_receiver = 0;
 	struct lb_receiver *receiver;
 	struct lb_packet packet;
+	struct lb_way way = {};
 	struct lb_table *table;
-	enum lb_parse kind = parse(skb, &packet);
+	enum lb_parse kind;
 	__u32 listener;
-	int verdict;
+	__u64 packets;
+	int reason, verdict;
 
+	/* What a switch floods, or is for another host, is not ours; the stack drops it too. */
+	if (skb->pkt_type != PACKET_HOST)
+		return TC_ACT_OK;
+	kind = lb_parse_skb(skb, &packet);
 	if (kind == LB_PARSE_OTHER)
+		return TC_ACT_OK;
+	if (lb_is_loopback(packet.flow.source) && skb->ingress_ifindex != LOOPBACK_IFINDEX)
 		return TC_ACT_OK;
 	if (kind == LB_PARSE_LATER)
 		return follow(skb, &packet);
@@ -203,24 +137,28 @@ int udp_fanout(struct __sk_buff *skb)
 	if (!table)
 		return TC_ACT_OK;
 	receiver = choose(table, key_of(table, &packet, listener));
-	if (kind == LB_PARSE_FIRST && receiver && is_passed(skb, &packet, receiver))
+	reason = obstacle(skb, &packet, table, receiver, &way);
+	if (kind == LB_PARSE_FIRST && !lead(skb, &packet, receiver, reason))
 		return TC_ACT_OK;
 
-	count(&listener_rows, table->row, LB_COUNT_PACKETS_RECEIVED, packets, packet.payload);
-	if (!receiver)
-		return drop(table, 0, LB_DROP_NO_HEALTHY, packets);
-	/* A super-packet holds datagrams of gso_size bytes, the last may be shorter. */
-	if ((skb->gso_size ? skb->gso_size : packet.payload) > table->max_packet_size)
-		return drop(table, 0, LB_DROP_OVERSIZE, packets);
-	if (receiver->is_v6 != packet.is_v6)
-		return drop(table, receiver, LB_DROP_FAMILY_MISMATCH, packets);
-	if (packet.ttl <= 1)
-		return drop(table, receiver, LB_DROP_TTL_EXPIRED, packets);
-	verdict = forward(skb, &packet, receiver, 1);
-	if (verdict == TC_ACT_SHOT)
-		return drop(table, receiver, LB_DROP_REWRITE_FAILED, packets);
-	count(&listener_rows, table->row, LB_COUNT_PACKETS_FORWARDED, packets, packet.payload);
-	count(&receiver_rows, receiver->row, LB_COUNT_PACKETS_FORWARDED, packets, packet.payload);
+	packets = datagrams(skb, &packet);
+	of_listener = bpf_map_lookup_elem(&listener_rows, &table->row);
+	count(of_listener, LB_COUNT_PACKETS_RECEIVED, packets, packet.payload);
+	/* These two lie with the listener, whoever the receiver is. */
+	if (receiver && reason != LB_DROP_OVERSIZE)
+		of_receiver = bpf_map_lookup_elem(&receiver_rows, &receiver->row);
+	verdict = TC_ACT_SHOT;
+	if (receiver && reason < 0) {
+		verdict = forward(skb, &packet, receiver, &way, 1);
+		reason = LB_DROP_REWRITE_FAILED;
+	}
+	if (verdict == TC_ACT_SHOT) {
+		count_drop(of_listener, reason, packets);
+		count_drop(of_receiver, reason, packets);
+		return verdict;
+	}
+	count(of_listener, LB_COUNT_PACKETS_FORWARDED, packets, packet.payload);
+	count(of_receiver, LB_COUNT_PACKETS_FORWARDED, packets, packet.payload);
 	return verdict;
 }
 

@@ -96,6 +96,8 @@ static __always_inline __u32 key_of(const struct lb_table *table, const struct l
 
 	switch (table->key) {
 	case LB_KEY_SOURCE_IP:
+		if (!packet->is_v6)
+			return lb_key_of_hash(lb_hash_low(table->seed_v4, packet->flow.source.low));
 		return lb_key_source_ip(table->seed, packet->flow.source);
 	case LB_KEY_FOUR_TUPLE:
 		return lb_key_four_tuple(table->seed, &packet->flow);
@@ -126,16 +128,21 @@ static __always_inline struct lb_receiver *choose(struct lb_table *table, __u32 
 	return (struct lb_receiver *)body + index;
 }
 
-/* Adds to one counter of a row; of datagrams, the one behind it holds their bytes. */
-static __always_inline void count(void *rows, __u32 row, __u32 counter, __u64 packets, __u64 bytes)
+/* Datagrams and their bytes, of one of the two counters that have both. */
+static __always_inline void count(struct lb_row *row, enum lb_counter counter, __u64 packets,
+				  __u64 bytes)
 {
-	struct lb_row *counts = bpf_map_lookup_elem(rows, &row);
-
-	if (!counts)
+	if (!row)
 		return;
-	counts->count[counter] += packets;
-	if (counter == LB_COUNT_PACKETS_RECEIVED || counter == LB_COUNT_PACKETS_FORWARDED)
-		counts->count[counter + 1] += bytes;
+	row->count[counter] += packets;
+	row->count[counter + 1] += bytes;
+}
+
+static __always_inline void count_drop(struct lb_row *row, enum lb_drop_reason reason,
+				       __u64 packets)
+{
+	if (row)
+		row->count[LB_COUNT_DROPS + reason] += packets;
 }
 
 #endif

@@ -74,25 +74,31 @@ struct lb_row {
 	__u64 count[LB_COUNTERS];
 };
 
-/* Map `fragments`: whose first fragment went where, so that the later ones follow. */
+/* Map `fragments`: what became of a datagram's first fragment, so that it becomes of the later ones
+ * too. User space neither reads nor writes it. */
 struct lb_fragment_key {
 	struct lb_addr source;
 	struct lb_addr destination;
 	__u32 id;
 	__u32 ifindex;
 };
+enum lb_fate {
+	LB_FATE_SENT,	 /* to `receiver` */
+	LB_FATE_DROPPED, /* and counted */
+	LB_FATE_PASSED,	 /* a later fragment came first: all of the datagram goes to the stack */
+};
 struct lb_fragment {
 	/* A copy, so that the rest of a datagram goes where it began whatever becomes of the table. */
 	struct lb_receiver receiver;
-	/* A later fragment came before its first: all of the datagram goes to the stack. */
-	__u8 passed;
-	__u8 reserved[7];
+	__u64 seen_ns; /* bpf_ktime_get_ns; identifications come round again */
+	__u32 fate;    /* enum lb_fate */
+	__u32 reserved;
 };
 
 _Static_assert(sizeof(struct lb_listener_key) == 24, "no hidden padding");
 _Static_assert(sizeof(struct lb_receiver) == 56, "no hidden padding");
 _Static_assert(sizeof(struct lb_table) == 64, "no hidden padding");
 _Static_assert(sizeof(struct lb_fragment_key) == 40, "no hidden padding");
-_Static_assert(sizeof(struct lb_fragment) == 64, "no hidden padding");
+_Static_assert(sizeof(struct lb_fragment) == 72, "no hidden padding");
 
 #endif
