@@ -15,7 +15,9 @@
  * fragment comes before the first, all of them go to the stack, uncounted (fragments.bpf.h).
  *
  * Maps read: listeners, tables. Maps written: listener_rows, receiver_rows, turns, fragments.
- * Verdicts: TC_ACT_OK (goes on), TC_ACT_REDIRECT, TC_ACT_SHOT (dropped and counted).
+ * Verdicts: TC_ACT_UNSPEC (goes on: to other tools' programs behind this one, then to the stack; TC_ACT_OK
+ * would pass all of them by, and every filter of clsact too when this is at TCX), TC_ACT_REDIRECT,
+ * TC_ACT_SHOT (dropped and counted).
  */
 #include <linux/bpf.h>
 #include <linux/pkt_cls.h>
@@ -64,13 +66,13 @@ static __noinline int follow(struct __sk_buff *skb, struct lb_packet *packet)
 
 	if (!known) {
 		if (!find_table(packet, skb->ingress_ifindex, 0, &listener))
-			return TC_ACT_OK;
+			return TC_ACT_UNSPEC;
 		if (settle(&key, LB_FATE_PASSED, 0))
-			return TC_ACT_OK;
+			return TC_ACT_UNSPEC;
 		known = find_fate(&key, bpf_ktime_get_ns());
 	}
 	if (!known || known->fate == LB_FATE_PASSED)
-		return TC_ACT_OK;
+		return TC_ACT_UNSPEC;
 	if (known->fate == LB_FATE_DROPPED || find_way(skb, packet, &known->receiver, &way) >= 0)
 		return TC_ACT_SHOT;
 	return forward(skb, packet, &known->receiver, &way, 0);
@@ -125,21 +127,21 @@ int udp_fanout(struct __sk_buff *skb)
 
 	/* What a switch floods, or is for another host, is not ours; the stack drops it too. */
 	if (skb->pkt_type != PACKET_HOST)
-		return TC_ACT_OK;
+		return TC_ACT_UNSPEC;
 	kind = lb_parse_skb(skb, &packet);
 	if (kind == LB_PARSE_OTHER)
-		return TC_ACT_OK;
+		return TC_ACT_UNSPEC;
 	if (lb_is_loopback(packet.flow.source) && skb->ingress_ifindex != LOOPBACK_IFINDEX)
-		return TC_ACT_OK;
+		return TC_ACT_UNSPEC;
 	if (kind == LB_PARSE_LATER)
 		return follow(skb, &packet);
 	table = find_table(&packet, skb->ingress_ifindex, packet.flow.destination_port, &listener);
 	if (!table)
-		return TC_ACT_OK;
+		return TC_ACT_UNSPEC;
 	receiver = choose(table, key_of(table, &packet, listener));
 	reason = obstacle(skb, &packet, table, receiver, &way);
 	if (kind == LB_PARSE_FIRST && !lead(skb, &packet, receiver, reason))
-		return TC_ACT_OK;
+		return TC_ACT_UNSPEC;
 
 	packets = datagrams(skb, &packet);
 	of_listener = bpf_map_lookup_elem(&listener_rows, &table->row);

@@ -113,7 +113,7 @@ static __always_inline int send(struct __sk_buff *skb, const struct lb_receiver 
 			return TC_ACT_SHOT;
 		return bpf_redirect_peer(way->ifindex, 0);
 	default:
-		return TC_ACT_OK;
+		return TC_ACT_UNSPEC;
 	}
 }
 

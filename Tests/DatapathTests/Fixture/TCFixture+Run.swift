@@ -6,7 +6,8 @@ import FanoutCore
 
 /// What a program at the TC hook decides (include/uapi/linux/pkt_cls.h).
 enum TCVerdict: UInt32 {
-    case passed = 0
+    /// TC_ACT_UNSPEC, -1: the next program at the hook has it, then the stack.
+    case passed = 0xffff_ffff
     case dropped = 2
     case redirected = 7
 }
