@@ -86,9 +86,19 @@ public struct ClsactFilter: Sendable {
         }
     }
 
+    /// Up to the last field: libbpf wants zeros behind it, and a copy of a structure need not keep what
+    /// is in its padding.
+    private static let hookBytes = size(\bpf_tc_hook.parent)
+    private static let placeBytes = size(\bpf_tc_opts.priority)
+
+    private static func size<Whole>(_ last: KeyPath<Whole, UInt32>) -> Int {
+        MemoryLayout<Whole>.offset(of: last).map { $0 + MemoryLayout<UInt32>.size }
+            ?? MemoryLayout<Whole>.size
+    }
+
     private var hook: bpf_tc_hook {
         var hook = bpf_tc_hook()
-        hook.sz = MemoryLayout<bpf_tc_hook>.size
+        hook.sz = Self.hookBytes
         hook.ifindex = Int32(bitPattern: interface)
         hook.attach_point = BPF_TC_INGRESS
         return hook
@@ -96,7 +106,7 @@ public struct ClsactFilter: Sendable {
 
     private var place: bpf_tc_opts {
         var place = bpf_tc_opts()
-        place.sz = MemoryLayout<bpf_tc_opts>.size
+        place.sz = Self.placeBytes
         place.handle = Self.number
         place.priority = Self.priority
         return place
