@@ -70,7 +70,7 @@ let floor2: [Target] = [
     .target(
         name: "TCPlane",
         dependencies: [
-            "BPFRuntime", "CDatapath", "FanoutCore", "KernelPrograms", "LinuxNet",
+            "BPFRuntime", "CDatapath", "FanoutCore", "KernelPrograms", "Netlink",
             .product(name: "Logging", package: "swift-log"),
         ],
         swiftSettings: strict),

@@ -3,7 +3,6 @@
 internal import BPFRuntime
 internal import FanoutCore
 internal import Glibc
-internal import LinuxNet
 
 /// Our program at the ingress hook of one interface.
 ///

@@ -4,7 +4,7 @@ internal import BPFRuntime
 internal import CDatapath
 internal import FanoutCore
 internal import Glibc
-internal import LinuxNet
+internal import Netlink
 
 extension PlaneError {
     /// The oldest kernel that has what the program calls: `bpf_redirect_peer` and next hops for
@@ -46,10 +46,10 @@ extension PlaneError {
     }
 
     /// The kernel does not tell about the network.
-    init(looking error: SystemError) {
+    init(looking error: NetlinkError) {
         self.init(
-            operation: error.operation, subject: "the host's network", code: error.code,
-            reason: error.reason, remedy: "see the kernel's reason")
+            operation: error.operation, subject: error.subject, code: error.errno,
+            reason: error.reason, remedy: error.remedy)
     }
 }
 

@@ -8,8 +8,8 @@ internal import KernelPrograms
 public enum ProgramSource: Sendable {
     /// The one that the build put in.
     case embedded
-    /// Another object, checked for the layouts of this build.
-    case object([UInt8], name: String)
+    /// The one in a file, checked for the layouts of this build; read whenever a program is loaded.
+    case file(String)
 
     /// The object, opened and found to be of our kind.
     ///
@@ -17,8 +17,8 @@ public enum ProgramSource: Sendable {
     func open() throws(BPFError) -> BPFObject {
         switch self {
         case .embedded: return try BPFObject(opening: .tcFanout)
-        case .object(let bytes, let name):
-            let object = try BPFObject(opening: bytes, name: name)
+        case .file(let path):
+            let object = try BPFObject(opening: try ObjectFile.bytes(at: path), name: path)
             try Self.check(object)
             return object
         }

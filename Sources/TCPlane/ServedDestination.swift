@@ -2,7 +2,6 @@
 
 internal import CDatapath
 internal import FanoutCore
-internal import LinuxNet
 
 /// A destination of datagrams that a listener serves, where they come in: a key of the map `listeners`.
 struct ServedDestination: Hashable, Sendable {

@@ -2,7 +2,6 @@
 
 internal import BPFRuntime
 public import FanoutCore
-internal import LinuxNet
 internal import Logging
 
 extension TCPlane {

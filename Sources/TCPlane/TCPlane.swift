@@ -2,8 +2,8 @@
 
 public import BPFRuntime
 public import FanoutCore
-internal import LinuxNet
 public import Logging
+internal import Netlink
 
 /// Forwarding in the kernel, at the TC ingress hook of interfaces: bpf/tc_fanout.bpf.c tells of a
 /// datagram's way through it. This side fills its maps and keeps it attached.
@@ -28,6 +28,11 @@ public actor TCPlane: DataPlane {
     var serving: Serving?
     /// By the number of the interface.
     var hooks: [UInt32: InterfaceHook] = [:]
+    /// What the tables in force were made for.
+    var network: NetworkView?
+    var netlink: Netlink?
+    var monitor: NetlinkMonitor?
+    var watch: Task<Void, Never>?
     /// What was counted in rows that are no more, by listener.
     var past: [String: Tally] = [:]
 
@@ -43,6 +48,7 @@ public actor TCPlane: DataPlane {
     }
 
     public func apply(_ change: Change) throws(PlaneError) {
+        try follow()
         let next = following(change)
         let network = try look(for: next)
         for listener in change.added + change.replaced.map(\.to)
@@ -63,17 +69,8 @@ public actor TCPlane: DataPlane {
         return byName.values.sorted { $0.name < $1.name }
     }
 
-    private func look(for listeners: [Listener]) throws(PlaneError) -> NetworkView {
-        let receivers = listeners.flatMap { $0.downstreams.map(\.endpoint.address) }
-        do throws(SystemError) {
-            return try NetworkView.current(for: Set(receivers))
-        } catch {
-            throw PlaneError(looking: error)
-        }
-    }
-
     /// Leads program, maps and hooks to these listeners on this network.
-    private func bring(to next: [Listener], on network: NetworkView) throws(PlaneError) {
+    func bring(to next: [Listener], on network: NetworkView) throws(PlaneError) {
         guard !next.isEmpty else {
             end()
             return
@@ -100,11 +97,13 @@ public actor TCPlane: DataPlane {
             throw PlaneError(error)
         }
         listeners = next
+        self.network = network
         let names = Set(next.map(\.name))
         past = past.filter { names.contains($0.key) }
     }
 
     public func stop() -> [ListenerCounters] {
+        unfollow()
         for hook in hooks.values { hook.remove() }
         hooks = [:]
         settle()
@@ -118,6 +117,7 @@ public actor TCPlane: DataPlane {
         for hook in hooks.values { hook.remove() }
         hooks = [:]
         serving = nil
+        network = nil
         listeners = []
         past = [:]
     }

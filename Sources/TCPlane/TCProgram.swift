@@ -2,7 +2,6 @@
 
 internal import BPFRuntime
 internal import FanoutCore
-internal import LinuxNet
 
 /// The kernel program with maps of its own. Interfaces hook into the program; what stands in the maps is
 /// the plane's to say.

@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 
 internal import FanoutCore
-internal import LinuxNet
 
 /// An interface that the program is to be attached to, and how.
 struct WantedHook: Equatable, Sendable {

@@ -43,10 +43,17 @@ public final class Network: Sendable {
     }
 
     /// Runs `body` in it, and every default actor that it calls, on a thread of its own.
+    ///
+    /// - Parameter ownMounts: whether what it and its children mount is seen by nobody else and ends
+    ///   with them.
     public func run<Value: Sendable>(
-        _ body: @Sendable () async throws -> Value
+        ownMounts: Bool = false, _ body: @Sendable () async throws -> Value
     ) async throws -> Value {
-        try await LabThread.run(setup: { [self] in try join() }, body)
+        let setup: @Sendable () throws -> Void = { [self] in
+            try join()
+            if ownMounts { try Namespace.unshareMounts() }
+        }
+        return try await LabThread.run(setup: setup, body)
     }
 
     private func join() throws {

@@ -30,6 +30,8 @@ public struct Stage: Sendable {
     public var makeDirect: @Sendable (_ to: Endpoint) throws -> Traffic = { try Traffic(to: $0) }
     /// The interface of listeners in a kernel mode.
     public var interface: String?
+    /// How `tc_ebpf` hooks into it.
+    public var attach = TCAttach.auto
 
     public init(mode: ForwardingMode, makePlane: @escaping @Sendable () -> any DataPlane) {
         self.mode = mode
@@ -48,7 +50,9 @@ public struct Stage: Sendable {
         _ name: String = "in", _ balance: Balance = .roundRobin, to downstreams: [Downstream],
         family: IPAddress.Family = .v4, settings: ListenerSettings = ListenerSettings(workers: 1)
     ) throws -> Listener {
-        Listener(
+        var settings = settings
+        settings.tcAttach = attach
+        return Listener(
             name: name, bind: try .free(on: listening(family)), mode: mode, balance: balance,
             preserveSource: keepsSource, downstreams: downstreams, settings: settings,
             interface: interface)

@@ -9,7 +9,15 @@ import Testing
 struct TCPlaneTests {
     @Test("keeps what every plane promises", arguments: Promise.all)
     func promises(promise: Promise) async throws {
-        let lab = try TCLab()
-        try await lab.balancer.run { try await promise.check(lab.stage) }
+        let (lab, pins) = (try VethLab(), try BPFFileSystem())
+        try await lab.balancer.run { try await promise.check(lab.stage(pins)) }
+    }
+
+    @Test("keeps them by clsact as well", arguments: Promise.load)
+    func promisesByClsact(promise: Promise) async throws {
+        let (lab, pins) = (try VethLab(), try BPFFileSystem())
+        var stage = lab.stage(pins)
+        stage.attach = .clsact
+        try await lab.balancer.run { [stage] in try await promise.check(stage) }
     }
 }
