@@ -30,6 +30,8 @@ let floor0: [Target] = [
     .systemLibrary(
         name: "CLibBPF", pkgConfig: "libbpf",
         providers: [.apt(["libbpf-dev", "libelf-dev"])]),
+    .systemLibrary(
+        name: "CLibMNL", pkgConfig: "libmnl", providers: [.apt(["libmnl-dev"])]),
     // The same sources that ./configure && make builds into libreuseportlb.so.
     .target(
         name: "CReusePortLB", dependencies: ["CDatapath", "CLibBPF"],
@@ -44,9 +46,12 @@ let pure: [Target] = [
 
 let floor1: [Target] = [
     .target(name: "LinuxNet", dependencies: ["CNet", "FanoutCore"], swiftSettings: strict),
+    // Links libmnl, so only planes of the trait KernelModes may depend on it.
+    .target(
+        name: "Netlink", dependencies: ["CLibMNL", "CNet", "FanoutCore"], swiftSettings: strict),
     .target(
         name: "BPFRuntime",
-        dependencies: ["CLibBPF", "CDatapath", "FanoutCore", "KernelPrograms"],
+        dependencies: ["CLibBPF", "CDatapath", "CNet", "FanoutCore", "KernelPrograms"],
         swiftSettings: strict),
     .target(
         name: "ReusePortLB",
@@ -59,6 +64,13 @@ let floor2: [Target] = [
         name: "UserspacePlane",
         dependencies: [
             "CDatapath", "CNet", "FanoutCore", "LinuxNet",
+            .product(name: "Logging", package: "swift-log"),
+        ],
+        swiftSettings: strict),
+    .target(
+        name: "TCPlane",
+        dependencies: [
+            "BPFRuntime", "CDatapath", "FanoutCore", "KernelPrograms", "Netlink",
             .product(name: "Logging", package: "swift-log"),
         ],
         swiftSettings: strict),
@@ -93,6 +105,7 @@ let floor4: [Target] = [
             "FanoutControl",
             .target(name: "BPFRuntime", condition: kernelModes),
             .target(name: "ReusePortLB", condition: kernelModes),
+            .target(name: "TCPlane", condition: kernelModes),
             .product(name: "ArgumentParser", package: "swift-argument-parser"),
             .product(name: "Logging", package: "swift-log"),
             .product(name: "UnixSignals", package: "swift-service-lifecycle"),
@@ -122,7 +135,8 @@ let tests: [Target] = [
     .testTarget(
         name: "DatapathTests",
         dependencies: [
-            "BPFRuntime", "CDatapath", "FanoutCore", "GoldenVectors", "KernelPrograms",
+            "BPFRuntime", "CDatapath", "CLibBPF", "FanoutCore", "GoldenVectors", "KernelPrograms",
+            "LabNet",
         ],
         swiftSettings: strictTests),
     .testTarget(
@@ -153,6 +167,13 @@ let tests: [Target] = [
         ],
         swiftSettings: strictTests),
     .testTarget(
+        name: "TCPlaneTests",
+        dependencies: [
+            "BPFRuntime", "CDatapath", "FanoutCore", "KernelPrograms", "LabNet", "LinuxNet",
+            "PlaneContract", "TCPlane", .product(name: "Logging", package: "swift-log"),
+        ],
+        swiftSettings: strictTests),
+    .testTarget(
         name: "FanoutControlTests",
         dependencies: [
             "FanoutControl", "FanoutCore", .product(name: "Logging", package: "swift-log"),
@@ -166,6 +187,13 @@ let tests: [Target] = [
         name: "ReusePortTests",
         dependencies: [
             "CDatapath", "CLibBPF", "CNet", "FanoutCore", "LabNet", "LinuxNet", "ReusePortLB",
+        ],
+        swiftSettings: strictTests),
+    .testTarget(
+        name: "NetlinkTests",
+        dependencies: [
+            "BPFRuntime", "CLibBPF", "CLibMNL", "FanoutCore", "KernelPrograms", "LabNet",
+            "LinuxNet", "Netlink",
         ],
         swiftSettings: strictTests),
     .testTarget(
@@ -192,7 +220,7 @@ let package = Package(
     traits: [
         .trait(
             name: "KernelModes",
-            description: "Link libbpf, for the modes that run in the kernel."),
+            description: "Link libbpf and libmnl, for the modes that run in the kernel."),
         .default(enabledTraits: ["KernelModes"]),
     ],
     dependencies: [

@@ -3,7 +3,7 @@
 #
 # check-userspace-only.sh BINARY   fails when BINARY needs a library of the kernel modes
 #
-# The default trait KernelModes brings libbpf. A build without it is the promise that the
+# The default trait KernelModes brings libbpf and libmnl. A build without it is the promise that the
 # userspace mode runs where neither is installed.
 set -eu
 
@@ -20,8 +20,8 @@ case $needed in
     exit 1
     ;;
 esac
-if printf '%s\n' "$needed" | grep -E '^lib(bpf|xdp|elf)\.'; then
+if printf '%s\n' "$needed" | grep -E '^lib(bpf|xdp|elf|mnl)\.'; then
     echo "check-userspace-only: $binary needs the libraries above" >&2
     exit 1
 fi
-echo "check-userspace-only: $binary needs none of libbpf, libxdp, libelf"
+echo "check-userspace-only: $binary needs none of libbpf, libxdp, libelf, libmnl"

@@ -22,7 +22,7 @@ fail() {
 packages_for() {
     case $1 in
     build)
-        echo libbpf-dev libelf-dev linux-libc-dev pkg-config # the kernel modes
+        echo libbpf-dev libelf-dev libmnl-dev linux-libc-dev pkg-config # the kernel modes
         echo libc6-dev libstdc++-12-dev                                 # what swiftc links with
         echo git ca-certificates                                        # SwiftPM's dependencies
         ;;

@@ -17,10 +17,12 @@ public struct BPFError: Error, Equatable, Sendable, CustomStringConvertible {
     public let remedy: String
     /// The last lines of the verifier's log, oldest first; empty unless a program was rejected.
     public let log: [String]
+    /// All of it.
+    public let wholeLog: [String]
 
     public init(
         operation: String, subject: String, errno: Int32, reason: String? = nil,
-        remedy: String? = nil, log: [String] = []
+        remedy: String? = nil, log: [String] = [], wholeLog: [String] = []
     ) {
         self.operation = operation
         self.subject = subject
@@ -28,6 +30,7 @@ public struct BPFError: Error, Equatable, Sendable, CustomStringConvertible {
         self.reason = reason ?? Self.name(of: errno)
         self.remedy = remedy ?? Self.remedy(for: errno, rejected: !log.isEmpty)
         self.log = log
+        self.wholeLog = wholeLog
     }
 
     public var description: String {
@@ -37,10 +40,15 @@ public struct BPFError: Error, Equatable, Sendable, CustomStringConvertible {
     /// How many lines of a verifier's log are kept: the verdict and the instructions before it.
     package static let keptLogLines = 12
 
+    /// The lines of a log as the kernel writes it, a NUL behind.
+    package static func lines(of log: some Collection<UInt8>) -> [String] {
+        let text = String(decoding: log.prefix { $0 != 0 }, as: UTF8.self)
+        return text.split(separator: "\n").map(String.init)
+    }
+
     /// The end of a log as the kernel writes it, lines apart and a NUL behind.
     package static func lastLines(of log: some Collection<UInt8>) -> [String] {
-        let text = String(decoding: log.prefix { $0 != 0 }, as: UTF8.self)
-        return text.split(separator: "\n").suffix(keptLogLines).map(String.init)
+        lines(of: log).suffix(keptLogLines)
     }
 
     /// ENOTSUPP: "operation is not supported" inside the kernel, which leaks out of some BPF calls

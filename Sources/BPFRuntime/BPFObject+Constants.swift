@@ -40,6 +40,22 @@ extension BPFObject {
         if result < 0 { throw failure(constant, -result, remedy: "set constants before load") }
     }
 
+    /// What the object says that a constant is; nil when it has none of that name and size.
+    public func value<Value: FixedWidthInteger & BitwiseCopyable>(
+        of constant: String, as type: Value.Type
+    ) -> Value? {
+        var size = 0
+        // SAFETY: libbpf owns the initial value, `size` bytes of it, and it is copied at once.
+        guard let place = constants.first(where: { $0.name == constant }),
+            place.size == MemoryLayout<Value>.size,
+            let map = unsafe bpf_object__find_map_by_name(handle, Self.section),
+            let start = unsafe bpf_map__initial_value(map, &size),
+            place.offset + place.size <= size
+        else { return nil }
+        let section = unsafe [UInt8](UnsafeRawBufferPointer(start: start, count: size))
+        return [UInt8](section[place.offset..<place.offset + place.size]).words(of: type).first
+    }
+
     /// The names of the constants, in the order in which they lie in memory.
     public var constantNames: [String] { constants.map(\.name) }
 

@@ -74,7 +74,8 @@ public struct BPFObject: ~Copyable {
         let bytes = unsafe log.lazy.map { UInt8(bitPattern: $0) }
         throw BPFError(
             operation: "load", subject: name, errno: -result,
-            log: unsafe BPFError.lastLines(of: bytes))
+            log: unsafe BPFError.lastLines(of: bytes),
+            wholeLog: unsafe BPFError.lines(of: bytes))
     }
 
     /// The names of its programs, in the order of the source.

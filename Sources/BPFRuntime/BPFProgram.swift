@@ -43,23 +43,33 @@ public struct BPFProgram: ~Copyable, Sendable {
     ///   - count: how often. The packet is not put back in between: each run sees what the one
     ///     before it left.
     ///   - headroom: by how many bytes the program may lengthen the packet.
-    /// - Throws: `BPFError` when the kernel refuses the packet or cannot test this type of program.
+    ///   - buffer: what the packet's socket buffer says of it; for programs that have one.
+    /// - Throws: `BPFError` when the kernel refuses the packet or cannot test this type of program;
+    ///   with EBADMSG when a sum of the whole packet (`SocketBuffer.isSummed`) is wrong in the end.
     public borrowing func testRun(
-        data: [UInt8], repeat count: Int32 = 1, headroom: Int = 256
+        data: [UInt8], repeat count: Int32 = 1, headroom: Int = 256, buffer: SocketBuffer? = nil
     ) throws(BPFError) -> Run {
         var output = [UInt8](repeating: 0, count: data.count + headroom)
+        var context = unsafe buffer?.context ?? __sk_buff()
         var options = unsafe bpf_test_run_opts()
         unsafe options.sz = MemoryLayout<bpf_test_run_opts>.size
         unsafe options.repeat = count
         unsafe options.data_size_in = UInt32(data.count)
         unsafe options.data_size_out = UInt32(output.count)
+        unsafe options.flags = buffer?.isSummed == true ? UInt32(BPF_F_TEST_SKB_CHECKSUM_COMPLETE) : 0
         let descriptor = descriptor
         // SAFETY: the kernel reads and writes within the sizes given, and only during the call.
         let result = unsafe data.withUnsafeBytes { input in
             unsafe output.withUnsafeMutableBytes { room in
                 unsafe options.data_in = input.baseAddress
                 unsafe options.data_out = room.baseAddress
-                return unsafe bpf_prog_test_run_opts(descriptor, &options)
+                return unsafe withUnsafeBytes(of: &context) { context in
+                    if buffer != nil {
+                        unsafe options.ctx_in = context.baseAddress
+                        unsafe options.ctx_size_in = UInt32(context.count)
+                    }
+                    return unsafe bpf_prog_test_run_opts(descriptor, &options)
+                }
             }
         }
         guard result == 0 else {

@@ -8,13 +8,16 @@ public struct EmbeddedObject: Sendable {
     let base64: StaticString
 
     /// Every object of bpf/, in the order of their names.
-    public static let all = [flowKey, reuseportSelect]
+    public static let all = [flowKey, reuseportSelect, tcFanout]
 
     /// The flow keys as the kernel computes them, for tests and `BPF_PROG_TEST_RUN`.
     public static var flowKey: EmbeddedObject { flow_key }
 
     /// Which socket of a SO_REUSEPORT group takes a datagram.
     public static var reuseportSelect: EmbeddedObject { reuseport_select }
+
+    /// Forwarding at the TC ingress hook.
+    public static var tcFanout: EmbeddedObject { tc_fanout }
 
     /// The bytes of the ELF object; nil when the text is not base64, which the build rules out.
     public var bytes: [UInt8]? { Base64.decode(base64.description.utf8) }

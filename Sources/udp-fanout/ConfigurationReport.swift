@@ -15,7 +15,13 @@ struct ConfigurationReport {
     let source: FileState?
 
     /// The modes whose data planes are part of this build.
-    static let modes: Set<ForwardingMode> = [.userspace]
+    static var modes: Set<ForwardingMode> {
+        #if KernelModes
+            [.userspace, .tcEBPF]
+        #else
+            [.userspace]
+        #endif
+    }
 
     init(path: String) {
         source = FileState(of: path)

@@ -8,6 +8,10 @@ internal import LinuxNet
 internal import Logging
 internal import UserspacePlane
 
+#if KernelModes
+    internal import TCPlane
+#endif
+
 /// The running daemon: the one place where data planes, configuration and metrics meet.
 actor Daemon {
     /// The configuration file; nil when there is none to read again.
@@ -34,16 +38,24 @@ actor Daemon {
         #endif
     }
 
-    /// - Parameter source: the state of the file that `configuration` was read from.
+    /// - Parameters:
+    ///   - source: the state of the file that `configuration` was read from.
+    ///   - programs: what the kernel modes load.
     init(
-        path: String?, source: FileState? = nil, configuration: Configuration, logger: Logger
+        path: String?, source: FileState? = nil, configuration: Configuration,
+        programs: KernelModePrograms = KernelModePrograms(), logger: Logger
     ) {
         self.path = path
         self.source = source
         self.configuration = configuration
         self.logger = logger
-        let userspace = UserspacePlane(logger: logger, steerings: Self.steerings)
-        reconciler = Reconciler(planes: [userspace], logger: logger)
+        var planes: [any DataPlane] = [
+            UserspacePlane(logger: logger, steerings: Self.steerings)
+        ]
+        #if KernelModes
+            planes.append(TCPlane(logger: logger, source: programs.tc))
+        #endif
+        reconciler = Reconciler(planes: planes, logger: logger)
         reloads = ReloadStatus(
             lastSuccessful: true, lastSuccessTimestampSeconds: started.secondsSinceEpoch,
             successes: 1, failures: 0)

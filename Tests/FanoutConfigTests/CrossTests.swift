@@ -106,6 +106,29 @@ struct CrossTests {
         #expect(errors.last?.contains("collides with listener 'a'") == true)
     }
 
+    @Test("tc_ebpf refuses to hide the source, and receivers that the kernel would not let in")
+    func rewriting() {
+        func errors(_ interface: String, _ receiver: String, _ more: String = "") -> [String] {
+            Reading(
+                listener: """
+                    bind: 192.0.2.1:514
+                    mode: tc_ebpf
+                    interface: \(interface)
+                    \(more)
+                    downstream: [{name: r, address: '\(receiver)'}]
+                    """
+            ).errors
+        }
+        #expect(errors("eth0", "192.0.2.9:1") == [])
+        #expect(errors("lo", "127.0.0.2:1") == [])
+        let loopback = errors("eth0", "127.0.0.2:1")
+        #expect(loopback.count == 1)
+        #expect(loopback.first?.contains("127.0.0.2:1 is a loopback address") == true)
+        let hidden = errors("eth0", "192.0.2.9:1", "preserve_source: false")
+        #expect(hidden.count == 1)
+        #expect(hidden.first?.contains("rewrites the destination alone") == true)
+    }
+
     @Test("two listeners of one name are refused")
     func names() {
         let reading = Reading(

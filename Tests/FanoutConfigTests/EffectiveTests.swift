@@ -29,7 +29,7 @@ struct EffectiveTests {
                 mode: tc_ebpf
                 interface: eth0
                 addresses: any
-                settings: {steer: kernel}
+                settings: {steer: kernel, tc_attach: clsact}
                 downstream: [{name: "null", address: "192.0.2.1:1", mac: 0A-00-00-00-00-01, weight: 0}]
                 """),
     ]
@@ -67,6 +67,7 @@ struct EffectiveTests {
                       recv_buf_size: 0
                       share_port: false
                       steer: source_ip
+                      tc_attach: auto
                 settings:
                   max_packet_size: 9000
                   max_downstream: 64
@@ -76,6 +77,7 @@ struct EffectiveTests {
                   recv_buf_size: 0
                   share_port: false
                   steer: source_ip
+                  tc_attach: auto
                 health:
                   enabled: false
                   interval_secs: 5

@@ -171,6 +171,10 @@ struct ValueTests {
             "settings: {steer: ebpf}",
             "settings.steer: 'ebpf' is not a steer; write source_ip or kernel"
         ),
+        (
+            "settings: {tc_attach: xdp}",
+            "settings.tc_attach: 'xdp' is not a tc_attach; write auto, tcx or clsact"
+        ),
     ]
 
     @Test("a word of an enumeration is met with the nearest one", arguments: words)

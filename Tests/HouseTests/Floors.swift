@@ -21,7 +21,7 @@ enum Floors {
     static let nio: Set = [
         "NIOConcurrencyHelpers", "NIOCore", "NIOFoundationCompat", "NIOHTTP1", "NIOPosix", "NIOSSL",
     ]
-    static let edges: Set = ["LinuxNet", "BPFRuntime", "ReusePortLB"]
+    static let edges: Set = ["LinuxNet", "Netlink", "BPFRuntime", "ReusePortLB"]
 
     static let table: [String: Rule] = [
         // 0: C
@@ -30,11 +30,13 @@ enum Floors {
         "CReusePortLB": Rule(floor: 0, imports: []),
         "CLibBPF": Rule(floor: 0, imports: []),
         "CLibXDP": Rule(floor: 0, imports: []),
+        "CLibMNL": Rule(floor: 0, imports: []),
         // ½: pure
         "FanoutCore": Rule(floor: 0.5, imports: ["CDatapath"]),
         "KernelPrograms": Rule(floor: 0.5, imports: []),
         // 1: edges
         "LinuxNet": Rule(floor: 1, imports: system.union(["CNet", "CDatapath", "FanoutCore"])),
+        "Netlink": Rule(floor: 1, imports: system.union(["CLibMNL", "CNet", "FanoutCore"])),
         "BPFRuntime": Rule(
             floor: 1,
             imports: system.union(kernelLibraries).union([
@@ -47,7 +49,7 @@ enum Floors {
             ])),
         // 2: adapters
         "UserspacePlane": adapter(),
-        "TCPlane": adapter(kernelLibraries),
+        "TCPlane": adapter(kernelLibraries.union(["KernelPrograms"])),
         "AFXDPPlane": adapter(kernelLibraries),
         "XDPNATPlane": adapter(kernelLibraries),
         "FanoutConfig": adapter(["Yams"]),

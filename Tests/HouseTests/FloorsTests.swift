@@ -33,6 +33,8 @@ struct FloorsTests {
             ("Sources/FanoutCore/Deep/A.swift", "internal import Glibc"),
             ("Sources/FanoutCore/A.swift", "public import LinuxNet"),
             ("Sources/LinuxNet/A.swift", "import BPFRuntime"),
+            ("Sources/Netlink/A.swift", "internal import LinuxNet"),
+            ("Sources/LinuxNet/A.swift", "internal import CLibMNL"),
             ("Sources/LinuxNet/A.swift", "@_spi(Raw) internal import Logging"),
             ("Sources/UserspacePlane/A.swift", "private import FanoutMetrics"),
             ("Sources/TCPlane/A.swift", "    import XDPNATPlane"),

@@ -21,6 +21,9 @@ public final class BPFFileSystem: Sendable {
         rmdir(path)
     }
 
+    /// Whether nothing is there but what the kernel puts into every one for its debugging.
+    public var isEmpty: Bool { pins(".").allSatisfy { $0.hasSuffix(".debug") } }
+
     /// What is pinned in the folder `name`, in order; empty when there is none.
     public func pins(_ name: String) -> [String] {
         ((try? FileManager.default.contentsOfDirectory(atPath: "\(path)/\(name)")) ?? []).sorted()

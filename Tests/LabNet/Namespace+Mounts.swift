@@ -14,14 +14,18 @@ extension Namespace {
         try await LabThread.run(
             setup: {
                 try unshareNetwork(commands)
-                typealias Unshare = @convention(c) (Int32) -> Int32
-                guard hidden("unshare", as: Unshare.self)(0x0002_0000) == 0 else {  // CLONE_NEWNS
-                    throw SystemError("unshare", code: errno)
-                }
-                let flags = UInt(MS_REC | MS_PRIVATE)
-                guard mount("none", "/", nil, flags, nil) == 0 else {
-                    throw SystemError("make mounts private", code: errno)
-                }
+                try unshareMounts()
             }, body)
+    }
+
+    static func unshareMounts() throws {
+        typealias Unshare = @convention(c) (Int32) -> Int32
+        guard hidden("unshare", as: Unshare.self)(0x0002_0000) == 0 else {  // CLONE_NEWNS
+            throw SystemError("unshare", code: errno)
+        }
+        let flags = UInt(MS_REC | MS_PRIVATE)
+        guard mount("none", "/", nil, flags, nil) == 0 else {
+            throw SystemError("make mounts private", code: errno)
+        }
     }
 }

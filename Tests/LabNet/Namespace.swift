@@ -40,14 +40,17 @@ public enum Namespace {
     }
 
     /// Runs `ip` with these arguments in the namespace of the calling thread.
-    public static func ip(_ arguments: String) throws {
-        let words = ["ip"] + arguments.split(separator: " ").map(String.init)
+    public static func ip(_ arguments: String) throws { try command("ip " + arguments) }
+
+    /// Runs a command in the namespace of the calling thread; its words are parted by spaces.
+    public static func command(_ line: String) throws {
+        let words = line.split(separator: " ").map(String.init)
         var pointers = words.map { strdup($0) }
         defer { for pointer in pointers { free(pointer) } }
         pointers.append(nil)
         var child: pid_t = 0
-        let error = posix_spawnp(&child, "ip", nil, nil, pointers, environ)
-        guard error == 0 else { throw SystemError("posix_spawn ip", code: error) }
+        let error = posix_spawnp(&child, words[0], nil, nil, pointers, environ)
+        guard error == 0 else { throw SystemError("posix_spawn \(words[0])", code: error) }
         var status: Int32 = 0
         while waitpid(child, &status, 0) < 0, errno == EINTR {}
         guard status == 0 else { throw CommandFailed(command: words.joined(separator: " ")) }

@@ -96,7 +96,7 @@ extension Promise {
         listener.downstreams.removeLast()
         try await rig.apply([listener])
         // What was sent before apply returned may still wait for the sink's reader.
-        let marker = try Traffic(to: sinks[2].endpoint)
+        let marker = try stage.makeDirect(sinks[2].endpoint)
         let before = sinks[2].count
         marker.send([])
         try await eventually("the sink has read what came before") { sinks[2].count > before }

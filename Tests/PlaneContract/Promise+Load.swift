@@ -4,7 +4,7 @@ import FanoutCore
 import LabNet
 
 extension Promise {
-    static let load: [Promise] = [
+    public static let load: [Promise] = [
         Promise("each datagram arrives once, intact, in its flow's order") { stage in
             let sinks = try stage.sinks(3, keepsPayloads: false)
             let listener = try stage.listener(

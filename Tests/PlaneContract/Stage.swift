@@ -26,6 +26,13 @@ public struct Stage: Sendable {
         try Traffic(to: $0, from: $1)
     }
 
+    /// A sender that reaches a receiver past the plane.
+    public var makeDirect: @Sendable (_ to: Endpoint) throws -> Traffic = { try Traffic(to: $0) }
+    /// The interface of listeners in a kernel mode.
+    public var interface: String?
+    /// How `tc_ebpf` hooks into it.
+    public var attach = TCAttach.auto
+
     public init(mode: ForwardingMode, makePlane: @escaping @Sendable () -> any DataPlane) {
         self.mode = mode
         self.makePlane = makePlane
@@ -43,9 +50,12 @@ public struct Stage: Sendable {
         _ name: String = "in", _ balance: Balance = .roundRobin, to downstreams: [Downstream],
         family: IPAddress.Family = .v4, settings: ListenerSettings = ListenerSettings(workers: 1)
     ) throws -> Listener {
-        Listener(
+        var settings = settings
+        settings.tcAttach = attach
+        return Listener(
             name: name, bind: try .free(on: listening(family)), mode: mode, balance: balance,
-            preserveSource: keepsSource, downstreams: downstreams, settings: settings)
+            preserveSource: keepsSource, downstreams: downstreams, settings: settings,
+            interface: interface)
     }
 
     /// A sender from client `number`.

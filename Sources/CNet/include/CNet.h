@@ -130,6 +130,13 @@ int cnet_thread_start(unsigned long *thread, size_t stack_bytes, const char *nam
 		      void (*body)(void *), void *argument);
 int cnet_thread_join(unsigned long thread);
 
+/* How many filters stand at the clsact hooks of an interface, in and out (rtnetlink(7),
+ * RTM_GETTFILTER), or -errno. */
+int cnet_clsact_filters(uint32_t ifindex);
+
+/* The type of the file system at a path, such as BPF_FS_MAGIC (statfs(2)), or -errno. */
+int64_t cnet_file_system(const char *path);
+
 /* The kernel's name of an error, such as "EADDRINUSE", and its sentence; never NULL. */
 const char *cnet_error_name(int code);
 const char *cnet_error_text(int code);

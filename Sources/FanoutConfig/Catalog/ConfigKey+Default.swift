@@ -35,6 +35,7 @@ extension ConfigKey {
         case .pinCPUs: .value("true")
         case .sharePort, .healthEnabled, .metricsEnabled: .value("false")
         case .steer: .value("source_ip")
+        case .tcAttach: .value("auto")
         case .healthInterval: .value("5")
         case .healthTimeout: .value("2")
         case .healthProtocol: .value("icmp")

@@ -37,6 +37,7 @@ extension ConfigKey {
         case .sharePort: "Whether to join an address that another process already serves."
         case .steer:
             "Who chooses the worker of a datagram: its source address, or the kernel flow by flow."
+        case .tcAttach: "How tc_ebpf hooks into the interface; auto = tcx where the kernel has it."
         case .healthEnabled: "Whether downstreams are probed."
         case .healthInterval: "Seconds from one probe of a downstream to the next."
         case .healthTimeout: "Seconds that an answer may take; at most interval_secs."

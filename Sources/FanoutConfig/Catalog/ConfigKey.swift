@@ -36,6 +36,7 @@ public enum ConfigKey: String, CaseIterable, Hashable, Sendable {
     case receiveBuffer = "settings.recv_buf_size"
     case sharePort = "settings.share_port"
     case steer = "settings.steer"
+    case tcAttach = "settings.tc_attach"
 
     case healthEnabled = "health.enabled"
     case healthInterval = "health.interval_secs"
@@ -80,6 +81,7 @@ extension ConfigKey {
         case .listenerMode: .choice(ForwardingMode.allCases.map(\.rawValue))
         case .listenerBalance: .choice(Balance.allCases.map(\.rawValue))
         case .steer: .choice(Steer.allCases.map(\.rawValue))
+        case .tcAttach: .choice(TCAttach.allCases.map(\.rawValue))
         case .listenerInterface: .interface
         case .listenerAddresses: .addresses
         case .listenerDownstream: .list(of: .downstream)

@@ -26,6 +26,25 @@ extension ListenerCheck {
         }
     }
 
+    /// What the way through the kernel's TC hook rules out.
+    func checkRewriting() {
+        if let preserve = draft.preserveSource, !preserve.value {
+            findings.error(
+                at: preserve.origin,
+                "mode tc_ebpf rewrites the destination alone, so receivers see the client's source",
+                "remove it, or write mode: userspace")
+        }
+        guard let interface = draft.interface?.value, interface != "lo" else { return }
+        for address in (draft.downstreams ?? []).compactMap(\.address)
+        where address.value.address.isLoopback {
+            findings.error(
+                at: address.origin,
+                "\(address.value) is a loopback address, and the kernel drops what comes in by "
+                    + "\(interface.quoted) for it (a martian destination)",
+                "write an address of an interface, or mode: userspace")
+        }
+    }
+
     /// A datagram keeps its source only within one family of addresses.
     func checkSource() {
         guard let mode = draft.mode?.value, let bind = draft.bind?.value,

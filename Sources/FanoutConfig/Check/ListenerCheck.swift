@@ -41,6 +41,7 @@ struct ListenerCheck {
             findings.warning(
                 at: interface.origin, "is not used in mode \(mode.rawValue)", "remove it")
         }
+        if mode == .tcEBPF { checkRewriting() }
         guard let addresses = draft.addresses else { return }
         if !mode.needsInterface {
             findings.error(

@@ -135,5 +135,6 @@ extension YAMLWriter {
         plain(.receiveBuffer, settings.receiveBufferBytes)
         plain(.sharePort, settings.sharePort)
         plain(.steer, settings.steer.rawValue)
+        plain(.tcAttach, settings.tcAttach.rawValue)
     }
 }

@@ -47,7 +47,8 @@ public struct ListenerConfiguration: Equatable, Sendable {
     public var listener: Listener {
         Listener(
             name: name, bind: bind, mode: mode, balance: balance, preserveSource: preserveSource,
-            downstreams: downstreams.map(\.downstream), settings: settings)
+            downstreams: downstreams.map(\.downstream), settings: settings,
+            interface: mode.needsInterface ? interface : nil, served: addresses)
     }
 }
 

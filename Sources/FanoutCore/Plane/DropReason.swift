@@ -14,6 +14,9 @@ public enum DropReason: String, CaseIterable, Hashable, Sendable {
     case messageTooLong = "message_too_long"
     case notPermitted = "not_permitted"
     case sendError = "send_error"
+    /// TTL or hop limit 1, which a router does not forward. Kernel modes only, as the next.
+    case ttlExpired = "ttl_expired"
+    case rewriteFailed = "rewrite_failed"
 
     /// Its place in a row of counters: the value of the C enumeration.
     public var index: Int {
@@ -29,6 +32,8 @@ public enum DropReason: String, CaseIterable, Hashable, Sendable {
             case .messageTooLong: LB_DROP_MESSAGE_TOO_LONG
             case .notPermitted: LB_DROP_NOT_PERMITTED
             case .sendError: LB_DROP_SEND_ERROR
+            case .ttlExpired: LB_DROP_TTL_EXPIRED
+            case .rewriteFailed: LB_DROP_REWRITE_FAILED
             }
         return Int(code.rawValue)
     }
@@ -38,7 +43,7 @@ public enum DropReason: String, CaseIterable, Hashable, Sendable {
         switch self {
         case .noHealthy, .oversize: false
         case .familyMismatch, .wouldBlock, .noBuffers, .refused, .unreachable, .messageTooLong,
-            .notPermitted, .sendError:
+            .notPermitted, .sendError, .ttlExpired, .rewriteFailed:
             true
         }
     }

@@ -11,11 +11,16 @@ public struct Listener: Hashable, Sendable {
     public var preserveSource: Bool
     public var downstreams: [Downstream]
     public var settings: ListenerSettings
+    /// The interface that a kernel mode hooks into; nil in userspace.
+    public var interface: String?
+    /// Destinations that a kernel mode serves besides `bind`.
+    public var served = ServedAddresses.listed([])
 
     public init(
         name: String, bind: Endpoint, mode: ForwardingMode = .userspace,
         balance: Balance = .roundRobin, preserveSource: Bool = false,
-        downstreams: [Downstream], settings: ListenerSettings = ListenerSettings()
+        downstreams: [Downstream], settings: ListenerSettings = ListenerSettings(),
+        interface: String? = nil, served: ServedAddresses = .listed([])
     ) {
         self.name = name
         self.bind = bind
@@ -24,6 +29,8 @@ public struct Listener: Hashable, Sendable {
         self.preserveSource = preserveSource
         self.downstreams = downstreams
         self.settings = settings
+        self.interface = interface
+        self.served = served
     }
 
     /// Who owns each slot, for the downstreams and weights as they stand.
@@ -36,5 +43,6 @@ public struct Listener: Hashable, Sendable {
     public func sharesSockets(with other: Listener) -> Bool {
         bind == other.bind && mode == other.mode && balance == other.balance
             && preserveSource == other.preserveSource && settings == other.settings
+            && interface == other.interface && served == other.served
     }
 }

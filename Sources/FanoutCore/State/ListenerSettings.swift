@@ -18,11 +18,13 @@ public struct ListenerSettings: Hashable, Sendable {
     public var sharePort: Bool
     /// Who chooses the worker that gets a datagram.
     public var steer: Steer
+    /// How `tc_ebpf` hooks into the interface.
+    public var tcAttach: TCAttach
 
     public init(
         maxPacketSize: Int = 9000, maxDownstream: Int = 64, batchSize: Int = 32, workers: Int = 0,
         pinCPUs: Bool = true, receiveBufferBytes: Int = 0, sharePort: Bool = false,
-        steer: Steer = .sourceIP
+        steer: Steer = .sourceIP, tcAttach: TCAttach = .auto
     ) {
         self.maxPacketSize = maxPacketSize
         self.maxDownstream = maxDownstream
@@ -32,5 +34,6 @@ public struct ListenerSettings: Hashable, Sendable {
         self.receiveBufferBytes = receiveBufferBytes
         self.sharePort = sharePort
         self.steer = steer
+        self.tcAttach = tcAttach
     }
 }

@@ -26,16 +26,13 @@ struct RunCommand: AsyncParsableCommand {
         logger.info(
             "starting udp-fanout",
             metadata: ["version": "\(Version.number)", "config": "\(config)"])
-        for (flag, path) in [("--ebpf-program", ebpfProgram), ("--xdp-program", xdpProgram)] {
-            guard let path else { continue }
-            logger.warning(
-                "no listener of this build takes a program; it is not loaded",
-                metadata: ["flag": "\(flag)", "path": "\(path)"])
-        }
         let report = ConfigurationReport(path: config)
+        let configuration = try report.accepted(logger)
+        let programs = KernelModePrograms(tc: ebpfProgram, xdp: xdpProgram)
+        programs.warn(configuration, logger)
         let daemon = Daemon(
-            path: config, source: report.source, configuration: try report.accepted(logger),
-            logger: logger)
+            path: config, source: report.source, configuration: configuration,
+            programs: programs, logger: logger)
         let signals = await SignalLoop(logger: logger)
         guard await daemon.start() else { throw ExitCode(1) }
         await signals.run(

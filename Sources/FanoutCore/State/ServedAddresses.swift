@@ -1,9 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 
-public import FanoutCore
-
 /// `listeners[].addresses`: destinations that a kernel mode serves besides those of `bind`.
-public enum ServedAddresses: Equatable, Sendable {
+public enum ServedAddresses: Hashable, Sendable {
     /// These as well, such as a virtual address that no interface bears.
     case listed([IPAddress])
     /// Every destination on the port, traffic in transit included.

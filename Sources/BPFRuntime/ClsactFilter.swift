@@ -1,0 +1,120 @@
+// SPDX-License-Identifier: Apache-2.0
+
+internal import CLibBPF
+internal import CNet
+internal import Glibc
+
+/// A program at the ingress hook of an interface, as a filter of its clsact queueing discipline: for
+/// kernels before TCX. It stays when this process ends.
+///
+/// `tc filter show dev INTERFACE ingress` shows it under the name of its program.
+public struct ClsactFilter: Sendable {
+    public let interface: UInt32
+
+    /// Where the filter stands among those of other tools; a lower number comes first.
+    public static let priority: UInt32 = 0xfa0
+    private static let number: UInt32 = 1
+
+    public init(interface: UInt32) { self.interface = interface }
+
+    /// Makes the queueing discipline.
+    ///
+    /// - Returns: false when there was one already.
+    public func makeDiscipline() throws(BPFError) -> Bool {
+        var hook = hook
+        // SAFETY: libbpf reads the structure, whose size is set.
+        let result = unsafe bpf_tc_hook_create(&hook)
+        if result == -EEXIST { return false }
+        guard result == 0 else { throw failure("make clsact on", result) }
+        return true
+    }
+
+    /// The name of the program of the filter that stands in our place; nil when none does.
+    public var programName: String? {
+        var (hook, place) = (hook, place)
+        // SAFETY: libbpf reads and writes the structures, whose sizes are set.
+        guard unsafe bpf_tc_query(&hook, &place) == 0 else { return nil }
+        let program = bpf_prog_get_fd_by_id(place.prog_id)
+        guard program >= 0 else { return nil }
+        defer { _ = close(program) }
+        var info = bpf_prog_info()
+        var size = UInt32(MemoryLayout<bpf_prog_info>.size)
+        // SAFETY: the kernel writes at most `size` bytes, and the name with its NUL.
+        guard unsafe bpf_obj_get_info_by_fd(program, &info, &size) == 0 else { return nil }
+        return unsafe withUnsafeBytes(of: &info.name) { name in
+            unsafe String(decoding: name.prefix { $0 != 0 }, as: UTF8.self)
+        }
+    }
+
+    /// Puts the program there in place of the one that stood there, if one did; each packet meets one
+    /// of the two.
+    public func put(_ program: borrowing BPFProgram) throws(BPFError) {
+        var (hook, place) = (hook, place)
+        place.prog_fd = program.descriptor
+        place.flags = BPF_TC_F_REPLACE.rawValue
+        // SAFETY: libbpf reads and writes the structures, whose sizes are set.
+        let result = unsafe bpf_tc_attach(&hook, &place)
+        guard result == 0 else { throw failure("attach filter to", result) }
+    }
+
+    /// Takes the filter away, if it is there.
+    public func remove() throws(BPFError) {
+        var (hook, place) = (hook, place)
+        // SAFETY: libbpf reads the structures, whose sizes are set.
+        let result = unsafe bpf_tc_detach(&hook, &place)
+        // ENODEV: the interface went, and the filter with it. EINVAL: the discipline is gone.
+        guard [0, -ENOENT, -ENODEV, -EINVAL].contains(result) else {
+            throw failure("remove filter from", result)
+        }
+    }
+
+    /// Removes the queueing discipline, unless a filter is left on it.
+    public func removeDisciplineIfUnused() throws(BPFError) {
+        let filters = cnet_clsact_filters(interface)
+        // ENODEV: the interface went, and all on it.
+        guard filters == 0 else {
+            if filters > 0 || filters == -ENODEV { return }
+            throw failure("list filters of", filters)
+        }
+        var hook = hook
+        hook.attach_point = bpf_tc_attach_point(
+            BPF_TC_INGRESS.rawValue | BPF_TC_EGRESS.rawValue)
+        // SAFETY: libbpf reads the structure, whose size is set.
+        let result = unsafe bpf_tc_hook_destroy(&hook)
+        guard [0, -ENOENT, -ENODEV, -EINVAL].contains(result) else {
+            throw failure("remove clsact of", result)
+        }
+    }
+
+    /// Up to the last field: libbpf wants zeros behind it, and a copy of a structure need not keep what
+    /// is in its padding.
+    private static let hookBytes = size(\bpf_tc_hook.parent)
+    private static let placeBytes = size(\bpf_tc_opts.priority)
+
+    private static func size<Whole>(_ last: KeyPath<Whole, UInt32>) -> Int {
+        MemoryLayout<Whole>.offset(of: last).map { $0 + MemoryLayout<UInt32>.size }
+            ?? MemoryLayout<Whole>.size
+    }
+
+    private var hook: bpf_tc_hook {
+        var hook = bpf_tc_hook()
+        hook.sz = Self.hookBytes
+        hook.ifindex = Int32(bitPattern: interface)
+        hook.attach_point = BPF_TC_INGRESS
+        return hook
+    }
+
+    private var place: bpf_tc_opts {
+        var place = bpf_tc_opts()
+        place.sz = Self.placeBytes
+        place.handle = Self.number
+        place.priority = Self.priority
+        return place
+    }
+
+    private func failure(_ operation: String, _ result: Int32) -> BPFError {
+        BPFError(
+            operation: operation, subject: "interface \(interface)", errno: -result,
+            remedy: result == -ENOENT ? "needs a kernel with CONFIG_NET_CLS_BPF" : nil)
+    }
+}

@@ -1,0 +1,29 @@
+// SPDX-License-Identifier: Apache-2.0
+
+internal import CLibMNL
+public import FanoutCore
+internal import Glibc
+
+/// A rule that chooses the routing table (ip-rule(8)), as far as it concerns one who only has to
+/// look his routes up again.
+public struct PolicyRule: Hashable, Sendable {
+    public let family: IPAddress.Family
+    /// The lowest is asked first.
+    public let priority: UInt32
+    /// The table that it leads to; 0 for rules that lead to none.
+    public let table: UInt32
+}
+
+extension PolicyRule {
+    /// Reads RTM_NEWRULE or RTM_DELRULE; nil for families other than IPv4 and IPv6.
+    init?(_ message: NetlinkMessage) {
+        guard let (header, attributes) = message.parts(fib_rule_hdr.self) else { return nil }
+        switch Int32(header.family) {
+        case AF_INET: family = .v4
+        case AF_INET6: family = .v6
+        default: return nil
+        }
+        priority = attributes.uint32(FRA_PRIORITY) ?? 0
+        table = attributes.uint32(FRA_TABLE) ?? UInt32(header.table)
+    }
+}

@@ -1,0 +1,75 @@
+// SPDX-License-Identifier: Apache-2.0
+
+internal import Glibc
+
+/// Reads notifications until it is told to end.
+final class MonitorLoop: Sendable {
+    private let socket: NetlinkSocket
+    /// Room for notifications as the kernel counts it.
+    private let receiveBuffer: Int
+    private let ending: WakePair
+
+    init(_ topics: Set<NetlinkEvent.Topic>, receiveBufferBytes: Int32) throws(NetlinkError) {
+        let groups = topics.reduce(0) { $0 | $1.groups }
+        ending = try WakePair()
+        socket = try NetlinkSocket(groups: groups, waits: false)
+        receiveBuffer = try socket.setReceiveBuffer(bytes: receiveBufferBytes)
+    }
+
+    /// Has `run` return after the event in hand; from any thread.
+    func end() { ending.wake() }
+
+    func run(_ body: (NetlinkEvent) -> Void) {
+        while true {
+            var waits = [
+                pollfd(fd: socket.descriptor, events: Int16(POLLIN), revents: 0),
+                pollfd(fd: ending.descriptor, events: Int16(POLLIN), revents: 0),
+            ]
+            // SAFETY: the array lives through the call and has two elements. A failure is EINTR.
+            let ready = unsafe poll(&waits, 2, -1)
+            if waits[1].revents != 0 { return }
+            guard ready > 0, waits[0].revents != 0 else { continue }
+            do throws(NetlinkError) {
+                for message in try socket.receive() {
+                    if let event = NetlinkEvent(message) { body(event) }
+                }
+            } catch {
+                guard let event = event(after: error) else { continue }
+                body(event)
+                if case .failed = event { return }
+            }
+        }
+    }
+
+    private func event(after error: NetlinkError) -> NetlinkEvent? {
+        switch error.errno {
+        case EAGAIN: nil
+        // Too many, too long, no memory: in each case something was lost.
+        case ENOBUFS, ENOSPC, ENOMEM: drained()
+        default: .failed(error)
+        }
+    }
+
+    /// Empties the socket after a loss.
+    ///
+    /// From the loss on the kernel drops every notification until the socket is empty, and says no
+    /// more about it (`netlink_overrun`, `netlink_rcv_wake` in net/netlink/af_netlink.c). Told any
+    /// earlier to read anew, one would do so while changes still get lost. What is thrown away here
+    /// is older than that reading. Nothing is added to a socket that lost something, so it is empty
+    /// once as many bytes were read as it holds, though more may have arrived after that.
+    private func drained() -> NetlinkEvent {
+        var left = receiveBuffer
+        while left > 0 {
+            do throws(NetlinkError) {
+                left -= try socket.receive().reduce(0) { $0 + $1.body.count }
+            } catch {
+                switch error.errno {
+                case EAGAIN: return .resynchronise
+                case ENOBUFS, ENOSPC, ENOMEM: left -= 1
+                default: return .failed(error)
+                }
+            }
+        }
+        return .resynchronise
+    }
+}

@@ -1,0 +1,110 @@
+// SPDX-License-Identifier: Apache-2.0
+
+internal import CLibMNL
+public import FanoutCore
+internal import Glibc
+
+extension Netlink {
+    // MARK: Links
+
+    /// Every interface of the namespace, by index.
+    public mutating func links() throws(NetlinkError) -> [NetworkLink] {
+        var request = NetlinkRequest(RTM_GETLINK, ifinfomsg(), dump: true)
+        request.leaveOutStatistics()
+        let purpose = Purpose(operation: "list", subject: "the interfaces")
+        return try ask(request, purpose).compactMap(NetworkLink.init).sorted { $0.index < $1.index }
+    }
+
+    /// The interface that bears this name, or (Linux 5.5) has it as an alternative one; nil when
+    /// there is none.
+    public mutating func link(named name: String) throws(NetlinkError) -> NetworkLink? {
+        var request = NetlinkRequest(RTM_GETLINK, ifinfomsg())
+        let isLong = name.utf8.count >= Int(IFNAMSIZ)
+        request.add(Int(isLong ? IFLA_ALT_IFNAME : IFLA_IFNAME), Array(name.utf8.prefix(127)) + [0])
+        request.leaveOutStatistics()
+        return try one(request, "interface \(name)", none: [ENODEV, EINVAL])
+            .flatMap(NetworkLink.init)
+    }
+
+    /// The interface with this index; nil when there is none.
+    public mutating func link(index: UInt32) throws(NetlinkError) -> NetworkLink? {
+        guard let index = Int32(exactly: index), index > 0 else { return nil }
+        var header = ifinfomsg()
+        header.ifi_index = index
+        var request = NetlinkRequest(RTM_GETLINK, header)
+        request.leaveOutStatistics()
+        return try one(request, "interface \(index)", none: [ENODEV]).flatMap(NetworkLink.init)
+    }
+
+    // MARK: Addresses
+
+    /// The IPv4 and IPv6 addresses of an interface; none when there is no such interface.
+    public mutating func addresses(
+        of interface: UInt32
+    ) throws(NetlinkError) -> [InterfaceAddress] {
+        // The kernel could choose the interface's. But then it does not say that the table changed
+        // while it was read, and leaves out addresses that were there all the time: for one
+        // interface inet_dump_ifaddr (net/ipv4/devinet.c) never sets cb->seq. Seen on Linux 6.18.
+        let request = NetlinkRequest(RTM_GETADDR, ifaddrmsg(), dump: true)
+        let purpose = Purpose(
+            operation: "list the addresses of", subject: "interface \(interface)")
+        return try ask(request, purpose).compactMap(InterfaceAddress.init)
+            .filter { $0.interface == interface }
+    }
+
+    // MARK: Neighbours
+
+    /// What is known of the hosts on an interface's link; nothing when there is no such interface.
+    ///
+    /// Of this table the kernel never says that it changed while it was read, so a neighbour may be
+    /// left out when others go at that moment. For one host ask `neighbour(of:on:)`.
+    public mutating func neighbours(on interface: UInt32) throws(NetlinkError) -> [Neighbour] {
+        var request = NetlinkRequest(RTM_GETNEIGH, ndmsg(), dump: true)
+        request.add(NDA_IFINDEX, interface)
+        let purpose = Purpose(
+            operation: "list the neighbours on", subject: "interface \(interface)")
+        return try ask(request, purpose).compactMap(Neighbour.init)
+            .filter { $0.interface == interface }
+    }
+
+    /// What is known of one host; nil when the kernel has not heard of it. Needs Linux 5.0.
+    ///
+    /// - Parameter address: its zone is not looked at, `interface` counts.
+    public mutating func neighbour(
+        of address: IPAddress, on interface: UInt32
+    ) throws(NetlinkError) -> Neighbour? {
+        var header = ndmsg()
+        header.ndm_family = address.familyNumber
+        header.ndm_ifindex = Int32(bitPattern: interface)
+        var request = NetlinkRequest(RTM_GETNEIGH, header)
+        request.add(NDA_DST, address.networkBytes)
+        return try one(request, "neighbour \(address) on interface \(interface)", none: [ENOENT])
+            .flatMap(Neighbour.init)
+    }
+
+    /// The answer to a request for one thing; nil when the kernel says by `none` that it does not
+    /// exist.
+    private mutating func one(
+        _ request: NetlinkRequest, _ subject: String, none: [Int32]
+    ) throws(NetlinkError) -> NetlinkMessage? {
+        do throws(NetlinkError) {
+            return try ask(request, Purpose(operation: "look up", subject: subject)).first
+        } catch {
+            if none.contains(error.errno) { return nil }
+            throw error
+        }
+    }
+}
+
+extension NetlinkRequest {
+    /// Answers about links carry kilobytes of counters unless told not to
+    /// (RTEXT_FILTER_SKIP_STATS).
+    fileprivate mutating func leaveOutStatistics() {
+        add(IFLA_EXT_MASK, UInt32(RTEXT_FILTER_SKIP_STATS))
+    }
+}
+
+extension IPAddress {
+    /// AF_INET or AF_INET6.
+    var familyNumber: UInt8 { UInt8(family == .v4 ? AF_INET : AF_INET6) }
+}

@@ -1,0 +1,72 @@
+// SPDX-License-Identifier: Apache-2.0
+
+internal import CLibMNL
+internal import Glibc
+
+/// What the kernel knows of the network, asked over rtnetlink(7): links, addresses, routes,
+/// neighbours.
+///
+/// It answers for the network namespace of the thread that made it, whichever thread asks. Asking
+/// needs no privilege. Every call is a few system calls that do not wait for the network.
+public struct Netlink: ~Copyable, Sendable {
+    private let socket: NetlinkSocket
+    private var sequence: UInt32 = 0
+
+    /// How often a table is read anew when it changes meanwhile.
+    private static let attempts = 32
+
+    /// - Throws: `NetlinkError` EMFILE or ENFILE when descriptors run out; EPROTONOSUPPORT or EPERM
+    ///   where netlink is not to be had, as in some sandboxes.
+    public init() throws(NetlinkError) { socket = try NetlinkSocket() }
+
+    /// What an errno is about.
+    struct Purpose {
+        let operation: String
+        let subject: String
+
+        func error(_ errno: Int32, _ detail: String? = nil, remedy: String? = nil) -> NetlinkError {
+            NetlinkError(
+                operation: operation, subject: subject, errno: errno, detail: detail,
+                remedy: remedy)
+        }
+    }
+
+    /// The answer to a request: one message, or those of a whole table, which is read again if it
+    /// changed while it was read.
+    ///
+    /// - Throws: `NetlinkError` with the kernel's errno and words; EINTR when a table changes all
+    ///   the time.
+    mutating func ask(
+        _ request: NetlinkRequest, _ purpose: Purpose
+    ) throws(NetlinkError) -> [NetlinkMessage] {
+        for _ in 0..<Self.attempts {
+            sequence &+= 1
+            try socket.send(request.numbered(sequence))
+            if let messages = try answer(purpose) { return messages }
+        }
+        throw purpose.error(EINTR)
+    }
+
+    /// Reads the answer to the last request to its end; nil when it is not to be relied on.
+    private func answer(_ purpose: Purpose) throws(NetlinkError) -> [NetlinkMessage]? {
+        var answer = Answer(sequence: sequence, port: socket.port)
+        while true {
+            let received: [NetlinkMessage]
+            do throws(NetlinkError) {
+                received = try socket.receive()
+            } catch {
+                // The kernel had no memory for (a part of) the answer.
+                if error.errno == ENOBUFS { return nil }
+                throw error
+            }
+            for message in received {
+                switch answer.take(message) {
+                case .more: continue
+                case .whole: return answer.messages
+                case .inconsistent: return nil
+                case .refused(let errno, let detail): throw purpose.error(errno, detail)
+                }
+            }
+        }
+    }
+}

@@ -1,0 +1,60 @@
+// SPDX-License-Identifier: Apache-2.0
+
+internal import CLibMNL
+
+/// A message to the kernel: a header, the fixed header of its type, attributes.
+struct NetlinkRequest {
+    /// More than any request of this module needs.
+    private static let room = 256
+    private var bytes = [UInt8](repeating: 0, count: room)
+    let isDump: Bool
+
+    /// - Parameters:
+    ///   - kind: RTM_GET*.
+    ///   - dump: asks for the whole table.
+    init(_ kind: Int, _ header: some BitwiseCopyable, dump: Bool = false) {
+        isDump = dump
+        unsafe edit { message in
+            unsafe message.pointee.nlmsg_type = UInt16(kind)
+            unsafe message.pointee.nlmsg_flags = UInt16(
+                NLM_F_REQUEST | (dump ? NLM_F_ROOT | NLM_F_MATCH : 0))
+            // SAFETY: libmnl makes room of that size, and the buffer has more.
+            let place = unsafe mnl_nlmsg_put_extra_header(
+                message, MemoryLayout.size(ofValue: header))
+            unsafe place?.storeBytes(of: header, as: type(of: header))
+        }
+    }
+
+    /// Adds an attribute.
+    mutating func add(_ type: Int, _ payload: [UInt8]) {
+        unsafe edit { message in
+            // SAFETY: libmnl copies the payload, and refuses what the buffer has no room for.
+            let fits = unsafe mnl_attr_put_check(
+                message, Self.room, UInt16(type), payload.count, payload)
+            precondition(fits, "a netlink request of more than \(Self.room) bytes")
+        }
+    }
+
+    mutating func add(_ type: Int, _ value: UInt32) { add(type, [UInt8](of: value)) }
+
+    /// The message to send.
+    func numbered(_ sequence: UInt32) -> ArraySlice<UInt8> {
+        var copy = self
+        var length = 0
+        unsafe copy.edit { message in
+            unsafe message.pointee.nlmsg_seq = sequence
+            length = unsafe Int(message.pointee.nlmsg_len)
+        }
+        return copy.bytes[..<length]
+    }
+
+    private mutating func edit(_ body: (UnsafeMutablePointer<nlmsghdr>) -> Void) {
+        unsafe bytes.withUnsafeMutableBytes { raw in
+            guard let base = raw.baseAddress else { return }
+            let message = unsafe base.assumingMemoryBound(to: nlmsghdr.self)
+            // A message that is still empty gets its header, which is all zeros but for the length.
+            if unsafe message.pointee.nlmsg_len == 0 { unsafe _ = mnl_nlmsg_put_header(base) }
+            unsafe body(message)
+        }
+    }
+}

@@ -1,0 +1,120 @@
+// SPDX-License-Identifier: Apache-2.0
+
+internal import BPFRuntime
+internal import FanoutCore
+internal import Glibc
+
+/// Our program at the ingress hook of one interface.
+///
+/// What is at the hook outlives this process: a TCX link because it is pinned, a filter anyway. So a
+/// daemon that was killed goes on forwarding, and the next one finds the hook and exchanges the program
+/// in one step. A lock on the folder of the pins says that one is alive.
+final class InterfaceHook {
+    let interface: HostInterface
+    /// What came of it: `tcx` or `clsact`; nil until a program is there.
+    private(set) var kind: TCAttach?
+    /// Whether a program of ours was at the hook already.
+    private(set) var isAdopted = false
+    private let folder: PinFolder
+    private var link: TCXLink?
+    private let filter: ClsactFilter
+
+    private static let pin = "tc_link"
+    private static let mark = "clsact"
+
+    /// Takes the lock; alters nothing at the hook.
+    init(_ interface: HostInterface, root: String) throws(BPFError) {
+        // By number, since an interface may change its name; and by namespace, since several may see
+        // one BPF file system.
+        folder = try PinFolder(
+            root: root, name: "interface-\(interface.index)-net-\(NetworkNamespace.current)")
+        self.interface = interface
+        filter = ClsactFilter(interface: interface.index)
+    }
+
+    /// Whether a program of ours is there by the hook that is wanted.
+    func satisfies(_ wanted: TCAttach) -> Bool {
+        kind != nil && (wanted == .auto || wanted == kind)
+    }
+
+    /// Has packets meet `program` from now on, in place of the one before, by the hook that is wanted.
+    func put(_ program: TCProgram, by wanted: TCAttach) throws(BPFError) {
+        switch kind {
+        case .tcx where wanted != .clsact: try link?.replace(with: program.program)
+        case .clsact where wanted != .tcx: try filter.put(program.program)
+        default: try attach(program, by: wanted)
+        }
+    }
+
+    /// The other kind of hook is left only when this one has the program: for a moment both have, and
+    /// what the first has forwarded, the second does not see.
+    private func attach(_ program: TCProgram, by wanted: TCAttach) throws(BPFError) {
+        if wanted != .clsact {
+            do throws(BPFError) {
+                try attachLink(program)
+                kind = .tcx
+                removeFilter()
+                return
+            } catch {
+                // Kernels before 6.6 do not know the hook.
+                guard wanted == .auto, error.errno == EINVAL else { throw error }
+            }
+        }
+        try attachFilter(program)
+        kind = .clsact
+        removeLink()
+    }
+
+    private func attachLink(_ program: TCProgram) throws(BPFError) {
+        let path = folder.path(of: Self.pin)
+        if let left = try TCXLink.pinned(at: path), left.interface == interface.index {
+            try left.replace(with: program.program)
+            link = consume left
+            isAdopted = true
+            return
+        }
+        folder.remove(Self.pin)
+        let made = try TCXLink(attaching: program.program, to: interface.index)
+        try made.pin(at: path)
+        link = consume made
+    }
+
+    private func attachFilter(_ program: TCProgram) throws(BPFError) {
+        if try filter.makeDiscipline() { folder.setMark(Self.mark, true) }
+        if let other = filter.programName {
+            guard other == TCProgram.name else {
+                throw BPFError(
+                    operation: "attach filter to", subject: interface.name, errno: EEXIST,
+                    reason: "the program \(other) of another tool has priority "
+                        + "\(ClsactFilter.priority)",
+                    remedy: "give its filter another priority, or write tc_attach: tcx")
+            }
+            isAdopted = true
+        }
+        try filter.put(program.program)
+    }
+
+    /// Takes our program, and what we made for it, off the interface.
+    func remove() {
+        removeLink()
+        removeFilter()
+        kind = nil
+        folder.removeIfEmpty()
+    }
+
+    private func removeLink() {
+        if link == nil, let left = try? TCXLink.pinned(at: folder.path(of: Self.pin)) {
+            link = consume left
+        }
+        try? link?.detach()
+        link = nil
+        folder.remove(Self.pin)
+    }
+
+    private func removeFilter() {
+        if filter.programName == TCProgram.name { try? filter.remove() }
+        guard folder.hasMark(Self.mark) else { return }
+        try? filter.removeDisciplineIfUnused()
+        folder.setMark(Self.mark, false)
+    }
+}

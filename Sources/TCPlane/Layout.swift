@@ -1,0 +1,84 @@
+// SPDX-License-Identifier: Apache-2.0
+
+internal import CDatapath
+internal import FanoutCore
+
+/// What stands in the maps of one program: which number, rows and table each listener has, and which
+/// destinations lead to it. A value: the next layout is worked out beside the one in force.
+struct Layout: Sendable {
+    struct Place: Equatable, Sendable {
+        /// The listener's index in the array of tables; also the row of its counters.
+        var number: UInt32
+        /// The row of each receiver's counters.
+        var rows: [Endpoint: UInt32]
+        var table: [UInt8]
+    }
+
+    let capacity: TableCapacity
+    private(set) var places: [String: Place] = [:]
+    private(set) var entries: [ServedDestination: UInt32] = [:]
+    private var freeNumbers: [UInt32]
+    private var freeRows: [UInt32]
+
+    /// Nothing in it yet.
+    init(capacity: TableCapacity) {
+        self.capacity = capacity
+        freeNumbers = (0..<UInt32(LB_LISTENERS_MAX)).reversed()
+        freeRows = (0..<UInt32(capacity.rows)).reversed()
+    }
+
+    /// The layout for other listeners. Who stays keeps number and rows; what is given up is free only
+    /// after `reclaim`, when nothing refers to it any more.
+    ///
+    /// - Returns: nil when there is no room.
+    func next(for listeners: [Listener], on network: NetworkView) -> Layout? {
+        var next = Layout(keepingFreeOf: self)
+        for listener in listeners {
+            let former = places[listener.name]
+            guard let number = former?.number ?? next.freeNumbers.popLast() else { return nil }
+            var rows: [Endpoint: UInt32] = [:]
+            for downstream in listener.downstreams {
+                guard let row = former?.rows[downstream.endpoint] ?? next.freeRows.popLast() else {
+                    return nil
+                }
+                rows[downstream.endpoint] = row
+            }
+            guard listener.downstreams.count <= capacity.receivers else { return nil }
+            let table = ListenerTable(
+                listener: listener, row: number, rows: rows, paths: network.paths,
+                capacity: capacity)
+            next.places[listener.name] = Place(number: number, rows: rows, table: table.bytes)
+            guard let interface = network.interface(named: listener.interface) else { continue }
+            for entry in ServedDestination.all(of: listener, on: interface)
+            where next.entries[entry] == nil {
+                next.entries[entry] = number
+            }
+        }
+        return next.entries.count <= capacity.entries ? next : nil
+    }
+
+    private init(keepingFreeOf other: Layout) {
+        capacity = other.capacity
+        freeNumbers = other.freeNumbers
+        freeRows = other.freeRows
+    }
+
+    /// Receivers of `former` that this layout has no more: their listener, endpoint and row.
+    func rowsLeft(by former: Layout) -> [(listener: String, endpoint: Endpoint, row: UInt32)] {
+        former.places.flatMap { name, place in
+            place.rows.filter { places[name]?.rows[$0.key] != $0.value }
+                .map { (name, $0.key, $0.value) }
+        }
+    }
+
+    /// Numbers of `former` that belong to nobody any more.
+    func numbersLeft(by former: Layout) -> [UInt32] {
+        former.places.filter { places[$0.key] == nil }.map(\.value.number)
+    }
+
+    /// Makes what `former` had and this layout has not free for others.
+    mutating func reclaim(from former: Layout) {
+        freeRows += rowsLeft(by: former).map(\.row)
+        freeNumbers += numbersLeft(by: former)
+    }
+}

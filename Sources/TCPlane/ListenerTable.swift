@@ -1,0 +1,65 @@
+// SPDX-License-Identifier: Apache-2.0
+
+internal import BPFRuntime
+internal import CDatapath
+internal import FanoutCore
+
+/// One listener's table as bytes, as lb/tables.h lays it out: head, receivers, slots.
+struct ListenerTable {
+    let listener: Listener
+    /// The row of the listener's counters.
+    let row: UInt32
+    /// The row of each receiver's counters.
+    let rows: [Endpoint: UInt32]
+    let paths: [IPAddress: ReceiverPath]
+    let capacity: TableCapacity
+
+    /// Of `capacity.tableBytes` bytes. Receivers stand in the order of the listener, which is what the
+    /// slots count.
+    var bytes: [UInt8] {
+        let slots = listener.slotTable.slots
+        let receivers = listener.downstreams.map { downstream in
+            (paths[downstream.endpoint.address] ?? .routes)
+                .receiver(downstream.endpoint, row: rows[downstream.endpoint] ?? 0)
+        }
+        var bytes = [UInt8](native: head(slots: slots.count))
+        bytes.reserveCapacity(capacity.tableBytes)
+        bytes += [UInt8](native: receivers)
+        bytes.fill(upTo: MemoryLayout<lb_table>.size + capacity.receivers * Self.receiverBytes)
+        bytes += [UInt8](native: slots)
+        bytes.fill(upTo: capacity.tableBytes)
+        return bytes
+    }
+
+    private static let receiverBytes = MemoryLayout<lb_receiver>.size
+
+    private func head(slots: Int) -> lb_table {
+        var head = lb_table()
+        head.seed = 0
+        head.seed_v4 = lb_hash_high(head.seed, 0)
+        head.key = listener.balance.keySource.datapath
+        head.slots = UInt32(slots)
+        head.max_packet_size = UInt32(listener.settings.maxPacketSize)
+        head.row = row
+        return head
+    }
+}
+
+extension Balance.KeySource {
+    /// What the kernel programs call it (enum lb_key_source).
+    fileprivate var datapath: UInt32 {
+        switch self {
+        case .counter: LB_KEY_COUNTER.rawValue
+        case .randomNumber: LB_KEY_RANDOM.rawValue
+        case .sourceAddress: LB_KEY_SOURCE_IP.rawValue
+        case .fourTuple: LB_KEY_FOUR_TUPLE.rawValue
+        }
+    }
+}
+
+extension [UInt8] {
+    /// Appends zeros.
+    fileprivate mutating func fill(upTo size: Int) {
+        append(contentsOf: repeatElement(0, count: Swift.max(0, size - count)))
+    }
+}

@@ -1,0 +1,92 @@
+// SPDX-License-Identifier: Apache-2.0
+
+internal import FanoutCore
+internal import Glibc
+internal import Netlink
+
+/// An interface as far as a hook is concerned.
+struct HostInterface: Equatable, Sendable {
+    /// The kernel's number for it, above 0; another one when it is deleted and made again.
+    var index: UInt32
+    /// As the configuration calls it.
+    var name: String
+    /// Without zones.
+    var addresses: [IPAddress] = []
+}
+
+/// The host's network as far as the plane looks at it, at one moment.
+struct NetworkView: Equatable, Sendable {
+    /// By number.
+    var interfaces: [HostInterface]
+    /// The way to each receiver that was asked about.
+    var paths: [IPAddress: ReceiverPath]
+
+    func interface(named name: String?) -> HostInterface? {
+        interfaces.first { $0.name == name }
+    }
+
+    /// Calls an interface that was renamed by the name under which it was hooked, unless another has
+    /// taken that name.
+    ///
+    /// - Parameter known: the numbers of hooked interfaces by the names in the configuration.
+    mutating func follow(_ known: [String: UInt32]) {
+        for (name, index) in known where interface(named: name) == nil {
+            guard let place = interfaces.firstIndex(where: { $0.index == index }) else { continue }
+            interfaces[place].name = name
+        }
+    }
+
+    /// Asks the kernel.
+    ///
+    /// - Parameter names: interfaces whose addresses matter.
+    static func ask(
+        _ netlink: inout Netlink, names: Set<String>, known: [String: UInt32],
+        receivers: Set<IPAddress>
+    ) throws(NetlinkError) -> NetworkView {
+        let links = try netlink.links()
+        var view = NetworkView(
+            interfaces: links.map { HostInterface(index: $0.index, name: $0.name) }, paths: [:])
+        view.follow(known)
+        for place in view.interfaces.indices where names.contains(view.interfaces[place].name) {
+            view.interfaces[place].addresses = try addresses(
+                of: view.interfaces[place].index, &netlink)
+        }
+        let byIndex = Dictionary(links.map { ($0.index, $0) }) { first, _ in first }
+        for receiver in receivers {
+            view.paths[receiver] = try path(to: receiver, among: byIndex, &netlink)
+        }
+        return view
+    }
+
+    private static func addresses(
+        of interface: UInt32, _ netlink: inout Netlink
+    ) throws(NetlinkError) -> [IPAddress] {
+        do throws(NetlinkError) {
+            return try netlink.addresses(of: interface).filter { !$0.isTentative }.map(\.address)
+        } catch {
+            // It went in the meantime, and there will be an event that says so.
+            guard error.errno == ENODEV else { throw error }
+            return []
+        }
+    }
+
+    private static func path(
+        to receiver: IPAddress, among links: [UInt32: NetworkLink], _ netlink: inout Netlink
+    ) throws(NetlinkError) -> ReceiverPath {
+        guard let route = try netlink.route(to: receiver) else { return .routes }
+        if route.kind == .local { return .stack }
+        guard route.kind == .unicast, !route.isMultipath, let interface = route.interface,
+            let link = links[interface]
+        else { return .routes }
+        // Links without addresses of their own, such as tunnels, are the stack's business.
+        guard link.mac != nil else { return .stack }
+        let mtu = route.mtu ?? link.mtu
+        if link.kind == "veth", link.isPeerElsewhere,
+            let neighbour = try netlink.neighbour(of: route.nextHop, on: interface),
+            neighbour.isResolved, let mac = neighbour.mac
+        {
+            return .peer(interface: interface, mac: mac.bytes, mtu: mtu)
+        }
+        return .neighbour(interface: interface, nextHop: route.nextHop, mtu: mtu)
+    }
+}

@@ -1,0 +1,39 @@
+// SPDX-License-Identifier: Apache-2.0
+
+internal import CDatapath
+internal import FanoutCore
+
+/// How a receiver is reached: what the program does with a packet that has been rewritten for it.
+enum ReceiverPath: Equatable, Sendable {
+    /// Up the stack: the receiver is on this host.
+    case stack
+    /// By a look at the routes for each packet: there is more than one next hop, or none is known.
+    case routes
+    /// Out of an interface to the next hop, whose link-layer address the kernel resolves.
+    case neighbour(interface: UInt32, nextHop: IPAddress, mtu: UInt32)
+    /// Straight to the other end of a veth, in another namespace of this host.
+    case peer(interface: UInt32, mac: [UInt8], mtu: UInt32)
+
+    /// The receiver as the kernel program knows it.
+    func receiver(_ endpoint: Endpoint, row: UInt32) -> lb_receiver {
+        var result = lb_receiver()
+        result.address = endpoint.address.datapath
+        result.next_hop = endpoint.address.datapath
+        result.port = endpoint.port
+        result.row = row
+        result.is_v6 = endpoint.address.family == .v6 ? 1 : 0
+        switch self {
+        case .stack: result.path = UInt8(LB_PATH_STACK.rawValue)
+        case .routes: result.path = UInt8(LB_PATH_FIB.rawValue)
+        case .neighbour(let interface, let nextHop, let mtu):
+            result.path = UInt8(LB_PATH_NEIGH.rawValue)
+            result.next_hop = nextHop.datapath
+            (result.ifindex, result.mtu) = (interface, mtu)
+        case .peer(let interface, let mac, let mtu):
+            result.path = UInt8(LB_PATH_PEER.rawValue)
+            (result.ifindex, result.mtu) = (interface, mtu)
+            if mac.count == 6 { result.mac = (mac[0], mac[1], mac[2], mac[3], mac[4], mac[5]) }
+        }
+        return result
+    }
+}

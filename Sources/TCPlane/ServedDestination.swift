@@ -1,0 +1,53 @@
+// SPDX-License-Identifier: Apache-2.0
+
+internal import CDatapath
+internal import FanoutCore
+
+/// A destination of datagrams that a listener serves, where they come in: a key of the map `listeners`.
+struct ServedDestination: Hashable, Sendable {
+    /// nil for every address.
+    let address: IPAddress?
+    /// 0 for fragments, which have no port: the address is served on some port.
+    let port: UInt16
+    let interface: UInt32
+
+    var key: lb_listener_key {
+        var key = lb_listener_key()
+        key.address = address?.datapath ?? lb_addr(high: 0, low: 0)
+        key.ifindex = interface
+        key.port = port
+        return key
+    }
+
+    /// How many entries the listeners take.
+    static func count(_ listeners: [Listener], _ network: NetworkView) -> Int {
+        listeners.reduce(0) { sum, listener in
+            sum
+                + (network.interface(named: listener.interface)
+                    .map { all(of: listener, on: $0).count } ?? 0)
+        }
+    }
+
+    /// What a listener serves on an interface. A wildcard bind means the interface's own addresses;
+    /// `::` those of both families, as a socket's would.
+    static func all(of listener: Listener, on interface: HostInterface) -> [ServedDestination] {
+        var addresses: [IPAddress?] = []
+        let bind = listener.bind.address
+        if !bind.isWildcard {
+            addresses = [bind]
+        } else {
+            addresses = interface.addresses.filter { bind.family == .v6 || $0.family == .v4 }
+        }
+        switch listener.served {
+        case .listed(let more): addresses += more
+        case .any: addresses = [nil]
+        }
+        return addresses.flatMap { address in
+            [listener.bind.port, 0].map { port in
+                ServedDestination(
+                    address: address.map { IPAddress(high: $0.high, low: $0.low) }, port: port,
+                    interface: interface.index)
+            }
+        }
+    }
+}

@@ -1,0 +1,89 @@
+// SPDX-License-Identifier: Apache-2.0
+
+internal import FanoutCore
+internal import Logging
+internal import Netlink
+
+// Interfaces come and go, addresses and routes change. The kernel tells of it; the plane then looks at the
+// network again, and where that makes a difference it leads tables and hooks there.
+
+extension TCPlane {
+    /// How long events are gathered before the network is looked at: a change most often makes several.
+    private static let patience = Duration.milliseconds(50)
+    /// When to try again what did not work out.
+    private static let retry = Duration.seconds(1)
+
+    /// The network as it is, for these listeners.
+    func look(for listeners: [Listener]) throws(PlaneError) -> NetworkView {
+        let receivers = listeners.flatMap { $0.downstreams.map(\.endpoint.address) }
+        do throws(NetlinkError) {
+            if netlink == nil { netlink = try Netlink() }
+            return try NetworkView.ask(
+                &netlink!, names: Set(listeners.compactMap(\.interface)), known: names,
+                receivers: Set(receivers))
+        } catch {
+            throw PlaneError(looking: error)
+        }
+    }
+
+    /// The interfaces that are hooked, by the names that the configuration has for them.
+    private var names: [String: UInt32] {
+        Dictionary(hooks.values.map { ($0.interface.name, $0.interface.index) }) { first, _ in first
+        }
+    }
+
+    /// Begins to follow the network, unless it is followed already. What changes after this has an event.
+    func follow() throws(PlaneError) {
+        guard monitor == nil else { return }
+        let (events, hint) = AsyncStream.makeStream(
+            of: Void.self, bufferingPolicy: .bufferingNewest(1))
+        do throws(NetlinkError) {
+            monitor = try NetlinkMonitor { _ in hint.yield() }
+        } catch {
+            throw PlaneError(looking: error)
+        }
+        watch = Task { [weak self] in
+            for await _ in events {
+                guard (try? await Task.sleep(for: Self.patience)) != nil else { return }
+                while let self, await !self.refresh() {
+                    guard (try? await Task.sleep(for: Self.retry)) != nil else { return }
+                }
+            }
+        }
+    }
+
+    func unfollow() {
+        watch?.cancel()
+        watch = nil
+        monitor?.stop()
+        monitor = nil
+        netlink = nil
+    }
+
+    /// Looks at the network and follows what has changed.
+    ///
+    /// - Returns: false when that did not work out; everything is as it was then.
+    private func refresh() -> Bool {
+        guard !listeners.isEmpty else { return true }
+        do throws(PlaneError) {
+            let now = try look(for: listeners)
+            guard now != network else { return true }
+            logGone(now)
+            try bring(to: listeners, on: now)
+            return true
+        } catch {
+            logger.error("the network's change is not followed", metadata: ["error": "\(error)"])
+            return false
+        }
+    }
+
+    private func logGone(_ now: NetworkView) {
+        for hook in hooks.values where now.interface(named: hook.interface.name) == nil {
+            logger.warning(
+                "interface is gone, its listeners wait for it to come back",
+                metadata: [
+                    "interface": "\(hook.interface.name)", "ifindex": "\(hook.interface.index)",
+                ])
+        }
+    }
+}

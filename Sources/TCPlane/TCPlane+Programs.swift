@@ -1,0 +1,134 @@
+// SPDX-License-Identifier: Apache-2.0
+
+internal import BPFRuntime
+public import FanoutCore
+internal import Logging
+
+extension TCPlane {
+    /// Leads the maps of the program in force to another layout.
+    func update(_ serving: Serving, to layout: Layout) throws(BPFError) {
+        let former = serving.layout
+        let prepared = try serving.program.prepare(layout, from: former)
+        // Every map has room for what is put in now, so from here on nothing fails.
+        try serving.program.adopt(layout, from: former, prepared)
+        for (listener, endpoint, row) in layout.rowsLeft(by: former) {
+            try keep(serving.program.receiverRow(row), of: listener, endpoint)
+            try serving.program.clearReceiverRow(row)
+        }
+        for number in layout.numbersLeft(by: former) {
+            try serving.program.clearListenerRow(number)
+        }
+        var layout = layout
+        layout.reclaim(from: former)
+        self.serving = Serving(program: serving.program, layout: layout)
+    }
+
+    /// Loads another program, fills its maps and puts it in the place of the one before.
+    ///
+    /// - Parameter wanted: every hook that is to have it; the others are left.
+    func renew(to layout: Layout, at wanted: [WantedHook]) throws(BPFError) {
+        let program = try TCProgram(source, capacity: layout.capacity)
+        let nothing = Layout(capacity: layout.capacity)
+        try program.adopt(layout, from: nothing, program.prepare(layout, from: nothing))
+        try put(program, at: wanted)
+
+        let indices = Set(wanted.map(\.interface.index))
+        for (index, hook) in hooks where !indices.contains(index) {
+            hook.remove()
+            hooks[index] = nil
+        }
+        keepCounts()
+        serving = Serving(program: program, layout: layout)
+    }
+
+    /// At all of the hooks or, when one of them fails, at none.
+    private func put(_ program: TCProgram, at wanted: [WantedHook]) throws(BPFError) {
+        var done: [(hook: InterfaceHook, before: TCAttach?)] = []
+        do throws(BPFError) {
+            for want in wanted {
+                let index = want.interface.index
+                let hook =
+                    if let known = hooks[index] { known } else {
+                        try InterfaceHook(want.interface, root: root)
+                    }
+                done.append((hook, hook.kind))
+                try hook.put(program, by: want.attach)
+            }
+        } catch {
+            for (hook, before) in done {
+                if let before, let serving {
+                    try? hook.put(serving.program, by: before)
+                } else {
+                    hook.remove()
+                }
+            }
+            throw error
+        }
+        for (hook, before) in done {
+            hooks[hook.interface.index] = hook
+            if hook.kind != before { logAttached(hook) }
+        }
+    }
+
+    private func logAttached(_ hook: InterfaceHook) {
+        logger.info(
+            "attached TC eBPF program to ingress",
+            metadata: [
+                "interface": "\(hook.interface.name)", "ifindex": "\(hook.interface.index)",
+                "attach": "\((hook.kind ?? .auto).rawValue)",
+                "replaced": "\(hook.isAdopted)",
+            ])
+    }
+
+    // MARK: Counts
+
+    /// Waits until no packet is on its way through the program.
+    func settle() {
+        guard let serving else { return }
+        do throws(BPFError) {
+            try serving.program.settle(serving.layout)
+        } catch {
+            logger.warning("counts may lack the last packets", metadata: ["error": "\(error)"])
+        }
+    }
+
+    /// Takes what the program in force has counted; its hooks have another one by now.
+    private func keepCounts() {
+        guard let serving else { return }
+        settle()
+        do throws(BPFError) {
+            for (listener, place) in serving.layout.places {
+                let row = try serving.program.listenerRow(place.number)
+                past[listener, default: Tally()].listener.add(row)
+                for (endpoint, row) in place.rows {
+                    try keep(serving.program.receiverRow(row), of: listener, endpoint)
+                }
+            }
+        } catch {
+            logger.warning("counts are lost", metadata: ["error": "\(error)"])
+        }
+    }
+
+    private func keep(_ row: [UInt64], of listener: String, _ endpoint: Endpoint) {
+        past[listener, default: Tally()].receivers[endpoint, default: Counts()].add(row)
+    }
+
+    public func counters() -> [ListenerCounters] {
+        guard let serving else { return [] }
+        return listeners.compactMap { listener in
+            guard let place = serving.layout.places[listener.name] else { return nil }
+            let before = past[listener.name] ?? Tally()
+            var counts = before.listener
+            counts.add((try? serving.program.listenerRow(place.number)) ?? [])
+            var result = ListenerCounters(listener, counts)
+            result.downstreams = listener.downstreams.map { downstream in
+                var counts = before.receivers[downstream.endpoint] ?? Counts()
+                if let row = place.rows[downstream.endpoint] {
+                    counts.add((try? serving.program.receiverRow(row)) ?? [])
+                }
+                return DownstreamCounters(downstream, counts)
+            }
+            return result
+        }
+    }
+}

@@ -1,0 +1,152 @@
+// SPDX-License-Identifier: Apache-2.0
+
+public import BPFRuntime
+public import FanoutCore
+public import Logging
+internal import Netlink
+
+/// Forwarding in the kernel, at the TC ingress hook of interfaces: bpf/tc_fanout.bpf.c tells of a
+/// datagram's way through it. This side fills its maps and keeps it attached.
+///
+/// All interfaces share one program and its maps. A change of receivers builds the listener's table
+/// beside the one in force and flips it. What does not fit into the maps, and every new interface,
+/// takes a new program with maps of its own, which is filled first and then takes the place of the one
+/// before at each hook in one step. A start is the same: it replaces what a killed daemon left.
+public actor TCPlane: DataPlane {
+    public static let mode = ForwardingMode.tcEBPF
+
+    /// The program in force and what stands in its maps.
+    struct Serving {
+        let program: TCProgram
+        var layout: Layout
+    }
+
+    let logger: Logger
+    let source: ProgramSource
+    let root: String
+    var listeners: [Listener] = []
+    var serving: Serving?
+    /// By the number of the interface.
+    var hooks: [UInt32: InterfaceHook] = [:]
+    /// What the tables in force were made for.
+    var network: NetworkView?
+    var netlink: Netlink?
+    var monitor: NetlinkMonitor?
+    var watch: Task<Void, Never>?
+    /// What was counted in rows that are no more, by listener.
+    var past: [String: Tally] = [:]
+
+    /// - Parameters:
+    ///   - source: where the kernel program comes from.
+    ///   - root: the BPF file system, where the hooks are pinned.
+    public init(
+        logger: Logger, source: ProgramSource = .embedded, root: String = PinFolder.usualRoot
+    ) {
+        self.logger = logger
+        self.source = source
+        self.root = root
+    }
+
+    public func apply(_ change: Change) throws(PlaneError) {
+        try follow()
+        let next = following(change)
+        let network = try look(for: next)
+        for listener in change.added + change.replaced.map(\.to)
+        where network.interface(named: listener.interface) == nil {
+            throw PlaneError(noInterface: listener, among: network.interfaces)
+        }
+        let isFirst = serving == nil
+        try bring(to: next, on: network)
+        log(change, isFirst: isFirst)
+    }
+
+    /// The listeners once the change is made, in an order that does not depend on the change.
+    private func following(_ change: Change) -> [Listener] {
+        var byName = Dictionary(uniqueKeysWithValues: listeners.map { ($0.name, $0) })
+        for listener in change.removed { byName[listener.name] = nil }
+        let present = change.added + change.retargeted.map(\.to) + change.replaced.map(\.to)
+        for listener in present { byName[listener.name] = listener }
+        return byName.values.sorted { $0.name < $1.name }
+    }
+
+    /// Leads program, maps and hooks to these listeners on this network.
+    func bring(to next: [Listener], on network: NetworkView) throws(PlaneError) {
+        guard !next.isEmpty else {
+            end()
+            return
+        }
+        let wanted = try WantedHook.all(of: next, on: network)
+        let needed = TableCapacity(for: next, entries: ServedDestination.count(next, network))
+        let isHooked = wanted.allSatisfy { hooks[$0.interface.index]?.satisfies($0.attach) == true }
+        do throws(BPFError) {
+            if let serving, isHooked, serving.layout.capacity.covers(needed),
+                let layout = serving.layout.next(for: next, on: network)
+            {
+                try update(serving, to: layout)
+            } else {
+                let capacity = needed.joined(with: serving?.layout.capacity)
+                guard let layout = Layout(capacity: capacity).next(for: next, on: network) else {
+                    throw BPFError.tooMany(next.count)
+                }
+                try renew(to: layout, at: wanted)
+            }
+        } catch {
+            logger.debug(
+                "the kernel's words", metadata: ["log": "\(error.wholeLog.joined(separator: "\n"))"]
+            )
+            throw PlaneError(error)
+        }
+        listeners = next
+        self.network = network
+        let names = Set(next.map(\.name))
+        past = past.filter { names.contains($0.key) }
+    }
+
+    public func stop() -> [ListenerCounters] {
+        unfollow()
+        for hook in hooks.values { hook.remove() }
+        hooks = [:]
+        settle()
+        let last = counters()
+        end()
+        return last
+    }
+
+    /// Ends what is left of the program, the hooks first.
+    private func end() {
+        for hook in hooks.values { hook.remove() }
+        hooks = [:]
+        serving = nil
+        network = nil
+        listeners = []
+        past = [:]
+    }
+
+    private func log(_ change: Change, isFirst: Bool) {
+        for listener in change.added + change.replaced.map(\.to) {
+            logger.info(
+                "registered listener in eBPF map",
+                metadata: [
+                    "listener": "\(listener.name)", "bind": "\(listener.bind)",
+                    "interface": "\(listener.interface ?? "")",
+                    "balance": "\(listener.balance.rawValue)",
+                    "downstreams": "\(listener.downstreams.count)",
+                ])
+        }
+        for pair in change.retargeted {
+            logger.info(
+                "updated tc_ebpf downstream set",
+                metadata: [
+                    "listener": "\(pair.to.name)", "downstreams": "\(pair.to.downstreams.count)",
+                ])
+        }
+        guard isFirst, let serving else { return }
+        let capacity = serving.layout.capacity
+        logger.info(
+            "eBPF fast path initialized",
+            metadata: [
+                "listeners": "\(listeners.count)", "interfaces": "\(hooks.count)",
+                "receivers_max": "\(capacity.receivers)", "slots_max": "\(capacity.slots)",
+            ])
+    }
+}

@@ -1,0 +1,95 @@
+// SPDX-License-Identifier: Apache-2.0
+
+internal import BPFRuntime
+internal import FanoutCore
+
+/// The kernel program with maps of its own. Interfaces hook into the program; what stands in the maps is
+/// the plane's to say.
+final class TCProgram: Sendable {
+    let capacity: TableCapacity
+    let program: BPFProgram
+    private let listeners: BPFMap
+    private let tables: BPFMap
+    private let listenerRows: BPFMap
+    private let receiverRows: BPFMap
+
+    /// The name of the program and of clsact's filter.
+    static let name = "udp_fanout"
+
+    /// - Throws: `BPFError` when the object is not one of ours or the kernel refuses it.
+    init(_ source: ProgramSource, capacity: TableCapacity) throws(BPFError) {
+        var object = try source.open()
+        try object.set("lb_receivers_max", to: UInt32(capacity.receivers))
+        try object.set("lb_slots_max", to: UInt32(capacity.slots))
+        try object.set("lb_serves_any", to: UInt8(capacity.servesAny ? 1 : 0))
+        try object.size("listeners", entries: capacity.entries)
+        try object.size("receiver_rows", entries: capacity.rows)
+        try object.size(mapsIn: "tables", valueBytes: capacity.tableBytes)
+        try object.load()
+        self.capacity = capacity
+        program = try object.program(named: Self.name)
+        listeners = try object.map(named: "listeners")
+        tables = try object.map(named: "tables")
+        listenerRows = try object.map(named: "listener_rows")
+        receiverRows = try object.map(named: "receiver_rows")
+    }
+
+    /// A table on its way into the kernel, which no packet meets yet.
+    final class Table: Sendable {
+        let number: UInt32
+        fileprivate let map: BPFMap
+
+        init(_ bytes: [UInt8], number: UInt32) throws(BPFError) {
+            self.number = number
+            map = try BPFMap(singleNamed: "lb_table", valueBytes: bytes.count)
+            try map.set(UInt32(0), to: bytes)
+        }
+    }
+
+    /// The tables that `layout` has and `former` has not, or has otherwise. Nothing is altered yet.
+    func prepare(_ layout: Layout, from former: Layout) throws(BPFError) -> [Table] {
+        var prepared: [Table] = []
+        for (name, place) in layout.places where former.places[name] != place {
+            prepared.append(try Table(place.table, number: place.number))
+        }
+        return prepared
+    }
+
+    /// Leads the maps from one layout to the next: tables, then the destinations that lead to them,
+    /// then what leads nowhere any more goes. When it returns, no packet is on its way by what has gone:
+    /// the kernel lets a change of an array of maps wait for the programs that run
+    /// (kernel/bpf/syscall.c, maybe_wait_bpf_programs).
+    func adopt(_ layout: Layout, from former: Layout, _ prepared: [Table]) throws(BPFError) {
+        for table in prepared { try tables.set(table.number, to: table.map.descriptor) }
+        for (entry, number) in layout.entries where former.entries[entry] != number {
+            try listeners.set(entry.key, to: number)
+        }
+        var hasWaited = true
+        for entry in former.entries.keys where layout.entries[entry] == nil {
+            try listeners.remove(entry.key)
+            hasWaited = false
+        }
+        for number in layout.numbersLeft(by: former) {
+            try tables.remove(number)
+            hasWaited = true
+        }
+        if !hasWaited { try settle(layout) }
+    }
+
+    /// Waits until no packet is on its way through the program by anything that was taken out before.
+    func settle(_ layout: Layout) throws(BPFError) {
+        guard let place = layout.places.values.first else { return }
+        let table = try Table(place.table, number: place.number)
+        try tables.set(table.number, to: table.map.descriptor)
+    }
+
+    // MARK: Counters
+
+    func listenerRow(_ row: UInt32) throws(BPFError) -> [UInt64] { try listenerRows.sum(of: row) }
+
+    func receiverRow(_ row: UInt32) throws(BPFError) -> [UInt64] { try receiverRows.sum(of: row) }
+
+    func clearListenerRow(_ row: UInt32) throws(BPFError) { try listenerRows.clear(row) }
+
+    func clearReceiverRow(_ row: UInt32) throws(BPFError) { try receiverRows.clear(row) }
+}

@@ -1,0 +1,47 @@
+// SPDX-License-Identifier: Apache-2.0
+
+internal import FanoutConfig
+internal import FanoutCore
+internal import Logging
+
+#if KernelModes
+    internal import TCPlane
+#endif
+
+/// What the kernel modes load: the programs inside, or those that the command line names.
+struct KernelModePrograms: Sendable {
+    private struct Named: Sendable {
+        let flag: String
+        let mode: ForwardingMode
+        let path: String
+    }
+
+    private var paths: [Named] = []
+    #if KernelModes
+        private(set) var tc = ProgramSource.embedded
+    #endif
+
+    /// The programs inside.
+    init() {}
+
+    /// - Parameters:
+    ///   - tc: the path of an object for `tc_ebpf`; nil for the one inside.
+    ///   - xdp: the same for `af_xdp`.
+    init(tc: String?, xdp: String?) {
+        paths = [("--ebpf-program", .tcEBPF, tc), ("--xdp-program", .afXDP, xdp)]
+            .compactMap { flag, mode, path in path.map { Named(flag: flag, mode: mode, path: $0) } }
+        #if KernelModes
+            if let tc { self.tc = .file(tc) }
+        #endif
+    }
+
+    /// Says which of the programs named have no listener to serve.
+    func warn(_ configuration: Configuration, _ logger: Logger) {
+        for named in paths where !configuration.listeners.contains(where: { $0.mode == named.mode })
+        {
+            logger.warning(
+                "no listener takes a program of this kind; it is not loaded",
+                metadata: ["flag": "\(named.flag)", "path": "\(named.path)"])
+        }
+    }
+}

@@ -1,0 +1,143 @@
+// SPDX-License-Identifier: Apache-2.0
+
+import FanoutCore
+import Glibc
+import LabNet
+import Testing
+
+/// The mode tc_ebpf as its user sees it, in a network of veths.
+@Suite("Mode tc_ebpf", .serialized, .enabled(if: Privilege.isRoot, "NOT TESTED: needs root"))
+struct TCModeTests {
+    private static let attached = "attached TC eBPF program to ingress"
+
+    private func config(_ sinks: [Sink], attach: String = "auto", _ more: String = "") -> String {
+        var lines = [
+            "listeners:", "  - name: in", "    bind: \"\(VethLab.v4(0, 1)):5514\"",
+            "    mode: tc_ebpf", "    interface: lb0", "    downstream:",
+        ]
+        for (index, sink) in sinks.enumerated() {
+            lines += ["      - name: r\(index)", "        address: \"\(sink.endpoint)\""]
+        }
+        lines += ["settings:", "  tc_attach: \(attach)"]
+        return lines.joined(separator: "\n") + "\n" + more
+    }
+
+    private func sinks(_ lab: VethLab) throws -> [Sink] {
+        try lab.receivers.enumerated().map { index, receiver in
+            try receiver.enter { try Sink(on: VethLab.v4(index + 1, 2), keepsPayloads: false) }
+        }
+    }
+
+    private func traffic(_ lab: VethLab) throws -> Traffic {
+        let target = Endpoint(VethLab.v4(0, 1), port: 5514)
+        return try lab.client.enter { try Traffic(to: target, from: VethLab.v4(9, 1)) }
+    }
+
+    /// What `tc` shows and what is pinned, in the network and the mounts of the calling thread.
+    private func state() throws -> [String] {
+        try [
+            "tc qdisc show dev lb0", "tc filter show dev lb0 ingress",
+            "find /sys/fs/bpf -path */udp-fanout*",
+        ].map { try Shell.output($0) }
+    }
+
+    @Test(
+        "killed, it goes on forwarding; started again, it takes over; neither costs a datagram",
+        arguments: ["tcx", "clsact"])
+    func killed(attach: String) async throws {
+        let lab = try VethLab()
+        try await lab.balancer.run(ownMounts: true) {
+            let before = try state()
+            let sinks = try sinks(lab)
+            let yaml = config(sinks, attach: attach)
+            var daemon = try DaemonUnderTest(yaml)
+            try await daemon.isRunning()
+            let first = try await daemon.says(Self.attached)
+            #expect(first.fields["attach"] == attach)
+            #expect(first.fields["interface"] == "lb0")
+            for message in ["registered listener in eBPF map", "eBPF fast path initialized"] {
+                try await daemon.says(message)
+            }
+            let load = try Load([traffic(lab)], rate: 50_000)
+            for _ in 0..<3 {
+                try await load.pass(10_000)
+                await daemon.process.end()
+                try await load.pass(10_000)
+                daemon = try DaemonUnderTest(yaml)
+                try await daemon.isRunning()
+                #expect(try await daemon.says(Self.attached).fields["replaced"] == "true")
+            }
+            try await load.pass(10_000)
+            let report = await load.stop()
+            try await eventually("all arrive") { sinks.arrivals == report.datagrams }
+            let delivery = Delivery(of: report, at: sinks)
+            #expect(delivery.isExact(), "\(delivery)")
+            try await daemon.stop()
+            #expect(try state() == before)
+        }
+    }
+
+    @Test("an interface that is deleted and made again is served again")
+    func recreated() async throws {
+        let lab = try VethLab()
+        try await lab.balancer.run(ownMounts: true) {
+            let sinks = try sinks(lab)
+            try await DaemonUnderTest.running(config(sinks)) { daemon in
+                try traffic(lab).send([UInt8](repeating: 0, count: 64))
+                try await eventually("it forwards") { sinks.arrivals == 1 }
+                try lab.balancer.ip("link delete lb0")
+                try await daemon.says("interface is gone, its listeners wait for it to come back")
+                try VethLab.connect(lab.balancer, "lb0", lab.client, "c0", subnet: 0)
+                try await daemon.says(Self.attached, times: 2)
+                let traffic = try traffic(lab)
+                try await eventually("it forwards again") {
+                    traffic.send([UInt8](repeating: 0, count: 64))
+                    return sinks.arrivals > 1
+                }
+                try await daemon.stop()
+            }
+        }
+    }
+
+    @Test("a renamed interface goes on being served, also through a change of receivers")
+    func renamed() async throws {
+        let lab = try VethLab()
+        try await lab.balancer.run(ownMounts: true) {
+            let sinks = try sinks(lab)
+            try await DaemonUnderTest.running(config(sinks)) { daemon in
+                try lab.balancer.ip("link set lb0 down")
+                try lab.balancer.ip("link set lb0 name outer up")
+                try await daemon.reload(config([sinks[0]]))
+                try await daemon.says("updated tc_ebpf downstream set")
+                let traffic = try traffic(lab)
+                try await eventually("it forwards") {
+                    traffic.send([UInt8](repeating: 0, count: 64))
+                    return sinks[0].arrivals > 1
+                }
+                #expect(sinks[1].arrivals + sinks[2].arrivals == 0)
+                try await daemon.stop()
+            }
+        }
+    }
+
+    @Test("metrics show the exact counts with mode tc_ebpf")
+    func metrics() async throws {
+        let lab = try VethLab()
+        try await lab.balancer.run(ownMounts: true) {
+            let sinks = try sinks(lab)
+            let port = try Ports.free()
+            let more = "metrics: {enabled: true, bind: \"127.0.0.1:\(port)\"}\n"
+            try await DaemonUnderTest.running(config(sinks, more)) { daemon in
+                let report = try await traffic(lab).run(rate: 20_000, duration: .seconds(1))
+                try await eventually("all arrive") { sinks.arrivals == report.datagrams }
+                let page = try Shell.output("curl -s http://127.0.0.1:\(port)/metrics")
+                for name in ["received", "forwarded"] {
+                    let line =
+                        "udp_fanout_packets_\(name)_total{listener=\"in\",mode=\"tc_ebpf\"}"
+                    #expect(page.contains("\(line) \(report.datagrams)\n"), "\(page)")
+                }
+                try await daemon.stop()
+            }
+        }
+    }
+}

@@ -1,0 +1,115 @@
+// SPDX-License-Identifier: Apache-2.0
+
+import BPFRuntime
+import FanoutCore
+import Testing
+
+/// A sentence about a packet: what it is, what comes in, and what becomes of it.
+struct PacketCase: Sendable, CustomTestStringConvertible {
+    enum Fate: Sendable {
+        /// Led to the receiver: this frame leaves.
+        case forwarded([UInt8])
+        /// Left to the stack as it came, and counted nowhere.
+        case untouched
+        case dropped(DropReason)
+    }
+
+    let testDescription: String
+    let frame: [UInt8]
+    let fate: Fate
+    /// Of payload, that the counters should say.
+    let payload: Int
+
+    init(_ sentence: String, _ packet: Datagram, _ fate: Fate) {
+        testDescription = sentence
+        frame = packet.frame
+        self.fate = fate
+        payload = packet.payload.count
+    }
+
+    init(_ sentence: String, frame: [UInt8], _ fate: Fate) {
+        testDescription = sentence
+        self.frame = frame
+        self.fate = fate
+        payload = 0
+    }
+
+    /// A datagram that leaves for the only receiver, bent by `bend` on its way in and out.
+    static func forwarded(
+        _ sentence: String, _ family: IPAddress.Family = .v4,
+        _ bend: (inout Datagram) throws -> Void = { _ in }
+    ) throws -> PacketCase {
+        var packet = try datagram(family)
+        try bend(&packet)
+        return PacketCase(sentence, packet, .forwarded(packet.led(to: try receiver(family)).frame))
+    }
+
+    static func untouched(
+        _ sentence: String, _ family: IPAddress.Family = .v4, _ bend: (inout Datagram) throws -> Void
+    ) throws -> PacketCase {
+        var packet = try datagram(family)
+        try bend(&packet)
+        return PacketCase(sentence, packet, .untouched)
+    }
+
+    static func dropped(
+        _ sentence: String, _ reason: DropReason, _ family: IPAddress.Family = .v4,
+        _ bend: (inout Datagram) throws -> Void
+    ) throws -> PacketCase {
+        var packet = try datagram(family)
+        try bend(&packet)
+        return PacketCase(sentence, packet, .dropped(reason))
+    }
+
+    static func datagram(_ family: IPAddress.Family) throws -> Datagram {
+        family == .v4
+            ? try Datagram(from: "198.51.100.7:40000", to: TCFixture.service4)
+            : try Datagram(from: "[2001:db8:7::7]:40000", to: TCFixture.service6)
+    }
+
+    static func receiver(_ family: IPAddress.Family) throws -> Endpoint {
+        try Endpoint(parsing: family == .v4 ? "10.1.0.1:5140" : "[2001:db8:1::1]:5140")
+    }
+
+    /// Two listeners, each with the one receiver of its family; rows 0 and 1.
+    static func fixture() throws -> TCFixture {
+        let fixture = try TCFixture()
+        for (number, family) in [IPAddress.Family.v4, .v6].enumerated() {
+            let number = UInt32(number)
+            try fixture.serve(datagram(family).destination, listener: number)
+            try fixture.fill(
+                listener: number, .sourceIP, [Receiver("\(receiver(family))")],
+                maxPacketSize: 1000, firstRow: number)
+        }
+        return fixture
+    }
+
+    /// Runs the packet and holds what comes out, byte by byte, and the counters against the sentence.
+    func check(isSummed: Bool = false) throws {
+        let fixture = try Self.fixture()
+        let outcome = try fixture.run(frame, isSummed: isSummed)
+        let listener = try [fixture.listenerCounts(0), fixture.listenerCounts(1)]
+        let receiver = try [fixture.receiverCounts(0), fixture.receiverCounts(1)]
+        let all = listener + receiver
+        #expect(listener.allSatisfy { $0.isBalanced })
+        switch fate {
+        case .forwarded(let expected):
+            #expect(outcome == .init(verdict: .redirected, output: expected))
+            #expect(listener.map(\.received).reduce(0, +) == 1)
+            for counts in [listener, receiver] {
+                #expect(counts.map(\.forwarded).reduce(0, +) == 1)
+                #expect(counts.map(\.forwardedBytes).reduce(0, +) == UInt64(payload))
+            }
+            #expect(all.allSatisfy { $0.dropped == 0 })
+        case .untouched:
+            #expect(outcome == .init(verdict: .passed, output: frame))
+            #expect(all.allSatisfy { $0.words.allSatisfy { $0 == 0 } })
+        case .dropped(let reason):
+            #expect(outcome.verdict == .dropped)
+            #expect(listener.map { $0[reason] }.reduce(0, +) == 1)
+            #expect(listener.map(\.receivedBytes).reduce(0, +) == UInt64(payload))
+            #expect(receiver.map { $0[reason] }.reduce(0, +) == (reason.isDownstreams ? 1 : 0))
+            #expect(all.allSatisfy { $0.forwarded == 0 && $0.dropped == $0[reason] })
+        }
+    }
+}

@@ -1,0 +1,104 @@
+/* SPDX-License-Identifier: (BSD-2-Clause OR GPL-2.0-only) */
+/*
+ * tables.h: what the kernel modes look up: which listener a datagram is for, who owns its slot, and
+ * how that receiver is reached.
+ *
+ * A listener's table is one value of a map of its own, and the map stands in an array of maps. User
+ * space fills a new map and puts it in the old one's place, which is one store; the kernel frees
+ * the old one when no program reads it any more. So no packet meets half a table.
+ */
+#ifndef LB_TABLES_H
+#define LB_TABLES_H
+
+#include "counters.h"
+#include "flow_key.h"
+#include "limits.h"
+
+/* Listeners of one kernel mode. */
+#define LB_LISTENERS_MAX 64
+
+/* Map `listeners`: the key of a datagram's destination; its value is the listener's number. An entry
+ * with port 0 says that the address is served on some port, for fragments that have none. */
+struct lb_listener_key {
+	struct lb_addr address; /* all zero: every destination (`addresses: any`) */
+	__u32 ifindex;		/* where the datagram comes in */
+	__u16 port;		/* host order */
+	__u16 reserved;		/* zero */
+};
+
+/* Which key a listener's balance makes; the order of the enumeration KeySource of the daemon. */
+enum lb_key_source {
+	LB_KEY_COUNTER = 1, /* a counter a CPU */
+	LB_KEY_RANDOM = 2,
+	LB_KEY_SOURCE_IP = 3,
+	LB_KEY_FOUR_TUPLE = 4,
+};
+
+/* How a receiver is reached; user space finds out by the routes, and follows their changes. */
+enum lb_path {
+	LB_PATH_STACK =
+		0, /* rewritten, it goes up: a receiver on this host, or a route unlike others */
+	LB_PATH_FIB = 1,   /* the route is looked up for each packet: more than one next hop */
+	LB_PATH_NEIGH = 2, /* out of `ifindex` to `next_hop`, whose address the kernel resolves */
+	LB_PATH_PEER = 3,  /* straight to the other end of the veth `ifindex`, as `mac` */
+};
+
+/* A receiver, as the programs use it. */
+struct lb_receiver {
+	struct lb_addr address;
+	struct lb_addr next_hop; /* the receiver's own address when it is on the link */
+	__u32 ifindex;
+	__u32 mtu;  /* of the route, in bytes of IP packet; 0: any */
+	__u32 row;  /* in `receiver_rows` */
+	__u16 port; /* host order */
+	__u8 path;  /* enum lb_path */
+	__u8 is_v6;
+	__u8 mac[6]; /* the peer's (LB_PATH_PEER) */
+	__u16 reserved;
+};
+
+/* The head of a listener's table. After it stand LB_DOWNSTREAMS_MAX receivers at most and the slots
+ * at most; how many of each a map has room for is fixed when it is made. */
+struct lb_table {
+	__u64 seed;
+	__u64 seed_v4;	       /* lb_hash_high(seed, 0) */
+	__u32 key;	       /* enum lb_key_source */
+	__u32 slots;	       /* slots in use; 0: nobody is ready */
+	__u32 max_packet_size; /* of UDP payload */
+	__u32 row;	       /* in `listener_rows` */
+	__u32 reserved[8];
+};
+
+/* A row of counters (counters.h), per CPU. */
+struct lb_row {
+	__u64 count[LB_COUNTERS];
+};
+
+/* Map `fragments`: what became of a datagram's first fragment, so that it becomes of the later ones
+ * too. User space neither reads nor writes it. */
+struct lb_fragment_key {
+	struct lb_addr source;
+	struct lb_addr destination;
+	__u32 id;
+	__u32 ifindex;
+};
+enum lb_fate {
+	LB_FATE_SENT,	 /* to `receiver` */
+	LB_FATE_DROPPED, /* and counted */
+	LB_FATE_PASSED,	 /* a later fragment came first: all of the datagram goes to the stack */
+};
+struct lb_fragment {
+	/* A copy, so that the rest of a datagram goes where it began whatever becomes of the table. */
+	struct lb_receiver receiver;
+	__u64 seen_ns; /* bpf_ktime_get_ns; identifications come round again */
+	__u32 fate;    /* enum lb_fate */
+	__u32 reserved;
+};
+
+_Static_assert(sizeof(struct lb_listener_key) == 24, "no hidden padding");
+_Static_assert(sizeof(struct lb_receiver) == 56, "no hidden padding");
+_Static_assert(sizeof(struct lb_table) == 64, "no hidden padding");
+_Static_assert(sizeof(struct lb_fragment_key) == 40, "no hidden padding");
+_Static_assert(sizeof(struct lb_fragment) == 72, "no hidden padding");
+
+#endif

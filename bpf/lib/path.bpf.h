@@ -1,0 +1,153 @@
+/* SPDX-License-Identifier: (BSD-2-Clause OR GPL-2.0-only) */
+/*
+ * path.bpf.h: how a packet gets to its receiver from the TC hook.
+ */
+#ifndef LB_PATH_BPF_H
+#define LB_PATH_BPF_H
+
+#include <linux/bpf.h>
+#include <linux/pkt_cls.h>
+#include <bpf/bpf_endian.h>
+#include <bpf/bpf_helpers.h>
+#include <lb/packet.h>
+#include <lb/tables.h>
+
+#include "rewrite.bpf.h"
+
+#define AF_INET 2
+#define AF_INET6 10
+
+/* The way of one packet: up the stack, or to `ifindex`. */
+struct lb_way {
+	enum lb_path path; /* not LB_PATH_FIB */
+	__u32 ifindex;
+	struct bpf_redir_neigh next; /* LB_PATH_NEIGH */
+};
+
+/* Bytes of the IP packet; of a super-packet, which is cut on its way out, those of a segment. */
+static __always_inline __u32 ip_bytes(const struct __sk_buff *skb, const struct lb_packet *packet)
+{
+	if (skb->gso_size)
+		return packet->udp + 8 - packet->ip + skb->gso_size;
+	return skb->len - packet->ip;
+}
+
+/* Looks the route up. What has no drop reason goes to the stack, which knows what to do, or to say. */
+static __always_inline int look_up(struct __sk_buff *skb, const struct lb_packet *packet,
+				   const struct lb_receiver *receiver, struct lb_way *way)
+{
+	/* With a length the kernel holds it against the route's MTU; that of a super-packet would exceed
+	 * any. */
+	struct bpf_fib_lookup fib = {
+		.family = receiver->is_v6 ? AF_INET6 : AF_INET,
+		.l4_protocol = LB_IP_UDP,
+		.sport = bpf_htons(packet->flow.source_port),
+		.dport = bpf_htons(receiver->port),
+		.tot_len = ip_bytes(skb, packet),
+		.ifindex = skb->ingress_ifindex,
+	};
+
+	if (receiver->is_v6) {
+		fib.flowinfo = bpf_htonl((__u32)packet->traffic_class << 20);
+		*(struct lb_address_be *)fib.ipv6_src = lb_address_be(packet->flow.source);
+		*(struct lb_address_be *)fib.ipv6_dst = lb_address_be(receiver->address);
+	} else {
+		fib.tos = packet->traffic_class;
+		fib.ipv4_src = bpf_htonl((__u32)packet->flow.source.low);
+		fib.ipv4_dst = bpf_htonl((__u32)receiver->address.low);
+	}
+	way->path = LB_PATH_STACK;
+	switch (bpf_fib_lookup(skb, &fib, sizeof(fib), 0)) {
+	case BPF_FIB_LKUP_RET_BLACKHOLE:
+	case BPF_FIB_LKUP_RET_UNREACHABLE:
+		return LB_DROP_UNREACHABLE;
+	case BPF_FIB_LKUP_RET_PROHIBIT:
+		return LB_DROP_NOT_PERMITTED;
+	case BPF_FIB_LKUP_RET_SUCCESS:
+	case BPF_FIB_LKUP_RET_NO_NEIGH:
+		way->path = LB_PATH_NEIGH;
+		way->ifindex = fib.ifindex;
+		way->next.nh_family = fib.family;
+		__builtin_memcpy(way->next.ipv6_nh, fib.ipv6_dst, sizeof(fib.ipv6_dst));
+	}
+	return -1;
+}
+
+/* Finds the way; a drop reason, or -1 when there is none to drop the packet. */
+static __always_inline int find_way(struct __sk_buff *skb, const struct lb_packet *packet,
+				    const struct lb_receiver *receiver, struct lb_way *way)
+{
+	way->path = receiver->path;
+	way->ifindex = receiver->ifindex;
+	/* Whoever is too long for the route is cut by the stack, or its sender told. */
+	if (receiver->mtu && ip_bytes(skb, packet) > receiver->mtu)
+		way->path = LB_PATH_STACK;
+	/* The stack lowers the TTL by itself if it has to send the packet on. */
+	if (way->path == LB_PATH_STACK)
+		return -1;
+	if (packet->ttl <= 1)
+		return LB_DROP_TTL_EXPIRED;
+	if (way->path == LB_PATH_FIB)
+		return look_up(skb, packet, receiver, way);
+	if (way->path == LB_PATH_PEER)
+		return -1;
+	if (receiver->is_v6) {
+		way->next.nh_family = AF_INET6;
+		*(struct lb_address_be *)way->next.ipv6_nh = lb_address_be(receiver->next_hop);
+	} else {
+		way->next.nh_family = AF_INET;
+		way->next.ipv4_nh = bpf_htonl((__u32)receiver->next_hop.low);
+	}
+	return -1;
+}
+
+/* Sends the packet, which is the receiver's by now. TC_ACT_SHOT when the kernel refuses. */
+static __always_inline int send(struct __sk_buff *skb, const struct lb_receiver *receiver,
+				struct lb_way *way)
+{
+	switch (way->path) {
+	case LB_PATH_NEIGH:
+		return bpf_redirect_neigh(way->ifindex, &way->next, sizeof(way->next), 0);
+	case LB_PATH_PEER:
+		if (bpf_skb_store_bytes(skb, 0, receiver->mac, sizeof(receiver->mac), 0))
+			return TC_ACT_SHOT;
+		return bpf_redirect_peer(way->ifindex, 0);
+	default:
+		return TC_ACT_UNSPEC;
+	}
+}
+
+/* Takes the tags off, the one that the kernel keeps beside the packet and those in it: where the packet
+ * goes, its way decides about tags. */
+static __always_inline int untag(struct __sk_buff *skb, struct lb_packet *packet)
+{
+	for (int i = 0; i < 3 && (skb->vlan_present || packet->tags); i++) {
+		__u8 in_frame = !skb->vlan_present;
+
+		if (bpf_skb_vlan_pop(skb))
+			return -1;
+		/* Popping the tag beside the packet draws the next one out of it. */
+		if (packet->tags) {
+			packet->tags--;
+			packet->ip -= 4;
+			packet->udp -= 4;
+		}
+		if (in_frame && !packet->tags)
+			break;
+	}
+	return 0;
+}
+
+/* Leads the packet along its way. TC_ACT_SHOT when the kernel refuses. */
+static __always_inline int forward(struct __sk_buff *skb, struct lb_packet *packet,
+				   const struct lb_receiver *receiver, struct lb_way *way,
+				   int has_udp)
+{
+	__u8 ttl = way->path == LB_PATH_STACK ? packet->ttl : packet->ttl - 1;
+
+	if (untag(skb, packet) || lb_rewrite(skb, packet, receiver, ttl, has_udp))
+		return TC_ACT_SHOT;
+	return send(skb, receiver, way);
+}
+
+#endif

@@ -1,0 +1,167 @@
+// SPDX-License-Identifier: (BSD-2-Clause OR GPL-2.0-only)
+/*
+ * tc_fanout.bpf.c: a datagram's way through the mode `tc_ebpf`, at the TC ingress hook.
+ *
+ *   parse     headers (lb/packet.h); what is not a well-formed UDP datagram goes on untouched
+ *   listener  by destination address, port and interface; no listener: goes on untouched
+ *   key       by the listener's balance
+ *   slot      slots[key mod n] is the receiver
+ *   way       to the receiver's veth, out of an interface, or up the stack
+ *   rewrite   destination address and port, checksums; TTL unless the stack sends the packet on
+ *   send      by its way
+ *   count     received, and forwarded or dropped with its reason; every return below a match counts
+ *
+ * Later fragments follow the first one; the datagram counts once, with its first fragment. When a later
+ * fragment comes before the first, all of them go to the stack, uncounted (fragments.bpf.h).
+ *
+ * Maps read: listeners, tables. Maps written: listener_rows, receiver_rows, turns, fragments.
+ * Verdicts: TC_ACT_UNSPEC (goes on: to other tools' programs behind this one, then to the stack; TC_ACT_OK
+ * would pass all of them by, and every filter of clsact too when this is at TCX), TC_ACT_REDIRECT,
+ * TC_ACT_SHOT (dropped and counted).
+ */
+#include <linux/bpf.h>
+#include <linux/pkt_cls.h>
+#include <bpf/bpf_helpers.h>
+#include <lb/packet.h>
+#include <lb/tables.h>
+
+#include "fragments.bpf.h"
+#include "path.bpf.h"
+#include "tables.bpf.h"
+
+#define PACKET_HOST 0	   /* linux/if_packet.h */
+#define LOOPBACK_IFINDEX 1 /* net/flow.h */
+
+/* A packet's headers: an enum lb_parse, never LB_PARSE_SHORT. They are drawn into the linear part of the
+ * skb when they lie outside it, but not sooner: that costs, and the packet may be anyone's.
+ *
+ * A global function is verified by itself (Linux 5.6; with such a pointer, 5.12). Otherwise the verifier
+ * would walk the rest of the program for each way through the headers, and give up. */
+__noinline int lb_parse_skb(struct __sk_buff *skb, struct lb_packet *packet)
+{
+	__u32 wanted = skb->len < LB_HEADERS_MAX ? skb->len : LB_HEADERS_MAX;
+	enum lb_parse kind = LB_PARSE_OTHER;
+
+	if (!packet)
+		return LB_PARSE_OTHER;
+	for (int i = 0; i < 2; i++) {
+		void *data = (void *)(long)skb->data, *end = (void *)(long)skb->data_end;
+
+		kind = lb_parse_frame(data, end, skb->len, packet);
+		if (kind != LB_PARSE_SHORT)
+			break;
+		if (data + wanted <= end || bpf_skb_pull_data(skb, wanted))
+			return LB_PARSE_OTHER;
+	}
+	return kind == LB_PARSE_SHORT ? LB_PARSE_OTHER : kind;
+}
+
+/* A later fragment goes where the first one went, and counts nowhere: its datagram has been. */
+static __noinline int follow(struct __sk_buff *skb, struct lb_packet *packet)
+{
+	struct lb_fragment_key key = fragment_key(skb, packet);
+	struct lb_fragment *known = find_fate(&key, bpf_ktime_get_ns());
+	struct lb_way way = {};
+	__u32 listener;
+
+	if (!known) {
+		if (!find_table(packet, skb->ingress_ifindex, 0, &listener))
+			return TC_ACT_UNSPEC;
+		if (settle(&key, LB_FATE_PASSED, 0))
+			return TC_ACT_UNSPEC;
+		known = find_fate(&key, bpf_ktime_get_ns());
+	}
+	if (!known || known->fate == LB_FATE_PASSED)
+		return TC_ACT_UNSPEC;
+	if (known->fate == LB_FATE_DROPPED || find_way(skb, packet, &known->receiver, &way) >= 0)
+		return TC_ACT_SHOT;
+	return forward(skb, packet, &known->receiver, &way, 0);
+}
+
+/* Settles the fate of a datagram by its first fragment; 0 when the stack has the later ones. */
+static __noinline int lead(struct __sk_buff *skb, const struct lb_packet *packet,
+			   const struct lb_receiver *receiver, int reason)
+{
+	struct lb_fragment_key key = fragment_key(skb, packet);
+
+	return settle(&key, reason < 0 ? LB_FATE_SENT : LB_FATE_DROPPED, receiver);
+}
+
+/* Datagrams in the packet: those of a super-packet are gso_size bytes long each, the last may be shorter.
+ * Who made it may have left the number to the kernel. */
+static __always_inline __u64 datagrams(const struct __sk_buff *skb, const struct lb_packet *packet)
+{
+	if (!skb->gso_size)
+		return 1;
+	if (skb->gso_segs)
+		return skb->gso_segs;
+	return (packet->payload + skb->gso_size - 1) / skb->gso_size;
+}
+
+/* Why the datagram cannot be forwarded, or -1; fills in the way if it can. */
+static __always_inline int obstacle(struct __sk_buff *skb, const struct lb_packet *packet,
+				    const struct lb_table *table,
+				    const struct lb_receiver *receiver, struct lb_way *way)
+{
+	if (!receiver)
+		return LB_DROP_NO_HEALTHY;
+	if ((skb->gso_size ? skb->gso_size : packet->payload) > table->max_packet_size)
+		return LB_DROP_OVERSIZE;
+	if (receiver->is_v6 != packet->is_v6)
+		return LB_DROP_FAMILY_MISMATCH;
+	return find_way(skb, packet, receiver, way);
+}
+
+SEC("tc")
+int udp_fanout(struct __sk_buff *skb)
+{
+	struct lb_row *of_listener, *of_receiver = 0;
+	struct lb_receiver *receiver;
+	struct lb_packet packet;
+	struct lb_way way = {};
+	struct lb_table *table;
+	enum lb_parse kind;
+	__u32 listener;
+	__u64 packets;
+	int reason, verdict;
+
+	/* What a switch floods, or is for another host, is not ours; the stack drops it too. */
+	if (skb->pkt_type != PACKET_HOST)
+		return TC_ACT_UNSPEC;
+	kind = lb_parse_skb(skb, &packet);
+	if (kind == LB_PARSE_OTHER)
+		return TC_ACT_UNSPEC;
+	if (lb_is_loopback(packet.flow.source) && skb->ingress_ifindex != LOOPBACK_IFINDEX)
+		return TC_ACT_UNSPEC;
+	if (kind == LB_PARSE_LATER)
+		return follow(skb, &packet);
+	table = find_table(&packet, skb->ingress_ifindex, packet.flow.destination_port, &listener);
+	if (!table)
+		return TC_ACT_UNSPEC;
+	receiver = choose(table, key_of(table, &packet, listener));
+	reason = obstacle(skb, &packet, table, receiver, &way);
+	if (kind == LB_PARSE_FIRST && !lead(skb, &packet, receiver, reason))
+		return TC_ACT_UNSPEC;
+
+	packets = datagrams(skb, &packet);
+	of_listener = bpf_map_lookup_elem(&listener_rows, &table->row);
+	count(of_listener, LB_COUNT_PACKETS_RECEIVED, packets, packet.payload);
+	/* These two lie with the listener, whoever the receiver is. */
+	if (receiver && reason != LB_DROP_OVERSIZE)
+		of_receiver = bpf_map_lookup_elem(&receiver_rows, &receiver->row);
+	verdict = TC_ACT_SHOT;
+	if (receiver && reason < 0) {
+		verdict = forward(skb, &packet, receiver, &way, 1);
+		reason = LB_DROP_REWRITE_FAILED;
+	}
+	if (verdict == TC_ACT_SHOT) {
+		count_drop(of_listener, reason, packets);
+		count_drop(of_receiver, reason, packets);
+		return verdict;
+	}
+	count(of_listener, LB_COUNT_PACKETS_FORWARDED, packets, packet.payload);
+	count(of_receiver, LB_COUNT_PACKETS_FORWARDED, packets, packet.payload);
+	return verdict;
+}
+
+char _license[] SEC("license") = "Dual BSD/GPL";
