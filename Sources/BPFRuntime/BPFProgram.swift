@@ -56,7 +56,8 @@ public struct BPFProgram: ~Copyable, Sendable {
         unsafe options.repeat = count
         unsafe options.data_size_in = UInt32(data.count)
         unsafe options.data_size_out = UInt32(output.count)
-        unsafe options.flags = buffer?.isSummed == true ? UInt32(BPF_F_TEST_SKB_CHECKSUM_COMPLETE) : 0
+        unsafe options.flags =
+            buffer?.isSummed == true ? UInt32(BPF_F_TEST_SKB_CHECKSUM_COMPLETE) : 0
         let descriptor = descriptor
         // SAFETY: the kernel reads and writes within the sizes given, and only during the call.
         let result = unsafe data.withUnsafeBytes { input in

@@ -92,12 +92,14 @@ struct BalanceTests {
         try fixture.fill(
             .roundRobin,
             (0..<1024).map { try Receiver("10.1.\($0 / 256).\($0 % 256):514") }.suffix(8))
-        let last = try (0..<8).map { _ in try destination(of: fixture.run(PacketCase.datagram(.v4))) }
+        let last = try (0..<8).map { _ in try destination(of: fixture.run(PacketCase.datagram(.v4)))
+        }
         #expect(try last.contains(.parsed("10.1.3.255")))
     }
 
     /// A source that hosts take, on any port.
-    private func clientEndpoint(_ family: IPAddress.Family, _ random: inout SplitMix64) -> Endpoint {
+    private func clientEndpoint(_ family: IPAddress.Family, _ random: inout SplitMix64) -> Endpoint
+    {
         let port = UInt16.random(in: 1...UInt16.max, using: &random)
         if family == .v6 {
             let high = 0x2000_0000_0000_0000 | random.word() >> 3

@@ -23,7 +23,9 @@ struct CounterTests {
             #expect(counts.received == 6 && counts.receivedBytes == 210)
             #expect(counts.forwarded == 6 && counts.forwardedBytes == 210)
             #expect(counts.dropped == 0)
-            let receivers = try (0..<3).map { try fixture.receiverCounts(UInt32(3 * listener + $0)) }
+            let receivers = try (0..<3).map {
+                try fixture.receiverCounts(UInt32(3 * listener + $0))
+            }
             #expect(receivers.map(\.forwarded) == [2, 2, 2])
             #expect(receivers.map(\.forwardedBytes).reduce(0, +) == 210)
             #expect(receivers.allSatisfy { $0.received == 0 && $0.dropped == 0 })
@@ -112,7 +114,8 @@ struct CounterTests {
         packet.destination = try Endpoint(parsing: TCFixture.service4)
         var frame = try PacketCase.datagram(.v6).frame
         frame.replaceSubrange(
-            38..<54, with: bytes(packet.destination.address.high)
+            38..<54,
+            with: bytes(packet.destination.address.high)
                 + bytes(packet.destination.address.low))
         #expect(try fixture.run(frame) == .init(verdict: .passed, output: frame))
         #expect(try fixture.listenerCounts().received == 0)

@@ -54,7 +54,8 @@ struct FragmentTests {
         }
     }
 
-    @Test("fragments of a datagram that was dropped are dropped and not counted", arguments: families)
+    @Test(
+        "fragments of a datagram that was dropped are dropped and not counted", arguments: families)
     func dropped(family: IPAddress.Family) throws {
         let fixture = try TCFixture.withBothFamilies(maxPacketSize: 59)
         for fragment in fragments(of: try datagram(family), 5) {

@@ -40,7 +40,9 @@ struct OtherPacketTests {
             .untouched("a datagram to port 0") {
                 $0.destination = Endpoint($0.destination.address, port: 0)
             },
-            .untouched("a datagram to another address") { $0.destination = Endpoint(v4, port: 514) },
+            .untouched("a datagram to another address") {
+                $0.destination = Endpoint(v4, port: 514)
+            },
             .untouched("a datagram to another address over IPv6", .v6) {
                 $0.destination = Endpoint(v6, port: 514)
             },

@@ -24,7 +24,8 @@ struct Counts: Equatable, CustomStringConvertible {
 
     var description: String {
         let drops = DropReason.allCases.filter { self[$0] > 0 }.map { "\($0.rawValue) \(self[$0])" }
-        return (["received \(received)/\(receivedBytes)", "forwarded \(forwarded)/\(forwardedBytes)"]
+        return
+            (["received \(received)/\(receivedBytes)", "forwarded \(forwarded)/\(forwardedBytes)"]
             + drops).joined(separator: ", ")
     }
 }

@@ -45,7 +45,8 @@ struct PacketCase: Sendable, CustomTestStringConvertible {
     }
 
     static func untouched(
-        _ sentence: String, _ family: IPAddress.Family = .v4, _ bend: (inout Datagram) throws -> Void
+        _ sentence: String, _ family: IPAddress.Family = .v4,
+        _ bend: (inout Datagram) throws -> Void
     ) throws -> PacketCase {
         var packet = try datagram(family)
         try bend(&packet)
