@@ -21,6 +21,8 @@ let goldenPage = #"""
     udp_fanout_packets_dropped_total{listener="syslog",mode="userspace",reason="message_too_long"} 0
     udp_fanout_packets_dropped_total{listener="syslog",mode="userspace",reason="not_permitted"} 0
     udp_fanout_packets_dropped_total{listener="syslog",mode="userspace",reason="send_error"} 0
+    udp_fanout_packets_dropped_total{listener="syslog",mode="userspace",reason="ttl_expired"} 0
+    udp_fanout_packets_dropped_total{listener="syslog",mode="userspace",reason="rewrite_failed"} 0
     # HELP udp_fanout_packets_no_healthy_total Datagrams dropped because no downstream was ready; also counted as udp_fanout_packets_dropped_total{reason=no_healthy}.
     # TYPE udp_fanout_packets_no_healthy_total counter
     udp_fanout_packets_no_healthy_total{listener="syslog",mode="userspace"} 7
@@ -58,6 +60,8 @@ let goldenPage = #"""
     udp_fanout_downstream_packets_dropped_total{listener="syslog",mode="userspace",downstream="r1",reason="message_too_long"} 0
     udp_fanout_downstream_packets_dropped_total{listener="syslog",mode="userspace",downstream="r1",reason="not_permitted"} 0
     udp_fanout_downstream_packets_dropped_total{listener="syslog",mode="userspace",downstream="r1",reason="send_error"} 0
+    udp_fanout_downstream_packets_dropped_total{listener="syslog",mode="userspace",downstream="r1",reason="ttl_expired"} 0
+    udp_fanout_downstream_packets_dropped_total{listener="syslog",mode="userspace",downstream="r1",reason="rewrite_failed"} 0
     # HELP udp_fanout_downstream_refused_total Answers from this downstream's host that nobody listens there (ICMP port unreachable), about datagrams already counted as forwarded.
     # TYPE udp_fanout_downstream_refused_total counter
     udp_fanout_downstream_refused_total{listener="syslog",mode="userspace",downstream="r1"} 4
