@@ -216,6 +216,8 @@ let package = Package(
         .executable(name: "collector", targets: ["collector"]),
         .library(name: "ReusePortLB", targets: ["ReusePortLB"]),
         .executable(name: "publisher", targets: ["publisher"]),
+        // For Benchmarks, which measures the programs by themselves.
+        .library(name: "KernelPrograms", targets: ["KernelPrograms"]),
     ],
     traits: [
         .trait(

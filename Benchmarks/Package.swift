@@ -24,13 +24,18 @@ let package = Package(
         .executableTarget(name: "firstpacket", cSettings: strictC),
         .target(
             name: "CSteering", cSettings: strictC, linkerSettings: [.linkedLibrary("bpf")]),
+        .target(
+            name: "CForwarding",
+            cSettings: strictC + [.unsafeFlags(["-I", Context.packageDirectory + "/../bpf/include"])],
+            linkerSettings: [.linkedLibrary("bpf")]),
         // What the figures mean: pure, and tested.
         .target(name: "Measure", swiftSettings: strict),
         // What runs them.
         .executableTarget(
             name: "bench",
             dependencies: [
-                "CSteering", "Measure", "loadgen", "reference", "firstpacket",
+                "CForwarding", "CSteering", "Measure", "loadgen", "reference", "firstpacket",
+                .product(name: "KernelPrograms", package: "udp-fanout"),
                 .product(name: "ReusePortLB", package: "udp-fanout"),
             ],
             swiftSettings: strict),

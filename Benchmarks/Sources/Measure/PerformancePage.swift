@@ -57,8 +57,9 @@ public struct PerformancePage: Sendable {
 
     private var figures: String {
         let facts = facts.map { "- \($0.name): \($0.value)" }.joined(separator: "\n")
-        let tables = [report.costTable, report.footprintTable, report.steeringTable]
-            .compactMap(\.self)
+        let tables = [
+            report.costTable, report.footprintTable, report.steeringTable, report.forwardingTable,
+        ].compactMap(\.self)
         return """
             \(Self.begin)
             \(facts)

@@ -8,12 +8,18 @@ public struct Report: Sendable {
     public let footprint: Footprint?
     /// What ReusePortLB costs; nil when it was not measured.
     public let steering: Steering?
+    /// What the program of `tc_ebpf` costs; nil when it was not measured.
+    public let forwarding: Forwarding?
 
     /// - Parameters: as the properties.
-    public init(cases: [CaseResult], footprint: Footprint?, steering: Steering? = nil) {
+    public init(
+        cases: [CaseResult], footprint: Footprint?, steering: Steering? = nil,
+        forwarding: Forwarding? = nil
+    ) {
         self.cases = cases
         self.footprint = footprint
         self.steering = steering
+        self.forwarding = forwarding
     }
 
     /// CPU ns a datagram, medians over the rounds, and what they mean for the promise.
@@ -90,7 +96,7 @@ public struct Report: Sendable {
             + "(\(spread.least.rounded(to: 2))–\(spread.most.rounded(to: 2)))"
     }
 
-    private static func table(_ head: [String], _ rows: [[String]]) -> String {
+    static func table(_ head: [String], _ rows: [[String]]) -> String {
         let widths = head.indices.map { column in
             max(3, ([head] + rows).map { $0[column].count }.max() ?? 0)
         }

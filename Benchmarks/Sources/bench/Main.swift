@@ -50,11 +50,12 @@ enum Main {
         let bench = Bench(options: options, machine: machine, folder: folder)
         let report = Report(
             cases: try bench.cases(), footprint: try bench.footprint(),
-            steering: try steering(options))
+            steering: try steering(options), forwarding: try forwarding(options))
         print("CPU ns a datagram, median of \(options.rounds) interleaved rounds")
         print(report.costTable)
         if let footprint = report.footprintTable { print("\n\(footprint)") }
         if let steering = report.steeringTable { print("\n\(steering)") }
+        if let forwarding = report.forwardingTable { print("\n\(forwarding)") }
         guard let path = options.markdown else { return }
 
         let page = PerformancePage(
@@ -71,6 +72,14 @@ enum Main {
             return nil
         }
         return try SteeringBench(options).run()
+    }
+
+    private static func forwarding(_ options: Options) throws -> Forwarding? {
+        guard geteuid() == 0 else {
+            complain("not root: the program of tc_ebpf is not measured")
+            return nil
+        }
+        return try ForwardingBench(options).run()
     }
 
     /// How this run was started, as one would type it at the root of the tree.

@@ -16,6 +16,11 @@ struct SmokeTests {
             for cost in cells[2...3] { #expect((Int(cost) ?? 0) > 50, "\(row)") }
             #expect((cells.last.flatMap { Int($0) } ?? 0) > 0, "\(row)")
         }
+        if geteuid() == 0 {
+            for way in ["next hop known  | IPv4", "route looked up | IPv6"] {
+                #expect(run.output.contains(way), "\(run.output)")
+            }
+        }
     }
 
     @Test("measures a daemon beside them, reads its ledger, and keeps the page")

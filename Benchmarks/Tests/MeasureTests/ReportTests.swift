@@ -49,6 +49,24 @@ struct ReportTests {
         #expect(table.contains("met "))
     }
 
+    @Test("judge the program of tc_ebpf, IPv6 by what IPv4 was measured at")
+    func forwarding() throws {
+        func cost(_ family: Forwarding.Family, _ program: [Double]) throws -> Forwarding.Cost {
+            Forwarding.Cost(
+                path: .neighbour, family: family, program: try #require(Spread(program)),
+                empty: try #require(Spread([15, 10, 20])))
+        }
+        let report = Report(
+            cases: [], footprint: nil,
+            forwarding: Forwarding(costs: [try cost(.v4, [101, 100, 300]), try cost(.v6, [146])]))
+        let lines = try #require(report.forwardingTable).split(separator: "\n").map {
+            $0.split(separator: "|").map { $0.split(separator: " ").joined(separator: " ") }
+        }
+        #expect(lines[2] == ["next hop known", "IPv4", "90 ns (100 − 10)", "≤ 90 ns", "met"])
+        #expect(lines[3] == ["next hop known", "IPv6", "136 ns (146 − 10)", "≤ 135 ns", "missed"])
+        #expect(Report(cases: [], footprint: nil).forwardingTable == nil)
+    }
+
     @Test("numbers are rounded half away from zero and padded")
     func rounding() {
         #expect(1.005.rounded(to: 1) == "1.0")

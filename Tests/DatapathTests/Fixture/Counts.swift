@@ -22,6 +22,14 @@ struct Counts: Equatable, CustomStringConvertible {
     /// Whether every datagram that was received has been accounted for.
     var isBalanced: Bool { received == forwarded + dropped }
 
+    static func + (left: Counts, right: Counts) -> Counts {
+        Counts(words: zip(left.words, right.words).map { $0 + $1 })
+    }
+
+    static func - (left: Counts, right: Counts) -> Counts {
+        Counts(words: zip(left.words, right.words).map { $0 - $1 })
+    }
+
     var description: String {
         let drops = DropReason.allCases.filter { self[$0] > 0 }.map { "\($0.rawValue) \(self[$0])" }
         return

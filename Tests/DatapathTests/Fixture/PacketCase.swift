@@ -2,6 +2,7 @@
 
 import BPFRuntime
 import FanoutCore
+import Synchronization
 import Testing
 
 /// A sentence about a packet: what it is, what comes in, and what becomes of it.
@@ -72,8 +73,11 @@ struct PacketCase: Sendable, CustomTestStringConvertible {
         try Endpoint(parsing: family == .v4 ? "10.1.0.1:5140" : "[2001:db8:1::1]:5140")
     }
 
+    /// One program for all sentences, since it takes the kernel a while to verify; it runs one at a time.
+    private static let shared = Mutex<TCFixture?>(nil)
+
     /// Two listeners, each with the one receiver of its family; rows 0 and 1.
-    static func fixture() throws -> TCFixture {
+    private static func fixture() throws -> TCFixture {
         let fixture = try TCFixture()
         for (number, family) in [IPAddress.Family.v4, .v6].enumerated() {
             let number = UInt32(number)
@@ -87,30 +91,41 @@ struct PacketCase: Sendable, CustomTestStringConvertible {
 
     /// Runs the packet and holds what comes out, byte by byte, and the counters against the sentence.
     func check(isSummed: Bool = false) throws {
-        let fixture = try Self.fixture()
-        let outcome = try fixture.run(frame, isSummed: isSummed)
-        let listener = try [fixture.listenerCounts(0), fixture.listenerCounts(1)]
-        let receiver = try [fixture.receiverCounts(0), fixture.receiverCounts(1)]
-        let all = listener + receiver
-        #expect(listener.allSatisfy { $0.isBalanced })
+        let (outcome, counts) = try Self.shared.withLock { shared in
+            let fixture = try shared ?? Self.fixture()
+            shared = fixture
+            let before = try Self.counts(fixture)
+            let outcome = try fixture.run(frame, isSummed: isSummed)
+            return (outcome, zip(try Self.counts(fixture), before).map { $0 - $1 })
+        }
+        let listener = counts[0] + counts[1]
+        let receiver = counts[2] + counts[3]
+        #expect(listener.isBalanced)
         switch fate {
         case .forwarded(let expected):
             #expect(outcome == .init(verdict: .redirected, output: expected))
-            #expect(listener.map(\.received).reduce(0, +) == 1)
+            #expect(listener.received == 1 && listener.receivedBytes == UInt64(payload))
             for counts in [listener, receiver] {
-                #expect(counts.map(\.forwarded).reduce(0, +) == 1)
-                #expect(counts.map(\.forwardedBytes).reduce(0, +) == UInt64(payload))
+                #expect(counts.forwarded == 1 && counts.forwardedBytes == UInt64(payload))
+                #expect(counts.dropped == 0)
             }
-            #expect(all.allSatisfy { $0.dropped == 0 })
         case .untouched:
             #expect(outcome == .init(verdict: .passed, output: frame))
-            #expect(all.allSatisfy { $0.words.allSatisfy { $0 == 0 } })
+            #expect((listener + receiver).words.allSatisfy { $0 == 0 })
         case .dropped(let reason):
             #expect(outcome.verdict == .dropped)
-            #expect(listener.map { $0[reason] }.reduce(0, +) == 1)
-            #expect(listener.map(\.receivedBytes).reduce(0, +) == UInt64(payload))
-            #expect(receiver.map { $0[reason] }.reduce(0, +) == (reason.isDownstreams ? 1 : 0))
-            #expect(all.allSatisfy { $0.forwarded == 0 && $0.dropped == $0[reason] })
+            #expect(listener.received == 1 && listener.receivedBytes == UInt64(payload))
+            #expect(listener[reason] == 1 && listener.dropped == 1)
+            #expect(receiver[reason] == (reason.isDownstreams ? 1 : 0))
+            #expect(receiver.dropped == receiver[reason] && receiver.forwarded == 0)
         }
+    }
+
+    /// Of both listeners and of both receivers.
+    private static func counts(_ fixture: TCFixture) throws -> [Counts] {
+        try [
+            fixture.listenerCounts(0), fixture.listenerCounts(1), fixture.receiverCounts(0),
+            fixture.receiverCounts(1),
+        ]
     }
 }

@@ -1,0 +1,27 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* load.h: the programs and tables of a measurement. Descriptors, 0 or -errno. */
+#ifndef FORWARDING_LOAD_H
+#define FORWARDING_LOAD_H
+
+#include <bpf/bpf.h>
+#include <bpf/libbpf.h>
+
+#include "include/CForwarding.h"
+#include "packet.h"
+
+enum {
+	/* The loopback, which route lookups take for the way in. */
+	FORWARDING_INGRESS = 1
+};
+
+/* Gives the loaded program one listener with three receivers. */
+int forwarding_fill(const struct bpf_object *object, const struct forwarding_case *forwarding);
+
+/* An array that holds the program for as long as it is open. */
+int forwarding_array(int program);
+/* A program that writes the frame's headers back and goes on with the array's program. */
+int forwarding_wrapper(const uint8_t *frame, int headers, int array);
+/* A program that does nothing. */
+int forwarding_nothing(void);
+
+#endif
