@@ -26,7 +26,9 @@ let package = Package(
             name: "CSteering", cSettings: strictC, linkerSettings: [.linkedLibrary("bpf")]),
         .target(
             name: "CForwarding",
-            cSettings: strictC + [.unsafeFlags(["-I", Context.packageDirectory + "/../bpf/include"])],
+            cSettings: strictC + [
+                .unsafeFlags(["-I", Context.packageDirectory + "/../bpf/include"])
+            ],
             linkerSettings: [.linkedLibrary("bpf")]),
         // What the figures mean: pure, and tested.
         .target(name: "Measure", swiftSettings: strict),

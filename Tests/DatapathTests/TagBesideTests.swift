@@ -1,0 +1,23 @@
+// SPDX-License-Identifier: Apache-2.0
+
+import BPFRuntime
+import FanoutCore
+import Testing
+
+@Suite("Tags that the kernel keeps beside the packet", .loadsPrograms)
+struct TagBesideTests {
+    @Test(
+        "come off with those in the frame, up to two of them",
+        arguments: [IPAddress.Family.v4, .v6], [[0x8100], [0x88a8, 0x8100]] as [[UInt16]])
+    func untagged(family: IPAddress.Family, tags: [UInt16]) throws {
+        let fixture = try TCFixture.withBothFamilies()
+        let tag = try TagBeside(tags, before: fixture.program)
+        let datagram = try PacketCase.datagram(family)
+        let receiver = try Receiver.three(family).map(\.endpoint).sorted()[0]
+        let run = try tag.program.testRun(
+            data: datagram.frame, buffer: SocketBuffer(ingressInterface: TCFixture.interface))
+        #expect(run.verdict == TCVerdict.redirected.rawValue)
+        #expect(run.output == datagram.led(to: receiver).frame)
+        #expect(try fixture.listenerCounts(family == .v4 ? 0 : 1).forwarded == 1)
+    }
+}
