@@ -60,7 +60,7 @@ struct BalanceTests {
         let service = try Endpoint(parsing: family == .v4 ? TCFixture.service4 : TCFixture.service6)
         let receivers = try (1...7).map {
             try Receiver(
-                family == .v4 ? "10.1.0.\($0):514" : "[2001:db8:1::\($0)]:514", weight: UInt16($0))
+                family == .v4 ? "10.1.0.\($0):514" : "[2001:db8:51::\($0)]:514", weight: UInt16($0))
         }
         try fixture.serve(service)
         try fixture.fill(balance, receivers, seed: seed)

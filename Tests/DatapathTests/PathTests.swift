@@ -57,7 +57,7 @@ struct PathTests {
         let commands = [
             "link set lo up", "link add near type veth peer name far",
             "addr add 10.1.0.254/24 dev near", "link set near up", "link set far up",
-            "-6 addr add 2001:db8:1::254/64 dev near nodad",
+            "-6 addr add 2001:db8:51::254/64 dev near nodad",
             "route add unreachable 10.2.0.0/16", "route add blackhole 10.3.0.0/16",
             "route add prohibit 10.4.0.0/16", "-6 route add unreachable 2001:db8:2::/64",
         ]
@@ -71,8 +71,8 @@ struct PathTests {
                 ("10.4.0.1", .dropped, .notPermitted),
                 // The stack's own business: an address of this host, and no route at all.
                 ("10.1.0.254", .passed, nil),
-                ("2001:db8:1::1", .redirected, nil), ("2001:db8:2::1", .dropped, .unreachable),
-                ("2001:db8:1::254", .passed, nil),
+                ("2001:db8:51::1", .redirected, nil), ("2001:db8:2::1", .dropped, .unreachable),
+                ("2001:db8:51::254", .passed, nil),
             ] {
                 try Self.lookUp(.parsed(address), verdict, reason)
             }

@@ -40,7 +40,7 @@ struct Receiver: Sendable {
     {
         try [2, 1, 3].map { number in
             var receiver = try Receiver(
-                family == .v4 ? "10.1.0.\(number):5140" : "[2001:db8:1::\(number)]:5140")
+                family == .v4 ? "10.1.0.\(number):5140" : "[2001:db8:51::\(number)]:5140")
             receiver.path = path
             return receiver
         }
