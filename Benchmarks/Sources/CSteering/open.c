@@ -97,7 +97,8 @@ int steering_detach(int member)
 {
 	int unused = 0;
 
-	return setsockopt(member, SOL_SOCKET, SO_DETACH_REUSEPORT_BPF, &unused, sizeof(unused))
-		       ? -errno
-		       : 0;
+	if (!setsockopt(member, SOL_SOCKET, SO_DETACH_REUSEPORT_BPF, &unused, sizeof(unused)))
+		return 0;
+	/* Two floods without a program may follow one another. */
+	return errno == ENOENT ? 0 : -errno;
 }
