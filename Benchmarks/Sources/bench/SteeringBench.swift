@@ -18,7 +18,7 @@ struct SteeringBench {
         let isFull = options.seconds >= 1
         rounds = isFull ? 600 : 20
         pairs = isFull ? 9 : 1
-        milliseconds = isFull ? 500 : 50
+        milliseconds = isFull ? 1000 : 50
     }
 
     /// - Throws: `Trouble` without the privilege to load programs.
