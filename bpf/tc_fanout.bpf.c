@@ -14,7 +14,7 @@
  * Later fragments follow the first one; the datagram counts once, with its first fragment. When a later
  * fragment comes before the first, all of them go to the stack, uncounted (fragments.bpf.h).
  *
- * Maps read: listeners, tables. Maps written: listener_rows, receiver_rows, turns, fragments.
+ * Maps read: ports, listeners, tables. Maps written: listener_rows, receiver_rows, turns, fragments.
  * Verdicts: TC_ACT_UNSPEC (goes on: to other tools' programs behind this one, then to the stack; TC_ACT_OK
  * would pass all of them by, and every filter of clsact too when this is at TCX), TC_ACT_REDIRECT,
  * TC_ACT_SHOT (dropped and counted).
@@ -65,7 +65,7 @@ static __noinline int follow(struct __sk_buff *skb, struct lb_packet *packet)
 	__u32 listener;
 
 	if (!known) {
-		if (!find_table(packet, skb->ingress_ifindex, 0, &listener))
+		if (!find_shared(packet, skb->ingress_ifindex, 0, &listener))
 			return TC_ACT_UNSPEC;
 		if (settle(&key, LB_FATE_PASSED, 0))
 			return TC_ACT_UNSPEC;
@@ -135,7 +135,7 @@ int udp_fanout(struct __sk_buff *skb)
 		return TC_ACT_UNSPEC;
 	if (kind == LB_PARSE_LATER)
 		return follow(skb, &packet);
-	table = find_table(&packet, skb->ingress_ifindex, packet.flow.destination_port, &listener);
+	table = find_table(&packet, skb->ingress_ifindex, &listener);
 	if (!table)
 		return TC_ACT_UNSPEC;
 	receiver = choose(table, key_of(table, &packet, listener));

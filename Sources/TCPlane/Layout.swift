@@ -17,6 +17,7 @@ struct Layout: Sendable {
     let capacity: TableCapacity
     private(set) var places: [String: Place] = [:]
     private(set) var entries: [ServedDestination: UInt32] = [:]
+    private(set) var ports: [UInt16: ServedPort] = [:]
     private var freeNumbers: [UInt32]
     private var freeRows: [UInt32]
 
@@ -34,27 +35,47 @@ struct Layout: Sendable {
     func next(for listeners: [Listener], on network: NetworkView) -> Layout? {
         var next = Layout(keepingFreeOf: self)
         for listener in listeners {
-            let former = places[listener.name]
-            guard let number = former?.number ?? next.freeNumbers.popLast() else { return nil }
-            var rows: [Endpoint: UInt32] = [:]
-            for downstream in listener.downstreams {
-                guard let row = former?.rows[downstream.endpoint] ?? next.freeRows.popLast() else {
-                    return nil
-                }
-                rows[downstream.endpoint] = row
+            guard let place = next.place(for: listener, formerly: places[listener.name]) else {
+                return nil
             }
-            guard listener.downstreams.count <= capacity.receivers else { return nil }
-            let table = ListenerTable(
-                listener: listener, row: number, rows: rows, paths: network.paths,
-                capacity: capacity)
-            next.places[listener.name] = Place(number: number, rows: rows, table: table.bytes)
+            next.places[listener.name] = place
             guard let interface = network.interface(named: listener.interface) else { continue }
             for entry in ServedDestination.all(of: listener, on: interface)
             where next.entries[entry] == nil {
-                next.entries[entry] = number
+                next.entries[entry] = place.number
             }
         }
+        next.ports = ServedPort.all(of: next.entries)
+        for listener in listeners { next.fillTable(of: listener, network.paths) }
         return next.entries.count <= capacity.entries ? next : nil
+    }
+
+    /// Numbers and rows for a listener, without its table; nil when there are not enough.
+    private mutating func place(for listener: Listener, formerly former: Place?) -> Place? {
+        guard listener.downstreams.count <= capacity.receivers,
+            let number = former?.number ?? freeNumbers.popLast()
+        else { return nil }
+        var rows: [Endpoint: UInt32] = [:]
+        for downstream in listener.downstreams {
+            guard let row = former?.rows[downstream.endpoint] ?? freeRows.popLast() else {
+                return nil
+            }
+            rows[downstream.endpoint] = row
+        }
+        return Place(number: number, rows: rows, table: [])
+    }
+
+    private mutating func fillTable(
+        of listener: Listener, _ paths: [IPAddress: ReceiverPath]
+    ) {
+        guard let place = places[listener.name] else { return }
+        var sole: ServedDestination?
+        if case .sole(let entry, place.number) = ports[listener.bind.port] { sole = entry }
+        places[listener.name]?.table =
+            ListenerTable(
+                listener: listener, row: place.number, rows: place.rows, sole: sole, paths: paths,
+                capacity: capacity
+            ).bytes
     }
 
     private init(keepingFreeOf other: Layout) {
@@ -74,6 +95,11 @@ struct Layout: Sendable {
     /// Numbers of `former` that belong to nobody any more.
     func numbersLeft(by former: Layout) -> [UInt32] {
         former.places.filter { places[$0.key] == nil }.map(\.value.number)
+    }
+
+    /// Ports of one destination each, which is not theirs any more, or not alone, in the next layout.
+    func portsTurning(into next: Layout) -> [UInt16] {
+        ports.filter { $0.value != .shared && next.ports[$0.key] != $0.value }.map(\.key)
     }
 
     /// Makes what `former` had and this layout has not free for others.

@@ -11,6 +11,8 @@ struct ListenerTable {
     let row: UInt32
     /// The row of each receiver's counters.
     let rows: [Endpoint: UInt32]
+    /// What the listener serves, when nothing else is served on that port.
+    let sole: ServedDestination?
     let paths: [IPAddress: ReceiverPath]
     let capacity: TableCapacity
 
@@ -41,6 +43,10 @@ struct ListenerTable {
         head.slots = UInt32(slots)
         head.max_packet_size = UInt32(listener.settings.maxPacketSize)
         head.row = row
+        if let key = sole?.key {
+            head.address = key.address
+            head.ifindex = key.ifindex
+        }
         return head
     }
 }

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 
 internal import BPFRuntime
+internal import CDatapath
 internal import FanoutCore
 
 /// The kernel program with maps of its own. Interfaces hook into the program; what stands in the maps is
@@ -9,6 +10,7 @@ final class TCProgram: Sendable {
     let capacity: TableCapacity
     let program: BPFProgram
     private let listeners: BPFMap
+    private let ports: BPFMap
     private let tables: BPFMap
     private let listenerRows: BPFMap
     private let receiverRows: BPFMap
@@ -29,6 +31,7 @@ final class TCProgram: Sendable {
         self.capacity = capacity
         program = try object.program(named: Self.name)
         listeners = try object.map(named: "listeners")
+        ports = try object.map(named: "ports")
         tables = try object.map(named: "tables")
         listenerRows = try object.map(named: "listener_rows")
         receiverRows = try object.map(named: "receiver_rows")
@@ -60,11 +63,19 @@ final class TCProgram: Sendable {
     /// the kernel lets a change of an array of maps wait for the programs that run
     /// (kernel/bpf/syscall.c, maybe_wait_bpf_programs).
     func adopt(_ layout: Layout, from former: Layout, _ prepared: [Table]) throws(BPFError) {
+        try share(former.portsTurning(into: layout), former)
         for table in prepared { try tables.set(table.number, to: table.map.descriptor) }
         for (entry, number) in layout.entries where former.entries[entry] != number {
             try listeners.set(entry.key, to: number)
         }
+        for (port, served) in layout.ports where former.ports[port] != served {
+            try ports.set(UInt32(port), to: served.value)
+        }
         var hasWaited = true
+        for port in former.ports.keys where layout.ports[port] == nil {
+            try ports.set(UInt32(port), to: UInt32(LB_PORT_FREE))
+            hasWaited = false
+        }
         for entry in former.entries.keys where layout.entries[entry] == nil {
             try listeners.remove(entry.key)
             hasWaited = false
@@ -74,6 +85,14 @@ final class TCProgram: Sendable {
             hasWaited = true
         }
         if !hasWaited { try settle(layout) }
+    }
+
+    /// Has packets for these ports look among all destinations until the change is made. Otherwise they
+    /// would meet the table of their listener when it names another destination already.
+    private func share(_ turning: [UInt16], _ former: Layout) throws(BPFError) {
+        guard !turning.isEmpty else { return }
+        for port in turning { try ports.set(UInt32(port), to: LB_PORT_SHARED) }
+        try settle(former)
     }
 
     /// Waits until no packet is on its way through the program by anything that was taken out before.

@@ -22,8 +22,9 @@ struct ListenerTableTests {
 
     private func bytes(_ listener: Listener, _ paths: [IPAddress: ReceiverPath] = [:]) -> [UInt8] {
         ListenerTable(
-            listener: listener, row: 7, rows: [near.endpoint: 11, far.endpoint: 12], paths: paths,
-            capacity: TableCapacity(for: [listener], entries: 2)
+            listener: listener, row: 7, rows: [near.endpoint: 11, far.endpoint: 12],
+            sole: ServedDestination(address: IPAddress(v4: 1), port: 514, interface: 9),
+            paths: paths, capacity: TableCapacity(for: [listener], entries: 2)
         ).bytes
     }
 
@@ -37,6 +38,8 @@ struct ListenerTableTests {
         #expect(head.slots == 16384)
         #expect(head.max_packet_size == 1234)
         #expect(head.row == 7)
+        #expect(head.address.low == IPAddress(v4: 1).low)
+        #expect(head.ifindex == 9)
         #expect(head.seed_v4 == lb_hash_high(0, 0))
     }
 

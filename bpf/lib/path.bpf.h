@@ -16,6 +16,7 @@
 
 #define AF_INET 2
 #define AF_INET6 10
+#define LB_IPV6_MTU_MIN 1280
 
 /* The way of one packet: up the stack, or to `ifindex`. */
 struct lb_way {
@@ -32,18 +33,37 @@ static __always_inline __u32 ip_bytes(const struct __sk_buff *skb, const struct 
 	return skb->len - packet->ip;
 }
 
+/* Linux 6.3 can leave the neighbour to bpf_redirect_neigh, which looks for it anyway; a kernel that does
+ * not know the flag says so. */
+#ifndef BPF_FIB_LOOKUP_SKIP_NEIGH
+#define BPF_FIB_LOOKUP_SKIP_NEIGH (1U << 2)
+#endif
+#define LB_EINVAL 22
+
+static __always_inline int find_route(struct __sk_buff *skb, struct bpf_fib_lookup *fib)
+{
+	int result = bpf_fib_lookup(skb, fib, sizeof(*fib), BPF_FIB_LOOKUP_SKIP_NEIGH);
+
+	return result == -LB_EINVAL ? bpf_fib_lookup(skb, fib, sizeof(*fib), 0) : result;
+}
+
+/* The length that the kernel holds against the route's MTU; 0 spares the question. No link has an MTU
+ * below 1280 for IPv6 (RFC 8200, section 5). */
+static __always_inline __u16 questionable_length(const struct lb_receiver *receiver, __u32 bytes)
+{
+	return receiver->is_v6 && bytes <= LB_IPV6_MTU_MIN ? 0 : bytes;
+}
+
 /* Looks the route up. What has no drop reason goes to the stack, which knows what to do, or to say. */
 static __always_inline int look_up(struct __sk_buff *skb, const struct lb_packet *packet,
 				   const struct lb_receiver *receiver, struct lb_way *way)
 {
-	/* With a length the kernel holds it against the route's MTU; that of a super-packet would exceed
-	 * any. */
 	struct bpf_fib_lookup fib = {
 		.family = receiver->is_v6 ? AF_INET6 : AF_INET,
 		.l4_protocol = LB_IP_UDP,
 		.sport = bpf_htons(packet->flow.source_port),
 		.dport = bpf_htons(receiver->port),
-		.tot_len = ip_bytes(skb, packet),
+		.tot_len = questionable_length(receiver, ip_bytes(skb, packet)),
 		.ifindex = skb->ingress_ifindex,
 	};
 
@@ -57,7 +77,7 @@ static __always_inline int look_up(struct __sk_buff *skb, const struct lb_packet
 		fib.ipv4_dst = bpf_htonl((__u32)receiver->address.low);
 	}
 	way->path = LB_PATH_STACK;
-	switch (bpf_fib_lookup(skb, &fib, sizeof(fib), 0)) {
+	switch (find_route(skb, &fib)) {
 	case BPF_FIB_LKUP_RET_BLACKHOLE:
 	case BPF_FIB_LKUP_RET_UNREACHABLE:
 		return LB_DROP_UNREACHABLE;

@@ -26,6 +26,13 @@ struct {
 	__type(value, __u32);
 } listeners SEC(".maps");
 
+struct {
+	__uint(type, BPF_MAP_TYPE_ARRAY);
+	__uint(max_entries, 65536);
+	__type(key, __u32);
+	__type(value, __u32);
+} ports SEC(".maps");
+
 struct table_value {
 	struct lb_table head;
 	/* struct lb_receiver[lb_receivers_max], then __u16[lb_slots_max] */
@@ -67,16 +74,24 @@ struct {
 	__type(value, __u32);
 } turns SEC(".maps");
 
-static __always_inline struct lb_table *find_table(const struct lb_packet *packet, __u32 ifindex,
-						   __u16 port, __u32 *listener)
+static __always_inline struct lb_table *table_of(__u32 listener)
+{
+	void *table = bpf_map_lookup_elem(&tables, &listener);
+	__u32 zero = 0;
+
+	return table ? bpf_map_lookup_elem(table, &zero) : 0;
+}
+
+/* The table for a destination by the map `listeners`, which knows every one; port 0 stands for any. */
+static __always_inline struct lb_table *find_shared(const struct lb_packet *packet, __u32 ifindex,
+						    __u16 port, __u32 *listener)
 {
 	struct lb_listener_key key = {
 		.address = packet->flow.destination,
 		.ifindex = ifindex,
 		.port = port,
 	};
-	__u32 zero = 0, *number = bpf_map_lookup_elem(&listeners, &key);
-	void *table;
+	__u32 *number = bpf_map_lookup_elem(&listeners, &key);
 
 	if (!number && lb_serves_any) {
 		key.address.high = key.address.low = 0;
@@ -85,14 +100,33 @@ static __always_inline struct lb_table *find_table(const struct lb_packet *packe
 	if (!number)
 		return 0;
 	*listener = *number;
-	table = bpf_map_lookup_elem(&tables, number);
-	return table ? bpf_map_lookup_elem(table, &zero) : 0;
+	return table_of(*number);
+}
+
+/* The table and the number of the listener that a packet is for; null when it is for nobody. */
+static __always_inline struct lb_table *find_table(const struct lb_packet *packet, __u32 ifindex,
+						   __u32 *listener)
+{
+	__u32 port = packet->flow.destination_port, *served = bpf_map_lookup_elem(&ports, &port);
+	struct lb_table *table;
+
+	if (!served || *served == LB_PORT_FREE)
+		return 0;
+	if (*served == LB_PORT_SHARED)
+		return find_shared(packet, ifindex, port, listener);
+	*listener = *served - 1;
+	table = table_of(*listener);
+	if (!table || table->ifindex != ifindex ||
+	    table->address.low != packet->flow.destination.low ||
+	    table->address.high != packet->flow.destination.high)
+		return 0;
+	return table;
 }
 
 static __always_inline __u32 key_of(const struct lb_table *table, const struct lb_packet *packet,
 				    __u32 listener)
 {
-	__u32 *turn;
+	__u32 *turn, key;
 
 	switch (table->key) {
 	case LB_KEY_SOURCE_IP:
@@ -105,7 +139,12 @@ static __always_inline __u32 key_of(const struct lb_table *table, const struct l
 		return bpf_get_prandom_u32();
 	}
 	turn = bpf_map_lookup_elem(&turns, &listener);
-	return turn ? (*turn)++ : 0;
+	if (!turn)
+		return 0;
+	/* A number below that of the slots is its own slot, without a division. */
+	key = *turn;
+	*turn = key + 1 < table->slots ? key + 1 : 0;
+	return key;
 }
 
 /* The receiver that owns the key's slot; null when nobody is ready. */

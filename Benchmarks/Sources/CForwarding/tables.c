@@ -26,6 +26,8 @@ static void fill_table(struct table *table, const struct forwarding_case *forwar
 	table->head.key = LB_KEY_SOURCE_IP;
 	table->head.slots = LB_SLOTS_MIN;
 	table->head.max_packet_size = 9000;
+	table->head.address = forwarding_service(forwarding->is_v6);
+	table->head.ifindex = FORWARDING_INGRESS;
 	for (int i = 0; i < RECEIVERS; i++) {
 		struct lb_receiver *receiver = &table->receivers[i];
 
@@ -42,15 +44,13 @@ static void fill_table(struct table *table, const struct forwarding_case *forwar
 		table->slots[i] = (uint16_t)(i % RECEIVERS);
 }
 
-static int put_listener(const struct bpf_object *object, int is_v6)
+/* The only destination on its port. */
+static int put_port(const struct bpf_object *object)
 {
-	struct lb_listener_key key = {.address = forwarding_service(is_v6),
-				      .ifindex = FORWARDING_INGRESS,
-				      .port = FORWARDING_PORT};
-	uint32_t zero = 0;
-	int map = bpf_object__find_map_fd_by_name(object, "listeners");
+	uint32_t port = FORWARDING_PORT, first = 1;
+	int map = bpf_object__find_map_fd_by_name(object, "ports");
 
-	return map < 0 ? map : bpf_map_update_elem(map, &key, &zero, BPF_ANY);
+	return map < 0 ? map : bpf_map_update_elem(map, &port, &first, BPF_ANY);
 }
 
 int forwarding_fill(const struct bpf_object *object, const struct forwarding_case *forwarding)
@@ -71,7 +71,7 @@ int forwarding_fill(const struct bpf_object *object, const struct forwarding_cas
 	if (!error)
 		error = bpf_map_update_elem(tables, &zero, &inner, BPF_ANY);
 	if (!error)
-		error = put_listener(object, forwarding->is_v6);
+		error = put_port(object);
 	free(table);
 	if (inner >= 0)
 		close(inner);

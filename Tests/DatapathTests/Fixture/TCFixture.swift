@@ -16,6 +16,8 @@ final class TCFixture {
     private let object: BPFObject
     let program: BPFProgram
     private var tables: [Int32] = []
+    /// The destinations that are alone on their ports, by the listener's number; of other ports nil.
+    private var soles: [UInt16: (listener: UInt32, key: lb_listener_key)?] = [:]
     private let receiversMax: Int
     private let slotsMax: Int
 
@@ -36,7 +38,8 @@ final class TCFixture {
 
     deinit { for table in tables { close(table) } }
 
-    /// Has listener `number` serve the endpoint (or every address on its port) on an interface.
+    /// Has listener `number` serve the endpoint (or every address on its port) on an interface. Its
+    /// table comes after this.
     func serve(
         _ endpoint: Endpoint, any: Bool = false, on interface: UInt32 = TCFixture.interface,
         listener number: UInt32 = 0
@@ -47,7 +50,16 @@ final class TCFixture {
             key.ifindex = interface
             key.port = port
             try update("listeners", &key, number)
+            if port != 0 { try serve(on: port, key, number, isSole: !any) }
         }
+    }
+
+    private func serve(
+        on port: UInt16, _ key: lb_listener_key, _ number: UInt32, isSole: Bool
+    ) throws {
+        soles[port] = .some(isSole && soles[port] == nil ? (number, key) : nil)
+        var index = UInt32(port)
+        try update("ports", &index, soles[port]! == nil ? LB_PORT_SHARED : number + 1)
     }
 
     /// Puts a listener's table in place of the one before.
@@ -67,6 +79,10 @@ final class TCFixture {
         head.slots = UInt32(slots.count)
         head.max_packet_size = maxPacketSize
         head.row = number
+        if let sole = soles.values.compactMap(\.self).first(where: { $0.listener == number }) {
+            head.address = sole.key.address
+            head.ifindex = sole.key.ifindex
+        }
         var value = withUnsafeBytes(of: head) { Array($0) }
         for (index, receiver) in receivers.enumerated() {
             let record = receiver.record(row: firstRow + UInt32(index))

@@ -98,10 +98,13 @@ LB_INLINE __u32 lb_key_four_tuple(__u64 seed, const struct lb_flow *flow)
 	return lb_key_of_hash(hash);
 }
 
-/* Where a key lands in a table of `slots` entries; `slots` is not zero. */
+/* Where a key lands in a table of `slots` entries: key mod slots, by a division only where it takes one;
+ * `slots` is not zero. */
 LB_INLINE __u32 lb_slot(__u32 key, __u32 slots)
 {
-	return key % slots;
+	if (key < slots)
+		return key;
+	return slots & (slots - 1) ? key % slots : key & (slots - 1);
 }
 
 #endif

@@ -26,6 +26,12 @@ struct lb_listener_key {
 	__u16 reserved;		/* zero */
 };
 
+/* Map `ports`: who is served on a port. Most ports have one destination, whose listener's table then
+ * says which; the map `listeners` holds them all. */
+#define LB_PORT_FREE 0 /* nobody */
+#define LB_PORT_SHARED                                                                             \
+	0xffffffff /* several destinations; any other value: a listener's number + 1 */
+
 /* Which key a listener's balance makes; the order of the enumeration KeySource of the daemon. */
 enum lb_key_source {
 	LB_KEY_COUNTER = 1, /* a counter a CPU */
@@ -61,12 +67,14 @@ struct lb_receiver {
  * at most; how many of each a map has room for is fixed when it is made. */
 struct lb_table {
 	__u64 seed;
-	__u64 seed_v4;	       /* lb_hash_high(seed, 0) */
-	__u32 key;	       /* enum lb_key_source */
-	__u32 slots;	       /* slots in use; 0: nobody is ready */
-	__u32 max_packet_size; /* of UDP payload */
-	__u32 row;	       /* in `listener_rows` */
-	__u32 reserved[8];
+	__u64 seed_v4;		/* lb_hash_high(seed, 0) */
+	__u32 key;		/* enum lb_key_source */
+	__u32 slots;		/* slots in use; 0: nobody is ready */
+	__u32 max_packet_size;	/* of UDP payload */
+	__u32 row;		/* in `listener_rows` */
+	struct lb_addr address; /* where the map `ports` leads here: the destination, */
+	__u32 ifindex;		/* and where its datagrams come in */
+	__u32 reserved[3];
 };
 
 /* A row of counters (counters.h), per CPU. */
