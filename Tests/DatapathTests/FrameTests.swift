@@ -1,0 +1,61 @@
+// SPDX-License-Identifier: Apache-2.0
+
+import CDatapath
+import FanoutCore
+import Testing
+
+/// lb_lead_frame, as AF_XDP's workers compile it. The packets are those that tc_fanout is tried with.
+@Suite("A frame in memory is led to its receiver")
+struct FrameTests {
+    @Test("one hop older, with right checksums", arguments: try ForwardedPacketTests.cases())
+    func led(packet: PacketCase) throws {
+        guard case .forwarded(let wanted) = packet.fate else {
+            Issue.record("\(packet.testDescription) is not forwarded")
+            return
+        }
+        let (family, led) = try #require(lead(packet.frame))
+        #expect(led.count >= wanted.count)
+        #expect(Array(led.prefix(12)) == Self.link)
+        #expect(Array(led.dropFirst(12)) == Array(wanted.dropFirst(12)))
+        #expect(family == (wanted[12] == 0x86 ? .v6 : .v4))
+    }
+
+    /// What addresses and checksums are made of, bit by bit at the ends of their ranges.
+    @Test("whatever the sums come to", arguments: [IPAddress.Family.v4, .v6])
+    func sums(family: IPAddress.Family) throws {
+        for word in stride(from: UInt16(0), to: .max, by: 61) {
+            var packet = try PacketCase.datagram(family)
+            packet.payload = bytes(word)
+            let (_, led) = try #require(lead(packet.frame))
+            let wanted = packet.led(to: try PacketCase.receiver(family)).frame
+            guard led.dropFirst(12) != wanted.dropFirst(12) else { continue }
+            Issue.record("payload \(word): \(led) instead of \(wanted)")
+            return
+        }
+    }
+
+    private static let link: [UInt8] = [2, 0, 0, 0, 0, 5, 2, 0, 0, 0, 0, 6]
+
+    /// The frame as it leaves for the receiver of its family; nil unless it is a whole datagram.
+    private func lead(_ frame: [UInt8]) -> (family: IPAddress.Family, led: [UInt8])? {
+        var frame = frame
+        var packet = lb_packet()
+        let count = UInt32(frame.count)
+        return frame.withUnsafeMutableBufferPointer { bytes in
+            let start = bytes.baseAddress!
+            guard
+                lb_parse_frame(start, start + Int(count), count, &packet) == LB_PARSE_DATAGRAM
+            else { return nil }
+            let family: IPAddress.Family = packet.is_v6 == 0 ? .v4 : .v6
+            guard let endpoint = try? PacketCase.receiver(family) else { return nil }
+            var receiver = lb_receiver()
+            receiver.address = endpoint.address.datapath
+            receiver.port = endpoint.port
+            receiver.is_v6 = packet.is_v6
+            var link = lb_link()
+            withUnsafeMutableBytes(of: &link) { $0.copyBytes(from: Self.link) }
+            let first = Int(lb_lead_frame(start, &packet, &receiver, &link))
+            return (family, Array(bytes[first...]))
+        }
+    }
+}
