@@ -32,27 +32,30 @@
 #define PACKET_HOST 0	   /* linux/if_packet.h */
 #define LOOPBACK_IFINDEX 1 /* net/flow.h */
 
-/* A packet's headers: an enum lb_parse, never LB_PARSE_SHORT. They are drawn into the linear part of the
- * skb when they lie outside it, but not sooner: that costs, and the packet may be anyone's.
+/* The headers that lie in the linear part of the skb: an enum lb_parse.
  *
  * A global function is verified by itself (Linux 5.6; with such a pointer, 5.12). Otherwise the verifier
  * would walk the rest of the program for each way through the headers, and give up. */
 __noinline int lb_parse_skb(struct __sk_buff *skb, struct lb_packet *packet)
 {
+	const __u8 *data = (void *)(long)skb->data, *end = (void *)(long)skb->data_end;
+
+	return packet ? lb_parse_frame(data, end, skb->len, packet) : LB_PARSE_OTHER;
+}
+
+/* A packet's headers: an enum lb_parse, never LB_PARSE_SHORT. They are drawn into the linear part of the
+ * skb when they lie outside it, but not sooner: that costs, and the packet may be anyone's. */
+static __always_inline int parse(struct __sk_buff *skb, struct lb_packet *packet)
+{
 	__u32 wanted = skb->len < LB_HEADERS_MAX ? skb->len : LB_HEADERS_MAX;
-	enum lb_parse kind = LB_PARSE_OTHER;
+	int kind = lb_parse_skb(skb, packet);
 
-	if (!packet)
+	if (kind != LB_PARSE_SHORT)
+		return kind;
+	if ((void *)(long)skb->data + wanted <= (void *)(long)skb->data_end ||
+	    bpf_skb_pull_data(skb, wanted))
 		return LB_PARSE_OTHER;
-	for (int i = 0; i < 2; i++) {
-		void *data = (void *)(long)skb->data, *end = (void *)(long)skb->data_end;
-
-		kind = lb_parse_frame(data, end, skb->len, packet);
-		if (kind != LB_PARSE_SHORT)
-			break;
-		if (data + wanted <= end || bpf_skb_pull_data(skb, wanted))
-			return LB_PARSE_OTHER;
-	}
+	kind = lb_parse_skb(skb, packet);
 	return kind == LB_PARSE_SHORT ? LB_PARSE_OTHER : kind;
 }
 
@@ -120,15 +123,14 @@ int udp_fanout(struct __sk_buff *skb)
 	struct lb_packet packet;
 	struct lb_way way = {};
 	struct lb_table *table;
-	enum lb_parse kind;
 	__u32 listener;
 	__u64 packets;
-	int reason, verdict;
+	int kind, reason, verdict;
 
 	/* What a switch floods, or is for another host, is not ours; the stack drops it too. */
 	if (skb->pkt_type != PACKET_HOST)
 		return TC_ACT_UNSPEC;
-	kind = lb_parse_skb(skb, &packet);
+	kind = parse(skb, &packet);
 	if (kind == LB_PARSE_OTHER)
 		return TC_ACT_UNSPEC;
 	if (lb_is_loopback(packet.flow.source) && skb->ingress_ifindex != LOOPBACK_IFINDEX)

@@ -15,7 +15,7 @@ public struct SocketBuffer: Equatable, Sendable {
     /// Segments of a super-packet (`gso_segs`); 0 when nobody has counted them.
     public var segments: UInt32
     /// Whether a NIC has summed up the packet (CHECKSUM_COMPLETE): the run fails when that sum is no
-    /// longer the packet's afterwards. Linux 6.16.
+    /// longer the packet's afterwards. Linux 6.11.
     public var isSummed: Bool
 
     public init(

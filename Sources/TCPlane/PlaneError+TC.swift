@@ -7,9 +7,10 @@ internal import Glibc
 internal import Netlink
 
 extension PlaneError {
-    /// The oldest kernel that has what the program calls: `bpf_redirect_peer` and next hops for
-    /// `bpf_redirect_neigh` (Linux 5.10).
-    private static let oldestKernel = "5.10"
+    /// The oldest kernel that can verify the program, one of whose global functions takes a pointer to
+    /// memory. What it calls is older: `bpf_redirect_peer`, and next hops for `bpf_redirect_neigh`
+    /// (Linux 5.10).
+    private static let oldestKernel = "5.12"
 
     /// What libbpf or the kernel refused.
     init(_ error: BPFError) {

@@ -5,7 +5,7 @@ import FanoutCore
 import GoldenVectors
 import Testing
 
-@Suite("How tc_fanout balances", .loadsPrograms)
+@Suite("How tc_fanout balances", .loadsPrograms, .takesFanout)
 struct BalanceTests {
     @Test("round robin takes the receivers in the order of the table, exactly evenly")
     func roundRobin() throws {

@@ -4,7 +4,7 @@ import CDatapath
 import FanoutCore
 import Testing
 
-@Suite("What tc_fanout counts", .loadsPrograms)
+@Suite("What tc_fanout counts", .loadsPrograms, .takesFanout)
 struct CounterTests {
     @Test("listeners and receivers have rows of their own, in datagrams and bytes of payload")
     func rows() throws {

@@ -3,7 +3,7 @@
 import FanoutCore
 import Testing
 
-@Suite("Packets that tc_fanout forwards", .loadsPrograms)
+@Suite("Packets that tc_fanout forwards", .loadsPrograms, .takesFanout)
 struct ForwardedPacketTests {
     @Test("is led to its receiver, one hop older, with right checksums", arguments: try cases())
     func forwarded(packet: PacketCase) throws {
@@ -14,6 +14,7 @@ struct ForwardedPacketTests {
     /// which a test run does not set.
     @Test(
         "leaves with the sum that a NIC made of all of it still right",
+        .enabled(if: TCFixture.checksSums, "NOT TESTED: such sums need Linux 6.11"),
         arguments: try plain() + odd() + checksums())
     func summed(packet: PacketCase) throws {
         try packet.check(isSummed: true)

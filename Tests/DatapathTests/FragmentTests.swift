@@ -6,7 +6,7 @@ import Testing
 
 /// Datagrams in three fragments, to two listeners that take their receivers in turn: fragments that
 /// were chosen for one by one would part.
-@Suite("Fragments in tc_fanout", .loadsPrograms)
+@Suite("Fragments in tc_fanout", .loadsPrograms, .takesFanout)
 struct FragmentTests {
     static let families = [IPAddress.Family.v4, .v6]
 

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 
 import Glibc
+import LabNet
 import Testing
 
 /// Whether this process may load kernel programs.
@@ -31,5 +32,12 @@ extension Trait where Self == ConditionTrait {
         .enabled(
             if: KernelPrivilege.isHeld,
             "NOT TESTED: loading kernel programs needs root, or CAP_BPF and CAP_NET_ADMIN")
+    }
+
+    /// The test loads tc_fanout.bpf.c.
+    static var takesFanout: Self {
+        .enabled(
+            if: KernelRelease.running >= .takesFanout,
+            "NOT TESTED: tc_fanout needs Linux \(KernelRelease.takesFanout)")
     }
 }

@@ -5,7 +5,7 @@ import FanoutCore
 import GoldenVectors
 import Testing
 
-@Suite("Garbage in tc_fanout", .loadsPrograms)
+@Suite("Garbage in tc_fanout", .loadsPrograms, .takesFanout)
 struct MutationTests {
     @Test("5000 mutated packets: each goes on untouched or is accounted for", arguments: [1, 2])
     func mutated(seed: UInt64) throws {

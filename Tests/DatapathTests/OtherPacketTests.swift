@@ -3,7 +3,7 @@
 import FanoutCore
 import Testing
 
-@Suite("Packets that tc_fanout does not forward", .loadsPrograms)
+@Suite("Packets that tc_fanout does not forward", .loadsPrograms, .takesFanout)
 struct OtherPacketTests {
     @Test("goes on to the stack untouched and uncounted", arguments: try foreign())
     func untouched(packet: PacketCase) throws {

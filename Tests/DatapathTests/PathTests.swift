@@ -5,7 +5,7 @@ import FanoutCore
 import LabNet
 import Testing
 
-@Suite("How tc_fanout reaches its receivers", .loadsPrograms)
+@Suite("How tc_fanout reaches its receivers", .loadsPrograms, .takesFanout)
 struct PathTests {
     static let families = [IPAddress.Family.v4, .v6]
 

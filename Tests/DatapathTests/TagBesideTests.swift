@@ -4,7 +4,7 @@ import BPFRuntime
 import FanoutCore
 import Testing
 
-@Suite("Tags that the kernel keeps beside the packet", .loadsPrograms)
+@Suite("Tags that the kernel keeps beside the packet", .loadsPrograms, .takesFanout)
 struct TagBesideTests {
     @Test(
         "come off with those in the frame, up to two of them",

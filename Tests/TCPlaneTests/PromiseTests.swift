@@ -5,7 +5,11 @@ import PlaneContract
 import Testing
 
 /// All suites of this module: one test at a time, since most of them load both CPUs.
-@Suite("The TC plane", .serialized, .enabled(if: Privilege.isRoot, "NOT TESTED: needs root"))
+@Suite(
+    "The TC plane", .serialized, .enabled(if: Privilege.isRoot, "NOT TESTED: needs root"),
+    .enabled(
+        if: KernelRelease.running >= .takesFanout,
+        "NOT TESTED: tc_fanout needs Linux \(KernelRelease.takesFanout)"))
 struct TCPlaneTests {
     @Test("keeps what every plane promises", arguments: Promise.all)
     func promises(promise: Promise) async throws {

@@ -44,6 +44,12 @@ extension VethLab {
     }
 }
 
+extension TCAttach {
+    /// The hooks that the kernel at hand has.
+    static let here: [TCAttach] =
+        KernelRelease.running >= .hasTCX ? [.tcx, .clsact] : [.clsact]
+}
+
 extension Logger {
     static let silent = Logger(label: "test") { _ in SwiftLogNoOpLogHandler() }
 }

@@ -3,6 +3,7 @@
 import BPFRuntime
 import CDatapath
 import FanoutCore
+import LabNet
 
 /// What a program at the TC hook decides (include/uapi/linux/pkt_cls.h).
 enum TCVerdict: UInt32 {
@@ -27,6 +28,10 @@ extension TCFixture {
         }
     }
 
+    /// Whether the kernel can be told that a NIC has summed up the packet; where it cannot, packets run
+    /// without that.
+    static let checksSums = KernelRelease.running >= KernelRelease(6, 11)
+
     func run(
         _ frame: [UInt8], on interface: UInt32 = TCFixture.interface, segmentBytes: UInt32 = 0,
         segments: UInt32 = 0, isSummed: Bool = false
@@ -35,7 +40,7 @@ extension TCFixture {
             data: frame,
             buffer: SocketBuffer(
                 ingressInterface: interface, segmentBytes: segmentBytes, segments: segments,
-                isSummed: isSummed))
+                isSummed: isSummed && Self.checksSums))
         return Outcome(verdict: TCVerdict(rawValue: run.verdict), output: run.output)
     }
 

@@ -58,13 +58,26 @@ struct lb_packet {
  * that differ in no more than that for one way; otherwise it would walk thousands. */
 #define LB_FORGET(field) (*(volatile __typeof__(field) *)&(field))
 
+/* Hides from the compiler where a number comes from. It would take `a + 20 <= 134 ? data + a + 20 : 0` apart
+ * and add the two separately, and verifiers before Linux 6.18 do not see that what was compared is what
+ * is added. */
+#ifdef __bpf__
+#define LB_OPAQUE(number) __asm__ volatile("" : "+r"(number))
+#else
+#define LB_OPAQUE(number) ((void)0)
+#endif
+
 /* `bytes` of the frame from `offset` on; null when they are not at hand, or further on than headers
  * reach. */
-LB_INLINE const __u8 *lb_bytes(const __u8 *data, const __u8 *end, __u32 offset, __u32 bytes)
+LB_INLINE const __u8 *lb_bytes(const __u8 *data, const __u8 *end, __u64 offset, __u32 bytes)
 {
-	const __u8 *at = data + offset;
+	const __u8 *at;
 
-	return offset <= LB_HEADERS_MAX && at + bytes <= end ? at : 0;
+	LB_OPAQUE(offset);
+	if (offset > LB_HEADERS_MAX)
+		return 0;
+	at = data + offset;
+	return at + bytes <= end ? at : 0;
 }
 
 /* What stands behind all IP headers, `left` bytes of it in a frame that is not cut. */

@@ -1,0 +1,43 @@
+// SPDX-License-Identifier: Apache-2.0
+
+import Glibc
+
+/// The first two numbers of a kernel's version, for tests of what older kernels lack.
+public struct KernelRelease: Comparable, Sendable, CustomStringConvertible {
+    public let major: Int
+    public let minor: Int
+
+    public init(_ major: Int, _ minor: Int) {
+        self.major = major
+        self.minor = minor
+    }
+
+    /// Of a text such as `6.1.0-56-cloud-amd64`; what is no number counts as 0.
+    public init(parsing text: String) {
+        let numbers = text.split { !$0.isNumber }.prefix(2).map { Int($0) ?? 0 } + [0, 0]
+        self.init(numbers[0], numbers[1])
+    }
+
+    /// The kernel that runs.
+    public static let running: KernelRelease = {
+        var names = utsname()
+        uname(&names)
+        let text = withUnsafeBytes(of: &names.release) {
+            String(decoding: $0.prefix { $0 != 0 }, as: UTF8.self)
+        }
+        return KernelRelease(parsing: text)
+    }()
+
+    /// The first that verifies tc_fanout.bpf.c: it takes pointers to memory as arguments of global
+    /// functions.
+    public static let takesFanout = KernelRelease(5, 12)
+
+    /// The first that has the hook TCX.
+    public static let hasTCX = KernelRelease(6, 6)
+
+    public var description: String { "\(major).\(minor)" }
+
+    public static func < (one: KernelRelease, other: KernelRelease) -> Bool {
+        (one.major, one.minor) < (other.major, other.minor)
+    }
+}
