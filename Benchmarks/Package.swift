@@ -30,13 +30,15 @@ let package = Package(
                 .unsafeFlags(["-I", Context.packageDirectory + "/../bpf/include"])
             ],
             linkerSettings: [.linkedLibrary("bpf")]),
+        .target(name: "CVethLab", cSettings: strictC, linkerSettings: [.linkedLibrary("bpf")]),
         // What the figures mean: pure, and tested.
         .target(name: "Measure", swiftSettings: strict),
         // What runs them.
         .executableTarget(
             name: "bench",
             dependencies: [
-                "CForwarding", "CSteering", "Measure", "loadgen", "reference", "firstpacket",
+                "CForwarding", "CSteering", "CVethLab", "Measure", "loadgen", "reference",
+                "firstpacket",
                 .product(name: "KernelPrograms", package: "udp-fanout"),
                 .product(name: "ReusePortLB", package: "udp-fanout"),
             ],

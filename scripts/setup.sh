@@ -1,8 +1,8 @@
 #!/bin/sh
 # SPDX-License-Identifier: Apache-2.0
 #
-# setup.sh PURPOSE...   installs what Debian's packages must give: build, test, lint; and for the C library
-#                       alone, which needs no Swift: library, library-test
+# setup.sh PURPOSE...   installs what Debian's packages must give: build, test, lint, bench; and for the C
+#                       library alone, which needs no Swift: library, library-test
 #
 # It looks at the machine each time, so that a package removed since is noticed; with nothing missing
 # that is two commands and a tenth of a second, and apt-get is not touched. `make SETUP=no …` leaves
@@ -41,13 +41,18 @@ packages_for() {
         echo bpftool                            # reads pinned maps by name
         echo prometheus                         # promtool, which judges /metrics
         echo netcat-openbsd curl python3        # clients that are not ours
-        echo iproute2 procps util-linux binutils
+        echo procps binutils
+        packages_for bench
+        ;;
+    bench)
+        packages_for build
+        echo iproute2 util-linux nftables       # the lab of veths
         ;;
     lint)
         packages_for build
         echo clang-format
         ;;
-    *) fail "no such purpose: $1 (build, test, lint, library, library-test)" ;;
+    *) fail "no such purpose: $1 (build, test, lint, bench, library, library-test)" ;;
     esac
 }
 
@@ -98,7 +103,7 @@ install_packages() {
     esac
 }
 
-[ $# -gt 0 ] || fail "usage: setup.sh build|test|lint|library|library-test ..."
+[ $# -gt 0 ] || fail "usage: setup.sh build|test|lint|bench|library|library-test ..."
 needed=
 for purpose; do
     case $purpose in

@@ -40,6 +40,14 @@ public struct Ledger: Equatable, Sendable {
         kernelDrops = try sum("udp_fanout_kernel_drops_total")
     }
 
+    /// What has been counted since an earlier look.
+    public static func - (now: Ledger, before: Ledger) -> Ledger {
+        Ledger(
+            received: now.received - before.received, forwarded: now.forwarded - before.forwarded,
+            dropped: now.dropped - before.dropped,
+            kernelDrops: now.kernelDrops - before.kernelDrops)
+    }
+
     /// Where the books do not balance with each other or with what the sinks saw.
     public func doubts(against sample: Sample) -> [String] {
         var doubts: [String] = []

@@ -1,5 +1,15 @@
 // SPDX-License-Identifier: Apache-2.0
 
+/// What can be measured by itself.
+public enum Part: String, CaseIterable, Sendable {
+    /// The forwarders on loopback: what a datagram costs, memory, start-up.
+    case loopback
+    /// The kernel programs by themselves.
+    case programs
+    /// Mode `tc_ebpf` in a lab of veths.
+    case veths
+}
+
 /// What the command line asks for.
 public struct Options: Equatable, Sendable {
     /// The udp-fanout to measure; nil measures the references alone.
@@ -12,6 +22,8 @@ public struct Options: Equatable, Sendable {
     public var warmUp = 0.5
     /// Starts whose median is the start-up time.
     public var starts = 5
+    /// The one part that is measured; nil for all.
+    public var part: Part?
     /// The file that gets the table, such as `docs/performance.md`.
     public var markdown: String?
     /// Whether the text of ``usage`` is all that is wanted.
@@ -22,11 +34,13 @@ public struct Options: Equatable, Sendable {
 
     /// How to call the program.
     public static let usage = """
-        usage: bench [--daemon PATH] [--rounds N] [--seconds S] [--markdown FILE] [--smoke]
+        usage: bench [--daemon PATH] [--rounds N] [--seconds S] [--only PART]
+                     [--markdown FILE] [--smoke]
 
           --daemon PATH    the udp-fanout to measure; without it only the references run
           --rounds N       interleaved rounds a case, 1 or more (5; fewer say little)
           --seconds S      measured time of a round, above 0 (3)
+          --only PART      loopback, programs (of the kernel, by themselves) or veths (mode tc_ebpf)
           --markdown FILE  write the table there too, with the machine and this command
           --smoke          one round of 0.3 s: shows that the bench works, measures nothing
         """
@@ -40,6 +54,13 @@ public struct Options: Equatable, Sendable {
             switch argument {
             case "--daemon": daemon = try Self.value(of: argument, &rest)
             case "--markdown": markdown = try Self.value(of: argument, &rest)
+            case "--only":
+                let text = try Self.value(of: argument, &rest)
+                guard let part = Part(rawValue: text) else {
+                    let parts = Part.allCases.map(\.rawValue).joined(separator: ", ")
+                    throw UsageError("--only takes one of \(parts), not \(text)")
+                }
+                self.part = part
             case "--rounds":
                 let text = try Self.value(of: argument, &rest)
                 guard let number = Int(text), number >= 1 else {
@@ -62,6 +83,9 @@ public struct Options: Equatable, Sendable {
             }
         }
     }
+
+    /// Whether a part is to be measured.
+    public func wants(_ part: Part) -> Bool { self.part == nil || self.part == part }
 
     private static func value(
         of argument: String, _ rest: inout ArraySlice<String>

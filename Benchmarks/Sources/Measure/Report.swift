@@ -10,16 +10,27 @@ public struct Report: Sendable {
     public let steering: Steering?
     /// What the program of `tc_ebpf` costs; nil when it was not measured.
     public let forwarding: Forwarding?
+    /// What mode `tc_ebpf` delivers in a lab of veths; nil when it was not measured.
+    public let lab: LabRates?
 
     /// - Parameters: as the properties.
     public init(
         cases: [CaseResult], footprint: Footprint?, steering: Steering? = nil,
-        forwarding: Forwarding? = nil
+        forwarding: Forwarding? = nil, lab: LabRates? = nil
     ) {
         self.cases = cases
         self.footprint = footprint
         self.steering = steering
         self.forwarding = forwarding
+        self.lab = lab
+    }
+
+    /// A table for each part that was measured.
+    public var tables: [String] {
+        [
+            cases.isEmpty ? nil : costTable, footprintTable, steeringTable, forwardingTable,
+            labTable,
+        ].compactMap(\.self)
     }
 
     /// CPU ns a datagram, medians over the rounds, and what they mean for the promise.
@@ -91,7 +102,7 @@ public struct Report: Sendable {
         }
     }
 
-    private static func text(_ spread: Spread) -> String {
+    static func text(_ spread: Spread) -> String {
         "\(spread.median.rounded(to: 2)) "
             + "(\(spread.least.rounded(to: 2))–\(spread.most.rounded(to: 2)))"
     }

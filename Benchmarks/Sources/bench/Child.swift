@@ -17,21 +17,22 @@ final class Child {
     ///   - command: the program and its arguments.
     ///   - cpu: the CPU that it may use; nil for all.
     ///   - folder: where its output goes.
-    init(_ command: [String], cpu: Int?, folder: URL) throws {
+    ///   - launcher: a command that execs what follows it, such as `nice`.
+    init(_ command: [String], cpu: Int?, folder: URL, launcher: [String] = []) throws {
         name = URL(filePath: command[0]).lastPathComponent
         let stem = folder.appending(path: "\(name)-\(UUID().uuidString)")
         output = stem.appendingPathExtension("out")
         errors = stem.appendingPathExtension("err")
-        // Both launchers are of util-linux and exec what follows, so that the pid stays.
-        var launcher = ["setpriv", "--pdeathsig", "TERM"]
-        if let cpu { launcher += ["taskset", "-c", "\(cpu)"] }
+        // These are of util-linux and exec what follows, too, so that the pid stays.
+        var launchers = ["setpriv", "--pdeathsig", "TERM"]
+        if let cpu { launchers += ["taskset", "-c", "\(cpu)"] }
         let descriptors = [output, errors].map {
             open($0.path, O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0o600)
         }
         defer { descriptors.forEach { close($0) } }
         guard descriptors.allSatisfy({ $0 >= 0 }) else { throw Trouble("cannot write \(stem)") }
         pid = try Children.start(
-            launcher + command, output: descriptors[0], errors: descriptors[1])
+            launchers + launcher + command, output: descriptors[0], errors: descriptors[1])
     }
 
     deinit {
@@ -54,12 +55,21 @@ final class Child {
         return try Data(contentsOf: output)
     }
 
+    /// Returns once something that the program does is done.
+    ///
+    /// - Parameter what: such as "to bind port 53".
+    func wait(_ what: String, _ done: () throws -> Bool) throws {
+        try wait(10, for: "\(name) \(what)") {
+            if Children.reap(pid) != nil { throw Trouble("\(name) ended early: \(said)") }
+            return try done()
+        }
+    }
+
     /// Returns once the program has a UDP socket bound to the port.
     func waitUntilBound(to port: Int) throws {
         let pattern = ":" + Self.hexadecimal(port)
-        try wait(10, for: "\(name) to bind port \(port)") {
-            if Children.reap(pid) != nil { throw Trouble("\(name) ended early: \(said)") }
-            return try ["/proc/net/udp", "/proc/net/udp6"].contains { table in
+        try wait("to bind port \(port)") {
+            try ["/proc/net/udp", "/proc/net/udp6"].contains { table in
                 // Columns: slot, local address, remote address, …
                 try Self.read(table).split(separator: "\n").dropFirst().contains { line in
                     let columns = line.split(separator: " ")

@@ -16,7 +16,12 @@ struct DaemonConfig {
 
     /// Writes the file into a folder and says how to start the daemon with it.
     func command(_ daemon: String, folder: URL) throws -> [String] {
-        let file = folder.appending(path: "config-\(port).yaml")
+        try Self.command(daemon, yaml, folder: folder)
+    }
+
+    /// The same with any configuration.
+    static func command(_ daemon: String, _ yaml: String, folder: URL) throws -> [String] {
+        let file = folder.appending(path: "config-\(UUID().uuidString).yaml")
         try Data(yaml.utf8).write(to: file)
         return [daemon, "--config", file.path, "--log-level", "warn"]
     }

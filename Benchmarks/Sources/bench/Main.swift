@@ -47,15 +47,11 @@ enum Main {
             cleanUp()
         }
 
-        let bench = Bench(options: options, machine: machine, folder: folder)
-        let report = Report(
-            cases: try bench.cases(), footprint: try bench.footprint(),
-            steering: try steering(options), forwarding: try forwarding(options))
-        print("CPU ns a datagram, median of \(options.rounds) interleaved rounds")
-        print(report.costTable)
-        if let footprint = report.footprintTable { print("\n\(footprint)") }
-        if let steering = report.steeringTable { print("\n\(steering)") }
-        if let forwarding = report.forwardingTable { print("\n\(forwarding)") }
+        let report = try measure(options, machine, folder)
+        if !report.cases.isEmpty {
+            print("CPU ns a datagram, median of \(options.rounds) interleaved rounds")
+        }
+        print(report.tables.joined(separator: "\n\n"))
         guard let path = options.markdown else { return }
 
         let page = PerformancePage(
@@ -65,21 +61,35 @@ enum Main {
         complain("wrote \(path)")
     }
 
-    /// Programs can be loaded by root alone; the rest of the run needs no privilege.
-    private static func steering(_ options: Options) throws -> Steering? {
-        guard geteuid() == 0 else {
-            complain("not root: the reuseport program is not measured")
-            return nil
-        }
-        return try SteeringBench(options).run()
+    private static func measure(
+        _ options: Options, _ machine: Machine, _ folder: URL
+    ) throws -> Report {
+        let bench = Bench(options: options, machine: machine, folder: folder)
+        let isLoopback = options.wants(.loopback)
+        return Report(
+            cases: isLoopback ? try bench.cases() : [],
+            footprint: isLoopback ? try bench.footprint() : nil,
+            steering: try ifRoot(options, .programs, "the reuseport program") {
+                try SteeringBench(options).run()
+            },
+            forwarding: try ifRoot(options, .programs, "the program of tc_ebpf") {
+                try ForwardingBench(options).run()
+            },
+            lab: try ifRoot(options, .veths, "tc_ebpf over veths") {
+                try LabBench(options, machine: machine, folder: folder).run()
+            })
     }
 
-    private static func forwarding(_ options: Options) throws -> Forwarding? {
+    /// Root alone can load programs and make networks; the rest of the run needs no privilege.
+    private static func ifRoot<Figures>(
+        _ options: Options, _ part: Part, _ what: String, _ body: () throws -> Figures
+    ) throws -> Figures? {
+        guard options.wants(part) else { return nil }
         guard geteuid() == 0 else {
-            complain("not root: the program of tc_ebpf is not measured")
+            complain("not root: \(what) is not measured")
             return nil
         }
-        return try ForwardingBench(options).run()
+        return try body()
     }
 
     /// How this run was started, as one would type it at the root of the tree.

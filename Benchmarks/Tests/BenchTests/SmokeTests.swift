@@ -32,7 +32,8 @@ struct SmokeTests {
             .appending(path: "page-\(UUID().uuidString).md")
         defer { try? FileManager.default.removeItem(at: page) }
         let run = try BenchRun([
-            "--smoke", "--daemon", BenchRun.standIn, "--markdown", page.path,
+            "--smoke", "--only", "loopback", "--daemon", BenchRun.standIn, "--markdown",
+            page.path,
         ])
         #expect(run.status == 0, "\(run.errors)")
         #expect(run.errors.contains("ledger: received"))
@@ -76,7 +77,8 @@ struct SmokeTests {
     }
 
     @Test(
-        "explains itself on bad usage", arguments: [["--rounds", "0"], ["--fast"], ["--daemon"]])
+        "explains itself on bad usage",
+        arguments: [["--rounds", "0"], ["--fast"], ["--daemon"], ["--only", "x"]])
     func badUsage(arguments: [String]) throws {
         let run = try BenchRun(arguments)
         #expect(run.status == 2)

@@ -2,12 +2,14 @@
 # SPDX-License-Identifier: Apache-2.0
 """A slow round-robin forwarder with the command line, the keys and the metrics of udp-fanout that
 the bench relies on. With STAND_IN_LOSES=N it forwards only N-1 of N datagrams and keeps that from
-its books, which the bench has to notice."""
+its books, which the bench has to notice. In mode tc_ebpf it has nftables forward to the first
+receiver, which is not the way of that mode."""
 
 import http.server
 import os
 import re
 import socket
+import subprocess
 import sys
 import threading
 
@@ -39,6 +41,12 @@ class Metrics(http.server.BaseHTTPRequestHandler):
 if len(binds) > 1:
     server = http.server.HTTPServer((binds[1][0], int(binds[1][1])), Metrics)
     threading.Thread(target=server.serve_forever, daemon=True).start()
+if "mode: tc_ebpf" in text:
+    rule = "ip daddr %s udp dport %s dnat to %s" % (*binds[0], sinks[0][0])
+    chain = "type nat hook prerouting priority dstnat\n%s\n" % rule
+    nft = "table ip stand_in {\nchain prerouting {\n%s}\n}\n" % chain
+    subprocess.run(["nft", "-f", "-"], input=nft, text=True, check=True)
+    threading.Event().wait()
 listener = socket.socket(socket.AF_INET, socket.SOCK_DGRAM)
 listener.bind((binds[0][0], int(binds[0][1])))
 out = socket.socket(socket.AF_INET, socket.SOCK_DGRAM)

@@ -68,6 +68,8 @@ struct FiguresTests {
         #expect(options.seconds == 0.5)
         #expect(try Options([]) == Options())
         #expect(try Options(["--smoke"]).rounds == 1)
+        #expect(Part.allCases.allSatisfy(options.wants))
+        #expect(try Part.allCases.filter(Options(["--only", "veths"]).wants) == [.veths])
         #expect(throws: UsageError("--seconds takes a number above 0, not -1")) {
             try Options(["--seconds", "-1"])
         }

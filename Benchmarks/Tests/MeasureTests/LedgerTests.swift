@@ -24,6 +24,16 @@ struct LedgerTests {
         #expect(ledger == Ledger(received: 110, forwarded: 100, dropped: 10, kernelDrops: 1000))
     }
 
+    @Test("tells what has been counted since an earlier look")
+    func difference() {
+        func ledger(_ factor: Int) -> Ledger {
+            Ledger(
+                received: 7 * factor, forwarded: 4 * factor, dropped: 2 * factor,
+                kernelDrops: factor)
+        }
+        #expect(ledger(3) - ledger(1) == ledger(2))
+    }
+
     @Test("names a metric that is missing")
     func missing() {
         #expect(

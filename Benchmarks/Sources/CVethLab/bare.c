@@ -1,0 +1,106 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* bare.c: programs that do nothing but send a packet on, the yardsticks. */
+#include <arpa/inet.h>
+#include <errno.h>
+#include <linux/bpf.h>
+#include <net/if.h>
+#include <stddef.h>
+#include <unistd.h>
+
+#include <bpf/bpf.h>
+
+#include "include/CVethLab.h"
+
+/* Debian 12's headers do not have it yet: enum bpf_attach_type, linux/bpf.h of Linux 6.6. */
+#define TCX_INGRESS 46
+
+static struct bpf_insn set(uint8_t reg, uint32_t value)
+{
+	return (struct bpf_insn){
+		.code = BPF_ALU64 | BPF_MOV | BPF_K, .dst_reg = reg, .imm = (int32_t)value};
+}
+
+static struct bpf_insn copy(uint8_t to, uint8_t from)
+{
+	return (struct bpf_insn){
+		.code = BPF_ALU64 | BPF_MOV | BPF_X, .dst_reg = to, .src_reg = from};
+}
+
+static struct bpf_insn add(uint8_t reg, int value)
+{
+	return (struct bpf_insn){.code = BPF_ALU64 | BPF_ADD | BPF_K, .dst_reg = reg, .imm = value};
+}
+
+/* 32 bits on the stack, `at` bytes from its end. */
+static struct bpf_insn store(int at, uint32_t value)
+{
+	return (struct bpf_insn){.code = BPF_ST | BPF_MEM | BPF_W,
+				 .dst_reg = BPF_REG_10,
+				 .off = (int16_t)at,
+				 .imm = (int32_t)value};
+}
+
+static struct bpf_insn call(int function)
+{
+	return (struct bpf_insn){.code = BPF_JMP | BPF_CALL, .imm = function};
+}
+
+/* With what the function returned. */
+static struct bpf_insn leave(void)
+{
+	return (struct bpf_insn){.code = BPF_JMP | BPF_EXIT};
+}
+
+/* The link keeps the program. */
+static int attach(const struct bpf_insn *code, size_t count, const char *at)
+{
+	int program = bpf_prog_load(BPF_PROG_TYPE_SCHED_CLS, "lb_bare", "Dual BSD/GPL", code, count,
+				    NULL);
+	int link;
+
+	if (program < 0)
+		return program;
+	link = bpf_link_create(program, (int)if_nametoindex(at), TCX_INGRESS, NULL);
+	close(program);
+	return link;
+}
+
+int lab_bare_peer(const char *at, const char *out)
+{
+	const struct bpf_insn code[] = {
+		set(BPF_REG_1, if_nametoindex(out)),
+		set(BPF_REG_2, 0),
+		call(BPF_FUNC_redirect_peer),
+		leave(),
+	};
+
+	return attach(code, sizeof(code) / sizeof(*code), at);
+}
+
+int lab_bare_neigh(const char *at, const char *out, uint32_t next_hop)
+{
+	enum {
+		BYTES = sizeof(struct bpf_redir_neigh)
+	};
+	/* Without an address the helper would look the route up for each packet. */
+	const struct bpf_insn code[] = {
+		// r2: the next hop
+		store(-BYTES, AF_INET),
+		store(-BYTES + 4, htonl(next_hop)),
+		store(-BYTES + 8, 0),
+		store(-BYTES + 12, 0),
+		store(-BYTES + 16, 0),
+		copy(BPF_REG_2, BPF_REG_10),
+		add(BPF_REG_2, -BYTES),
+		// r1: the way out; r3: how long the next hop is; r4: no flags
+		set(BPF_REG_1, if_nametoindex(out)),
+		set(BPF_REG_3, BYTES),
+		set(BPF_REG_4, 0),
+		call(BPF_FUNC_redirect_neigh),
+		leave(),
+	};
+
+	_Static_assert(BYTES == 20 && offsetof(struct bpf_redir_neigh, ipv4_nh) == 4,
+		       "the words above are this structure");
+	return attach(code, sizeof(code) / sizeof(*code), at);
+}

@@ -1,0 +1,61 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * CVethLab.h: namespaces, yardsticks and floods for a lab of veths. Functions return 0 or a descriptor,
+ * or -errno.
+ */
+#ifndef CVETHLAB_H
+#define CVETHLAB_H
+
+#include <stdint.h>
+
+enum {
+	LAB_LANES_MAX = 4
+};
+
+/* A new network namespace; it ends with the descriptor and whoever is in it. */
+int lab_network(void);
+/* Moves the calling thread into a network namespace; the descriptor of the one that it was in. */
+int lab_enter(int network);
+
+/*
+ * Programs at the TC ingress hook of the interface `at`, in the network of the calling thread (TCX,
+ * Linux 6.6). They are gone when the descriptor is closed. Neither parses, looks up nor counts.
+ *
+ * lab_bare_peer   bpf_redirect_peer to the other end of the veth `out`
+ * lab_bare_neigh  bpf_redirect_neigh to `next_hop`, an IPv4 address in host order, by way of `out`
+ */
+int lab_bare_peer(const char *at, const char *out);
+int lab_bare_neigh(const char *at, const char *out, uint32_t next_hop);
+
+/* A client, a receiver, and somebody between them who forwards. */
+struct lab_lane {
+	int client, receiver; /* networks */
+	uint32_t address;     /* where datagrams are sent to, IPv4 in host order */
+	uint16_t port;	      /* of that, and of the receiver */
+};
+
+/* Who is compared takes turns of some milliseconds, since a machine's speed changes from second to second. */
+struct lab_turns {
+	int cpu;     /* of the sender, and of all the kernel does on the way */
+	int warm_up; /* of each lane, milliseconds */
+	int turns;   /* of each lane */
+	int milliseconds;
+};
+
+struct lab_count {
+	uint64_t nanoseconds; /* all turns of a lane together */
+	uint64_t arrived;     /* in that time */
+	/* Warm-up included, and once nothing was under way any more. */
+	uint64_t sent_in_all, arrived_in_all;
+};
+
+/*
+ * Sends datagrams of 64 bytes from 16 ports, as many as one CPU can, and counts what the receiver's socket
+ * gets. The lanes' order changes with every turn.
+ *
+ * @lanes, @counts  LAB_LANES_MAX at most
+ */
+int lab_flood(const struct lab_lane *lanes, int count, const struct lab_turns *turns,
+	      struct lab_count *counts);
+
+#endif
