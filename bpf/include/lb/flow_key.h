@@ -102,9 +102,9 @@ LB_INLINE __u32 lb_key_four_tuple(__u64 seed, const struct lb_flow *flow)
  * `slots` is not zero. */
 LB_INLINE __u32 lb_slot(__u32 key, __u32 slots)
 {
-	if (key < slots)
-		return key;
-	return slots & (slots - 1) ? key % slots : key & (slots - 1);
+	if (!(slots & (slots - 1)))
+		return key & (slots - 1);
+	return key < slots ? key : key % slots;
 }
 
 #endif
