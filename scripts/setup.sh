@@ -1,8 +1,8 @@
 #!/bin/sh
 # SPDX-License-Identifier: Apache-2.0
 #
-# setup.sh PURPOSE...   installs what Debian's packages must give: build, test, lint, bench; and for the C
-#                       library alone, which needs no Swift: library, library-test
+# setup.sh PURPOSE...   installs what Debian's packages must give: build, test, lint, bench, kernels; and,
+#                       which need no Swift: library, library-test for the C library
 #
 # It looks at the machine each time, so that a package removed since is noticed; with nothing missing
 # that is two commands and a tenth of a second, and apt-get is not touched. `make SETUP=no …` leaves
@@ -52,7 +52,15 @@ packages_for() {
         packages_for build
         echo clang-format
         ;;
-    *) fail "no such purpose: $1 (build, test, lint, bench, library, library-test)" ;;
+    kernels)
+        packages_for build
+        echo qemu-system-x86                    # starts other kernels
+        echo busybox-static cpio                # what the guest has besides the tests
+        echo kmod xz-utils                      # its modules, in the order of their loading
+        echo debian-archive-keyring             # whose kernels they are
+        echo bpftool ethtool iproute2 binutils
+        ;;
+    *) fail "no such purpose: $1 (build, test, lint, bench, kernels, library, library-test)" ;;
     esac
 }
 
@@ -103,11 +111,11 @@ install_packages() {
     esac
 }
 
-[ $# -gt 0 ] || fail "usage: setup.sh build|test|lint|bench|library|library-test ..."
+[ $# -gt 0 ] || fail "usage: setup.sh build|test|lint|bench|kernels|library|library-test"
 needed=
 for purpose; do
     case $purpose in
-    library | library-test) ;;
+    library | library-test | lab) ;;
     *) check_swift ;;
     esac
     needed="$needed $(packages_for "$purpose")"
