@@ -1,8 +1,8 @@
 #!/bin/sh
 # SPDX-License-Identifier: Apache-2.0
 #
-# setup.sh PURPOSE...   installs what Debian's packages must give: build, test, lint; and for the C library
-#                       alone, which needs no Swift: library, library-test
+# setup.sh PURPOSE...   installs what Debian's packages must give: build, test, lint; and, which need no
+#                       Swift, for the C library alone: library, library-test; for scripts/lab.sh: lab
 #
 # It looks at the machine each time, so that a package removed since is noticed; with nothing missing
 # that is two commands and a tenth of a second, and apt-get is not touched. `make SETUP=no …` leaves
@@ -43,11 +43,14 @@ packages_for() {
         echo netcat-openbsd curl python3        # clients that are not ours
         echo iproute2 procps util-linux binutils
         ;;
+    lab)
+        echo iproute2 util-linux procps curl
+        ;;
     lint)
         packages_for build
         echo clang-format
         ;;
-    *) fail "no such purpose: $1 (build, test, lint, library, library-test)" ;;
+    *) fail "no such purpose: $1 (build, test, lint, library, library-test, lab)" ;;
     esac
 }
 
@@ -98,11 +101,11 @@ install_packages() {
     esac
 }
 
-[ $# -gt 0 ] || fail "usage: setup.sh build|test|lint|library|library-test ..."
+[ $# -gt 0 ] || fail "usage: setup.sh build|test|lint|library|library-test|lab ..."
 needed=
 for purpose; do
     case $purpose in
-    library | library-test) ;;
+    library | library-test | lab) ;;
     *) check_swift ;;
     esac
     needed="$needed $(packages_for "$purpose")"
