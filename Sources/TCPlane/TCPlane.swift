@@ -58,6 +58,7 @@ public actor TCPlane: DataPlane {
             throw PlaneError(noInterface: listener, among: network.interfaces)
         }
         let isFirst = serving == nil
+        if isFirst { InterfaceHook.removeLeftovers(root: root, interfaces: network.interfaces) }
         try bring(to: next, on: network)
         log(change, isFirst: isFirst)
     }
