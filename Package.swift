@@ -170,7 +170,7 @@ let tests: [Target] = [
         name: "TCPlaneTests",
         dependencies: [
             "BPFRuntime", "CDatapath", "FanoutCore", "KernelPrograms", "LabNet", "LinuxNet",
-            "PlaneContract", "TCPlane", .product(name: "Logging", package: "swift-log"),
+            "Netlink", "PlaneContract", "TCPlane", .product(name: "Logging", package: "swift-log"),
         ],
         swiftSettings: strictTests),
     .testTarget(

@@ -2,7 +2,7 @@
 # SPDX-License-Identifier: Apache-2.0
 #
 # setup.sh PURPOSE...   installs what Debian's packages must give: build, test, lint, bench, kernels; and,
-#                       which need no Swift: library, library-test for the C library
+#                       which need no Swift: library, library-test for the C library, lab for scripts/lab.sh
 #
 # It looks at the machine each time, so that a package removed since is noticed; with nothing missing
 # that is two commands and a tenth of a second, and apt-get is not touched. `make SETUP=no …` leaves
@@ -48,6 +48,9 @@ packages_for() {
         packages_for build
         echo iproute2 util-linux nftables       # the lab of veths
         ;;
+    lab)
+        echo iproute2 util-linux procps curl
+        ;;
     lint)
         packages_for build
         echo clang-format
@@ -60,7 +63,7 @@ packages_for() {
         echo debian-archive-keyring             # whose kernels they are
         echo bpftool ethtool iproute2 binutils
         ;;
-    *) fail "no such purpose: $1 (build, test, lint, bench, kernels, library, library-test)" ;;
+    *) fail "no such purpose: $1 (build, test, lint, bench, kernels, library, library-test, lab)" ;;
     esac
 }
 
@@ -111,7 +114,7 @@ install_packages() {
     esac
 }
 
-[ $# -gt 0 ] || fail "usage: setup.sh build|test|lint|bench|kernels|library|library-test"
+[ $# -gt 0 ] || fail "usage: setup.sh build|test|lint|bench|kernels|library|library-test|lab ..."
 needed=
 for purpose; do
     case $purpose in

@@ -70,6 +70,7 @@ public struct BPFError: Error, Equatable, Sendable, CustomStringConvertible {
         case ENODEV: return "ENODEV"
         case EINVAL: return "EINVAL"
         case ENOSPC: return "ENOSPC"
+        case EROFS: return "EROFS"
         case ENOSYS: return "ENOSYS"
         case EOPNOTSUPP: return "EOPNOTSUPP"
         case notSupported: return "ENOTSUPP"

@@ -29,7 +29,10 @@ public struct PinFolder: ~Copyable, Sendable {
         try mount(at: root)
         for folder in ["\(root)/udp-fanout", path]
         where unsafe mkdir(folder, 0o700) != 0 && Glibc.errno != EEXIST {
-            throw BPFError(operation: "make folder", subject: folder, errno: Glibc.errno)
+            let code = Glibc.errno
+            throw BPFError(
+                operation: "make folder", subject: folder, errno: code,
+                remedy: code == EROFS ? "it is read-only: mount -o remount,rw \(root)" : nil)
         }
         let descriptor = unsafe open(path, O_RDONLY | O_DIRECTORY | O_CLOEXEC)
         guard descriptor >= 0 else {

@@ -11,8 +11,9 @@ public struct TCXLink: ~Copyable, Sendable {
     private let descriptor: Int32
     private let subject: String
 
-    /// BPF_TCX_INGRESS (include/uapi/linux/bpf.h), which headers before 6.6 lack.
+    /// BPF_TCX_INGRESS and BPF_LINK_TYPE_TCX (include/uapi/linux/bpf.h), which headers before 6.6 lack.
     private static let ingress = bpf_attach_type(rawValue: 46)
+    private static let type: UInt32 = 11
 
     /// Puts the program behind those that are there already.
     ///
@@ -51,13 +52,15 @@ public struct TCXLink: ~Copyable, Sendable {
 
     deinit { _ = close(descriptor) }
 
-    /// The number of the interface; 0 once that is gone, when the link does nothing any more.
+    /// The number of the interface; 0 once that is gone, when the link does nothing any more, and of
+    /// what is no such link.
     public var interface: UInt32 {
         var info = bpf_link_info()
         var size = UInt32(MemoryLayout<bpf_link_info>.size)
         // SAFETY: the kernel writes at most `size` bytes. Its words on a TCX link begin with the
         // interface, as those on an XDP link do, which older headers know as well.
-        guard unsafe bpf_obj_get_info_by_fd(descriptor, &info, &size) == 0 else { return 0 }
+        guard unsafe bpf_obj_get_info_by_fd(descriptor, &info, &size) == 0, info.type == Self.type
+        else { return 0 }
         return info.xdp.ifindex
     }
 

@@ -22,12 +22,25 @@ final class InterfaceHook {
     private static let pin = "tc_link"
     private static let mark = "clsact"
 
+    /// By number, since an interface may change its name; and by namespace, since several may see one
+    /// BPF file system.
+    private static func folderName(_ interface: UInt32) -> String {
+        "interface-\(interface)-net-\(NetworkNamespace.current)"
+    }
+
+    /// Removes what killed daemons left for interfaces that are no more: nothing else would, and a
+    /// pinned link keeps its program and maps even then.
+    static func removeLeftovers(root: String, interfaces: [HostInterface]) {
+        let present = Set(interfaces.map { folderName($0.index) })
+        let ending = "-net-\(NetworkNamespace.current)"
+        PinFolder.removeStale(root: root) { name in
+            name.hasPrefix("interface-") && name.hasSuffix(ending) && !present.contains(name)
+        }
+    }
+
     /// Takes the lock; alters nothing at the hook.
     init(_ interface: HostInterface, root: String) throws(BPFError) {
-        // By number, since an interface may change its name; and by namespace, since several may see
-        // one BPF file system.
-        folder = try PinFolder(
-            root: root, name: "interface-\(interface.index)-net-\(NetworkNamespace.current)")
+        folder = try PinFolder(root: root, name: Self.folderName(interface.index))
         self.interface = interface
         filter = ClsactFilter(interface: interface.index)
     }

@@ -12,6 +12,8 @@ struct HostInterface: Equatable, Sendable {
     var name: String
     /// Without zones.
     var addresses: [IPAddress] = []
+    /// The families of which the kernel sends on what comes in here.
+    var forwards: Set<IPAddress.Family> = []
 }
 
 /// The host's network as far as the plane looks at it, at one moment.
@@ -19,7 +21,11 @@ struct NetworkView: Equatable, Sendable {
     /// By number.
     var interfaces: [HostInterface]
     /// The way to each receiver that was asked about.
-    var paths: [IPAddress: ReceiverPath]
+    var paths: [IPAddress: ReceiverPath] = [:]
+    /// Receivers that the kernel has no route to.
+    var routeless: Set<IPAddress> = []
+    /// Receivers on other hosts that only the kernel's forwarding reaches.
+    var forwarded: Set<IPAddress> = []
 
     func interface(named name: String?) -> HostInterface? {
         interfaces.first { $0.name == name }
@@ -45,7 +51,9 @@ struct NetworkView: Equatable, Sendable {
     ) throws(NetlinkError) -> NetworkView {
         let links = try netlink.links()
         var view = NetworkView(
-            interfaces: links.map { HostInterface(index: $0.index, name: $0.name) }, paths: [:])
+            interfaces: links.map {
+                HostInterface(index: $0.index, name: $0.name, forwards: $0.forwards)
+            })
         view.follow(known)
         for place in view.interfaces.indices where names.contains(view.interfaces[place].name) {
             view.interfaces[place].addresses = try addresses(
@@ -53,7 +61,16 @@ struct NetworkView: Equatable, Sendable {
         }
         let byIndex = Dictionary(links.map { ($0.index, $0) }) { first, _ in first }
         for receiver in receivers {
-            view.paths[receiver] = try path(to: receiver, among: byIndex, &netlink)
+            guard let route = try netlink.route(to: receiver) else {
+                view.routeless.insert(receiver)
+                view.paths[receiver] = .routes
+                continue
+            }
+            let path = try path(by: route, among: byIndex, &netlink)
+            view.paths[receiver] = path
+            if path == .routes || (path == .stack && route.kind != .local) {
+                view.forwarded.insert(receiver)
+            }
         }
         return view
     }
@@ -71,9 +88,8 @@ struct NetworkView: Equatable, Sendable {
     }
 
     private static func path(
-        to receiver: IPAddress, among links: [UInt32: NetworkLink], _ netlink: inout Netlink
+        by route: Route, among links: [UInt32: NetworkLink], _ netlink: inout Netlink
     ) throws(NetlinkError) -> ReceiverPath {
-        guard let route = try netlink.route(to: receiver) else { return .routes }
         if route.kind == .local { return .stack }
         guard route.kind == .unicast, !route.isMultipath, let interface = route.interface,
             let link = links[interface]

@@ -86,4 +86,19 @@ extension TCPlane {
                 ])
         }
     }
+
+    /// Says which receivers are out of reach, each time that this changes.
+    func warn(of network: NetworkView) {
+        let now = Blockage.all(of: listeners, on: network)
+        for blockage in now where !blockages.contains(blockage) {
+            logger.warning(
+                "receivers are out of reach, their datagrams count as forwarded and get lost",
+                metadata: [
+                    "listener": "\(blockage.listener)", "interface": "\(blockage.interface)",
+                    "downstreams": "\(blockage.receivers.joined(separator: ","))",
+                    "reason": "\(blockage.reason)", "remedy": "\(blockage.remedy)",
+                ])
+        }
+        blockages = Set(now)
+    }
 }

@@ -30,6 +30,8 @@ public actor TCPlane: DataPlane {
     var hooks: [UInt32: InterfaceHook] = [:]
     /// What the tables in force were made for.
     var network: NetworkView?
+    /// What was warned of and still is so.
+    var blockages: Set<Blockage> = []
     var netlink: Netlink?
     var monitor: NetlinkMonitor?
     var watch: Task<Void, Never>?
@@ -56,6 +58,7 @@ public actor TCPlane: DataPlane {
             throw PlaneError(noInterface: listener, among: network.interfaces)
         }
         let isFirst = serving == nil
+        if isFirst { InterfaceHook.removeLeftovers(root: root, interfaces: network.interfaces) }
         try bring(to: next, on: network)
         log(change, isFirst: isFirst)
     }
@@ -98,6 +101,7 @@ public actor TCPlane: DataPlane {
         }
         listeners = next
         self.network = network
+        warn(of: network)
         let names = Set(next.map(\.name))
         past = past.filter { names.contains($0.key) }
     }
@@ -120,6 +124,7 @@ public actor TCPlane: DataPlane {
         network = nil
         listeners = []
         past = [:]
+        blockages = []
     }
 
     private func log(_ change: Change, isFirst: Bool) {

@@ -11,34 +11,7 @@ struct TCModeTests {
     private static let attached = "attached TC eBPF program to ingress"
 
     private func config(_ sinks: [Sink], attach: String = "auto", _ more: String = "") -> String {
-        var lines = [
-            "listeners:", "  - name: in", "    bind: \"\(VethLab.v4(0, 1)):5514\"",
-            "    mode: tc_ebpf", "    interface: lb0", "    downstream:",
-        ]
-        for (index, sink) in sinks.enumerated() {
-            lines += ["      - name: r\(index)", "        address: \"\(sink.endpoint)\""]
-        }
-        lines += ["settings:", "  tc_attach: \(attach)"]
-        return lines.joined(separator: "\n") + "\n" + more
-    }
-
-    private func sinks(_ lab: VethLab) throws -> [Sink] {
-        try lab.receivers.enumerated().map { index, receiver in
-            try receiver.enter { try Sink(on: VethLab.v4(index + 1, 2), keepsPayloads: false) }
-        }
-    }
-
-    private func traffic(_ lab: VethLab) throws -> Traffic {
-        let target = Endpoint(VethLab.v4(0, 1), port: 5514)
-        return try lab.client.enter { try Traffic(to: target, from: VethLab.v4(9, 1)) }
-    }
-
-    /// What `tc` shows and what is pinned, in the network and the mounts of the calling thread.
-    private func state() throws -> [String] {
-        try [
-            "tc qdisc show dev lb0", "tc filter show dev lb0 ingress",
-            "find /sys/fs/bpf -path */udp-fanout*",
-        ].map { try Shell.output($0) }
+        VethLab.config(sinks.map(\.endpoint), attach: attach, more)
     }
 
     @Test(
@@ -47,8 +20,8 @@ struct TCModeTests {
     func killed(attach: String) async throws {
         let lab = try VethLab()
         try await lab.balancer.run(ownMounts: true) {
-            let before = try state()
-            let sinks = try sinks(lab)
+            let before = try VethLab.state()
+            let sinks = try lab.sinks()
             let yaml = config(sinks, attach: attach)
             var daemon = try DaemonUnderTest(yaml)
             try await daemon.isRunning()
@@ -58,7 +31,7 @@ struct TCModeTests {
             for message in ["registered listener in eBPF map", "eBPF fast path initialized"] {
                 try await daemon.says(message)
             }
-            let load = try Load([traffic(lab)], rate: 50_000)
+            let load = try Load([lab.traffic()], rate: 50_000)
             for _ in 0..<3 {
                 try await load.pass(10_000)
                 await daemon.process.end()
@@ -73,7 +46,7 @@ struct TCModeTests {
             let delivery = Delivery(of: report, at: sinks)
             #expect(delivery.isExact(), "\(delivery)")
             try await daemon.stop()
-            #expect(try state() == before)
+            #expect(try VethLab.state() == before)
         }
     }
 
@@ -81,15 +54,15 @@ struct TCModeTests {
     func recreated() async throws {
         let lab = try VethLab()
         try await lab.balancer.run(ownMounts: true) {
-            let sinks = try sinks(lab)
+            let sinks = try lab.sinks()
             try await DaemonUnderTest.running(config(sinks)) { daemon in
-                try traffic(lab).send([UInt8](repeating: 0, count: 64))
+                try lab.traffic().send([UInt8](repeating: 0, count: 64))
                 try await eventually("it forwards") { sinks.arrivals == 1 }
                 try lab.balancer.ip("link delete lb0")
                 try await daemon.says("interface is gone, its listeners wait for it to come back")
                 try VethLab.connect(lab.balancer, "lb0", lab.client, "c0", subnet: 0)
                 try await daemon.says(Self.attached, times: 2)
-                let traffic = try traffic(lab)
+                let traffic = try lab.traffic()
                 try await eventually("it forwards again") {
                     traffic.send([UInt8](repeating: 0, count: 64))
                     return sinks.arrivals > 1
@@ -103,13 +76,13 @@ struct TCModeTests {
     func renamed() async throws {
         let lab = try VethLab()
         try await lab.balancer.run(ownMounts: true) {
-            let sinks = try sinks(lab)
+            let sinks = try lab.sinks()
             try await DaemonUnderTest.running(config(sinks)) { daemon in
                 try lab.balancer.ip("link set lb0 down")
                 try lab.balancer.ip("link set lb0 name outer up")
                 try await daemon.reload(config([sinks[0]]))
                 try await daemon.says("updated tc_ebpf downstream set")
-                let traffic = try traffic(lab)
+                let traffic = try lab.traffic()
                 try await eventually("it forwards") {
                     traffic.send([UInt8](repeating: 0, count: 64))
                     return sinks[0].arrivals > 1
@@ -124,11 +97,11 @@ struct TCModeTests {
     func metrics() async throws {
         let lab = try VethLab()
         try await lab.balancer.run(ownMounts: true) {
-            let sinks = try sinks(lab)
+            let sinks = try lab.sinks()
             let port = try Ports.free()
             let more = "metrics: {enabled: true, bind: \"127.0.0.1:\(port)\"}\n"
             try await DaemonUnderTest.running(config(sinks, more)) { daemon in
-                let report = try await traffic(lab).run(rate: 20_000, duration: .seconds(1))
+                let report = try await lab.traffic().run(rate: 20_000, duration: .seconds(1))
                 try await eventually("all arrive") { sinks.arrivals == report.datagrams }
                 let page = try Shell.output("curl -s http://127.0.0.1:\(port)/metrics")
                 for name in ["received", "forwarded"] {

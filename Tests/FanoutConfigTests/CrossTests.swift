@@ -73,6 +73,54 @@ struct CrossTests {
         ),
     ]
 
+    /// Listeners of mode tc_ebpf: how each is to be attached, and to what.
+    private static func hooked(_ hooks: [(attach: String, interface: String)]) -> Reading {
+        file(
+            hooks.enumerated().map { number, hook in
+                "bind: '192.0.2.1:\(number + 1)', mode: tc_ebpf, interface: \(hook.interface), "
+                    + "settings: {tc_attach: \(hook.attach)}"
+            })
+    }
+
+    @Test("two listeners of an interface that want different hooks are refused, with both lines")
+    func hooks() {
+        let errors = Self.hooked([("auto", "e"), ("tcx", "e"), ("clsact", "e")]).errors
+        #expect(errors.count == 1)
+        let error = errors.first ?? ""
+        #expect(error.hasPrefix("f:4:"), "\(error)")
+        #expect(
+            error.hasSuffix(
+                "listeners[2].settings.tc_attach: tc_attach is clsact here and tcx for listener 'b' "
+                    + "(line 3), and both hook into 'e'; write one tc_attach for all listeners of an "
+                    + "interface"), "\(error)")
+        for agreed in [
+            [("auto", "e"), ("tcx", "e")], [("clsact", "e"), ("clsact", "e")],
+            [("tcx", "e"), ("clsact", "f")],
+        ] {
+            #expect(Self.hooked(agreed).errors == [])
+        }
+    }
+
+    @Test("a hook from the common settings counts, and its listener's line is named")
+    func commonHook() {
+        let own = Reading(
+            """
+            settings: {tc_attach: tcx}
+            listeners:
+            - {name: a, bind: '192.0.2.1:1', mode: tc_ebpf, interface: e, settings: {tc_attach: clsact},
+               downstream: [{name: r, address: '198.51.100.1:9'}]}
+            - {name: b, bind: '192.0.2.1:2', mode: tc_ebpf, interface: e,
+               downstream: [{name: r, address: '198.51.100.1:9'}]}
+            """)
+        #expect(own.errors.count == 1)
+        #expect(own.errors.first?.hasPrefix("f:5:") == true, "\(own.errors)")
+        #expect(
+            own.errors.first?.contains(
+                "listeners[1].interface: tc_attach is tcx here and clsact for listener 'a' (line 3)"
+            )
+                == true, "\(own.errors)")
+    }
+
     @Test(
         "two listeners that serve one destination are refused, with both places",
         arguments: collidingCases)

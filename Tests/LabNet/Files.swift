@@ -44,11 +44,16 @@ public final class ScratchFolder: Sendable {
     /// Writes in place: the file keeps its inode.
     @discardableResult
     public func write(_ text: String, to name: String) throws -> String {
+        try write(Array(text.utf8), to: name)
+    }
+
+    @discardableResult
+    public func write(_ content: [UInt8], to name: String) throws -> String {
         let path = path(name)
         let descriptor = open(path, O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0o644)
         guard descriptor >= 0 else { throw Failed("open \(path)") }
         defer { close(descriptor) }
-        var bytes = Array(text.utf8)[...]
+        var bytes = content[...]
         while !bytes.isEmpty {
             let count = bytes.withUnsafeBytes { Glibc.write(descriptor, $0.baseAddress, $0.count) }
             guard count > 0 else { throw Failed("write \(path)") }

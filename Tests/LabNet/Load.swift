@@ -14,6 +14,8 @@ public struct LoadReport: Equatable, Sendable {
     /// Sends that failed for another reason: errno to count. Their datagrams were tried again.
     public var errors: [Int32: UInt64] = [:]
     public var elapsed: Duration = .zero
+    /// When the datagrams of each flow were sent, in order; empty unless the load keeps times.
+    public var bursts: [UInt32: [Burst]] = [:]
 
     public init(sent: [UInt32: UInt64] = [:]) { self.sent = sent }
 
@@ -42,16 +44,19 @@ public final class Load: Sendable {
     ///   - duration: time after which it ends; nil: until `stop`.
     ///   - sizes: bytes, 24...65507, taken in turn.
     ///   - segments: datagrams in one super-packet, all of one size; 1 sends them singly.
+    ///   - keepsTimes: whether the report says when each was sent.
     public init(
         _ sources: [Traffic], flows: Int = 1, sharing: Int = 1, rate: Int, total: UInt64? = nil,
-        duration: Duration? = nil, sizes: [Int] = [64], segments: Int = 1
+        duration: Duration? = nil, sizes: [Int] = [64], segments: Int = 1,
+        keepsTimes: Bool = false
     ) throws {
         let count = UInt32(sources.count / sharing * flows)
         let first = Self.nextFlow.add(count, ordering: .relaxed).oldValue
         outcome = Outcome()
         let plan = LoadSender.Plan(
             sources: sources, firstFlow: first, flows: flows, sharing: sharing, rate: rate,
-            total: total, duration: duration, sizes: sizes, segments: segments)
+            total: total, duration: duration, sizes: sizes, segments: segments,
+            keepsTimes: keepsTimes)
         let outcome = outcome
         thread = Mutex(try Thread(name: "load") { LoadSender(plan, outcome).run() })
     }

@@ -16,6 +16,7 @@ struct LoadSender {
         let duration: Duration?
         let sizes: [Int]
         let segments: Int
+        let keepsTimes: Bool
     }
 
     /// Datagrams in one call; a burst that a receiver's default buffer takes easily.
@@ -68,6 +69,7 @@ struct LoadSender {
         let source = turn % plan.sources.count
         let round = turn / plan.sources.count
         turn += 1
+        if plan.keepsTimes { noteBursts(source) }
         var sizes = [Int](repeating: 0, count: Self.burst)
         for index in 0..<Self.burst {
             let flow =
@@ -83,6 +85,16 @@ struct LoadSender {
                 index, size: sizes[index], segment: plan.segments > 1 ? size : nil)
         }
         send(batch, sizes, on: plan.sources[source])
+    }
+
+    private mutating func noteBursts(_ source: Int) {
+        let now = ContinuousClock.now
+        let first = source / plan.sharing * plan.flows
+        for flow in first..<first + plan.flows {
+            let number = plan.firstFlow + UInt32(flow)
+            report.bursts[number, default: []].append(
+                Burst(flow: number, sequence: sequences[flow], sent: now))
+        }
     }
 
     /// What the kernel does not take is tried again, for a while: it then misses at the receivers.

@@ -32,15 +32,17 @@ public final class Sink: Sendable {
     ///   - port: 0 for one that is free.
     ///   - keepsPayloads: false at high rates: stamped datagrams are then tallied by flow, all are
     ///     counted, and none is kept.
+    ///   - keepsTimes: whether `log` says when each stamped datagram was read.
     public init(
-        on address: IPAddress = .loopback, port: UInt16 = 0, keepsPayloads: Bool = true
+        on address: IPAddress = .loopback, port: UInt16 = 0, keepsPayloads: Bool = true,
+        keepsTimes: Bool = false
     ) throws {
         socket = try Socket(
             family: address.nativeFamily, type: Int32(SOCK_DGRAM.rawValue))
         _ = try socket.requestReceiveBuffer(bytes: Self.bufferBytes)
         try socket.bind(to: Endpoint(address, port: port))
         endpoint = Endpoint(address, port: try socket.boundPort)
-        record = SinkRecord(keepsPayloads: keepsPayloads)
+        record = SinkRecord(keepsPayloads: keepsPayloads, keepsTimes: keepsTimes)
         let (descriptor, record) = (socket.descriptor, record)
         thread = Mutex(try Thread(name: "sink") { SinkReader(descriptor, record).run() })
     }
@@ -67,6 +69,9 @@ public final class Sink: Sendable {
 
     /// What arrived of each stamped flow.
     public var flows: [UInt32: FlowTally] { record.read { $0.flows } }
+
+    /// Each stamped datagram with its time, in the order of reading; empty unless times are kept.
+    public var log: [Arrival] { record.read { $0.arrivals } }
 
     /// Stamped datagrams whose bytes are not what was sent.
     public var damaged: UInt64 { record.read { $0.damaged } }

@@ -32,6 +32,7 @@ struct SinkReader {
     }
 
     private func take(_ batch: DatagramBatch, _ count: Int) {
+        let now = ContinuousClock.now
         record.write { content in
             for index in 0..<count {
                 let message = batch.messages + index
@@ -40,7 +41,7 @@ struct SinkReader {
                 let size = Int(message.pointee.length)
                 content.count += 1
                 content.bytes += UInt64(size)
-                note(batch.payload(index), size, &content)
+                note(batch.payload(index), size, now, &content)
                 if record.keepsPayloads {
                     let bytes = UnsafeRawBufferPointer(start: batch.payload(index), count: size)
                     content.datagrams.append(
@@ -52,10 +53,13 @@ struct SinkReader {
     }
 
     private func note(
-        _ base: UnsafeRawPointer, _ size: Int, _ content: inout SinkRecord.Content
+        _ base: UnsafeRawPointer, _ size: Int, _ now: ContinuousClock.Instant,
+        _ content: inout SinkRecord.Content
     ) {
         switch Stamp.read(base, size: size) {
-        case .stamp(let stamp): content.flows[stamp.flow, default: FlowTally()].note(stamp.sequence)
+        case .stamp(let stamp):
+            content.flows[stamp.flow, default: FlowTally()].note(stamp.sequence)
+            if record.keepsTimes { content.arrivals.append(Arrival(stamp: stamp, read: now)) }
         case .damaged: content.damaged += 1
         case .foreign: break
         }

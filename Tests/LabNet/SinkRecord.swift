@@ -10,13 +10,18 @@ final class SinkRecord: Sendable {
         var damaged: UInt64 = 0
         var datagrams: [Received] = []
         var flows: [UInt32: FlowTally] = [:]
+        var arrivals: [Arrival] = []
     }
 
     let keepsPayloads: Bool
+    let keepsTimes: Bool
     private let content = Mutex(Content())
     private let ending = Atomic(false)
 
-    init(keepsPayloads: Bool) { self.keepsPayloads = keepsPayloads }
+    init(keepsPayloads: Bool, keepsTimes: Bool) {
+        self.keepsPayloads = keepsPayloads
+        self.keepsTimes = keepsTimes
+    }
 
     func read<Result: Sendable>(_ body: (borrowing Content) -> Result) -> Result {
         content.withLock { body($0) }

@@ -26,8 +26,11 @@ public final class VethLab: Sendable {
     }
 
     /// A veth between two networks: the first has address 1 and the other 2.
+    ///
+    /// - Parameter isRouted: whether the second gets its default routes by it.
     public static func connect(
-        _ near: Network, _ nearName: String, _ far: Network, _ farName: String, subnet: Int
+        _ near: Network, _ nearName: String, _ far: Network, _ farName: String, subnet: Int,
+        isRouted: Bool = true
     ) throws {
         try near.ip("link add \(nearName) type veth peer name \(farName) netns \(far.path)")
         for (network, name, number) in [(near, nearName, 1), (far, farName, 2)] {
@@ -37,6 +40,7 @@ public final class VethLab: Sendable {
             try network.ip("address add \(v4(subnet, number))/24 dev \(name)")
             try network.ip("address add \(v6(subnet, number))/64 dev \(name) nodad")
         }
+        guard isRouted else { return }
         try far.ip("route add default via \(v4(subnet, 1))")
         try far.ip("-6 route add default via \(v6(subnet, 1))")
     }

@@ -168,6 +168,41 @@ extension TCPlaneTests {
             }
         }
 
+        /// Our object, with its program under another name.
+        private func otherTool() throws -> [UInt8] {
+            let (ours, other) = (Array("udp_fanout\0".utf8), Array("other_tool\0".utf8))
+            var object = try #require(EmbeddedObject.tcFanout.bytes)
+            for start in object.indices where object[start...].starts(with: ours) {
+                object.replaceSubrange(start..<start + ours.count, with: other)
+            }
+            return object
+        }
+
+        @Test("another tool's filter in our place is refused by its name, and stays")
+        func othersInOurPlace() async throws {
+            let (lab, pins) = (try VethLab(), try BPFFileSystem())
+            try await lab.balancer.run {
+                let lines = try Shell.output("ip -o link show lb0")
+                let index = try #require(UInt32(lines.prefix { $0 != ":" }))
+                let filter = ClsactFilter(interface: index)
+                var other = try BPFObject(opening: otherTool(), name: "other")
+                try other.load()
+                _ = try filter.makeDiscipline()
+                try filter.put(other.program(named: "other_tool"))
+                let before = try state(lab, pins)
+                var stage = lab.stage(pins)
+                stage.attach = .clsact
+                let listener = try stage.listener(to: [])
+                let error = try await #require(throws: PlaneError.self) {
+                    _ = try await stage.rig([listener])
+                }
+                #expect(
+                    error.reason.contains("the program other_tool of another tool"), "\(error)")
+                #expect(error.remedy.contains("tc_attach: tcx"))
+                #expect(try state(lab, pins) == before)
+            }
+        }
+
         @Test("an interface that is not there is answered with those that are")
         func noInterface() async throws {
             let (lab, pins) = (try VethLab(), try BPFFileSystem())

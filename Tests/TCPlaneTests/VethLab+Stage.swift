@@ -37,6 +37,16 @@ extension VethLab {
         return stage
     }
 
+    /// Receivers that say when they had each stamped datagram.
+    func timingSinks(_ count: Int) throws -> [Sink] {
+        try (0..<count).map { index in
+            let number = index % receivers.count
+            return try receivers[number].enter {
+                try Sink(on: Self.v4(number + 1, 2), keepsPayloads: false, keepsTimes: true)
+            }
+        }
+    }
+
     /// Counts up from 0.
     private final class Turn: Sendable {
         private let count = Atomic(0)

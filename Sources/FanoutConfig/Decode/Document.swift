@@ -43,6 +43,7 @@ struct Document {
         for draft in drafts { ListenerCheck(draft, findings).run() }
         NameCheck.run(drafts, findings)
         CollisionCheck.run(drafts, findings)
+        HookCheck.run(drafts, findings)
         LoopCheck.run(drafts, findings)
     }
 

@@ -31,6 +31,8 @@ struct ListenerDraft {
     var kubernetes: KubernetesConfiguration?
     var kubernetesOrigin: Origin?
     var settings: ListenerSettings
+    /// Where the listener's own settings say `tc_attach`.
+    var attachOrigin: Origin?
 
     init(_ reader: SectionReader, settings common: ListenerSettings) {
         origin = reader.origin
@@ -57,7 +59,10 @@ struct ListenerDraft {
         kubernetesOrigin = reader.keyOrigin(of: .listenerKubernetes)
         kubernetes = reader.reader(for: .listenerKubernetes).flatMap(KubernetesConfiguration.init)
         settings = common
-        if let own = reader.reader(for: .listenerSettings) { settings.override(with: own) }
+        if let own = reader.reader(for: .listenerSettings) {
+            settings.override(with: own)
+            attachOrigin = own.keyOrigin(of: .tcAttach)
+        }
     }
 
     /// How problems of other listeners call this one.

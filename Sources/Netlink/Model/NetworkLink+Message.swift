@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 
 internal import CLibMNL
+internal import FanoutCore
 internal import Glibc
 
 extension NetworkLink {
@@ -20,9 +21,23 @@ extension NetworkLink {
         // A veth says 0 while its peer is being deleted.
         peerIndex = attributes.uint32(IFLA_LINK).flatMap { $0 == 0 ? nil : $0 }
         peerNamespace = attributes.int32(IFLA_LINK_NETNSID)
+        forwards = attributes.nested(IFLA_AF_SPEC).map(Self.forwards) ?? []
         receiveQueues = attributes.uint32(IFLA_NUM_RX_QUEUES) ?? 0
         transmitQueues = attributes.uint32(IFLA_NUM_TX_QUEUES) ?? 0
         xdpPrograms = attributes.nested(IFLA_XDP).map(Self.programs) ?? []
+    }
+
+    /// The first word of either family's settings: IPV4_DEVCONF_FORWARDING (linux/ip.h) and
+    /// DEVCONF_FORWARDING (linux/ipv6.h).
+    private static func forwards(_ families: Attributes) -> Set<IPAddress.Family> {
+        let settings: [(IPAddress.Family, number: Int32, kind: Int)] = [
+            (.v4, AF_INET, IFLA_INET_CONF), (.v6, AF_INET6, IFLA_INET6_CONF),
+        ]
+        return Set(
+            settings.filter { _, number, kind in
+                let words = families.nested(Int(number))?[kind]
+                return words?.read(Int32.self).map { $0 != 0 } ?? false
+            }.map(\.0))
     }
 
     private static func programs(_ attributes: Attributes) -> [XDPProgram] {

@@ -1,5 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 
+public import FanoutCore
+
 /// A network interface, as RTM_NEWLINK describes it (rtnetlink(7), linux/if_link.h).
 public struct NetworkLink: Hashable, Sendable {
     /// Above 0; a deleted interface's index may come back with another interface.
@@ -21,6 +23,9 @@ public struct NetworkLink: Hashable, Sendable {
     /// The number by which this namespace knows the peer's (ip-netns(8), `nsid`), -1 when it has
     /// none; nil when the peer is in this namespace.
     public let peerNamespace: Int32?
+    /// The families of which packets that come in here are sent on (`net.ipv4.conf.NAME.forwarding`,
+    /// `net.ipv6.conf.NAME.forwarding`).
+    public let forwards: Set<IPAddress.Family>
     /// Queues that the driver allocated; ethtool(8) `-L` may have it use fewer.
     public let receiveQueues: UInt32
     public let transmitQueues: UInt32

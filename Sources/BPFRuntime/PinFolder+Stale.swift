@@ -1,0 +1,42 @@
+// SPDX-License-Identifier: Apache-2.0
+
+internal import Glibc
+
+extension PinFolder {
+    /// Removes folders that dead processes left, with what is pinned in them: those of which `isStale`
+    /// says so by their names, unless a process holds them.
+    ///
+    /// - Parameter root: the BPF file system.
+    public static func removeStale(root: String = usualRoot, where isStale: (String) -> Bool) {
+        let all = "\(root)/udp-fanout"
+        for name in entries(of: all) where isStale(name) {
+            let path = "\(all)/\(name)"
+            let descriptor = unsafe open(path, O_RDONLY | O_DIRECTORY | O_CLOEXEC)
+            guard descriptor >= 0 else { continue }
+            defer { _ = close(descriptor) }
+            guard flock(descriptor, LOCK_EX | LOCK_NB) == 0 else { continue }
+            // Pins are files, marks are folders.
+            for entry in entries(of: path) {
+                let place = "\(path)/\(entry)"
+                if unsafe unlink(place) != 0 { _ = unsafe rmdir(place) }
+            }
+            _ = unsafe rmdir(path)
+        }
+    }
+
+    /// The names in a folder; none when it cannot be read.
+    private static func entries(of path: String) -> [String] {
+        guard let folder = unsafe opendir(path) else { return [] }
+        defer { unsafe _ = closedir(folder) }
+        var names: [String] = []
+        // SAFETY: the folder is open, and an entry is read before the next one is asked for; the
+        // kernel ends its name with a NUL.
+        while let entry = unsafe readdir(folder) {
+            let name = unsafe withUnsafeBytes(of: &entry.pointee.d_name) { bytes in
+                unsafe String(decoding: bytes.prefix { $0 != 0 }, as: UTF8.self)
+            }
+            if !name.hasPrefix(".") { names.append(name) }
+        }
+        return names
+    }
+}

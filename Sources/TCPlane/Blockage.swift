@@ -1,0 +1,65 @@
+// SPDX-License-Identifier: Apache-2.0
+
+internal import FanoutCore
+
+/// Receivers that nothing gets to, although the program counts their datagrams as forwarded: it hands
+/// them to the kernel's stack, which drops them.
+struct Blockage: Hashable, Sendable {
+    enum Cause: Hashable, Sendable {
+        case noRoute
+        /// The interface where the datagrams come in does not forward those of the family.
+        case noForwarding(IPAddress.Family)
+    }
+
+    let listener: String
+    let interface: String
+    let cause: Cause
+    /// By name, as the listener has them.
+    let receivers: [String]
+
+    static func all(of listeners: [Listener], on network: NetworkView) -> [Blockage] {
+        listeners.flatMap { listener -> [Blockage] in
+            guard let interface = network.interface(named: listener.interface) else { return [] }
+            let causes = listener.downstreams.filter { $0.weight > 0 }.map { receiver in
+                (receiver.name, cause(of: receiver.endpoint.address, at: interface, network))
+            }
+            let order: [Cause] = [.noRoute, .noForwarding(.v4), .noForwarding(.v6)]
+            return order.compactMap { cause in
+                let names = causes.filter { $0.1 == cause }.map(\.0)
+                guard !names.isEmpty else { return nil }
+                return Blockage(
+                    listener: listener.name, interface: interface.name, cause: cause,
+                    receivers: names)
+            }
+        }
+    }
+
+    private static func cause(
+        of receiver: IPAddress, at interface: HostInterface, _ network: NetworkView
+    ) -> Cause? {
+        if network.routeless.contains(receiver) { return .noRoute }
+        let isStuck =
+            network.forwarded.contains(receiver) && !interface.forwards.contains(receiver.family)
+        return isStuck ? .noForwarding(receiver.family) : nil
+    }
+
+    var reason: String {
+        switch cause {
+        case .noRoute: "there is no route to them"
+        case .noForwarding(let family):
+            "\(sysctl(family)) is 0, and the way to them needs the kernel to forward"
+        }
+    }
+
+    var remedy: String {
+        switch cause {
+        case .noRoute: "add a route (ip route), or remove them"
+        case .noForwarding(.v4): "sysctl -w net.ipv4.ip_forward=1"
+        case .noForwarding(.v6): "sysctl -w net.ipv6.conf.all.forwarding=1"
+        }
+    }
+
+    private func sysctl(_ family: IPAddress.Family) -> String {
+        "net.\(family == .v4 ? "ipv4" : "ipv6").conf.\(interface).forwarding"
+    }
+}

@@ -1,0 +1,110 @@
+// SPDX-License-Identifier: Apache-2.0
+
+import FanoutCore
+import LabNet
+import Testing
+
+/// The same receivers behind three listeners of one daemon, which carry datagrams in different ways.
+@Suite("Modes side by side", .serialized, .enabled(if: Privilege.isRoot, "NOT TESTED: needs root"))
+struct DifferentialTests {
+    private static let sources = 10_000
+    private static let weights: [UInt16] = [1, 1, 2, 0, 4]
+    private static let ways = [
+        ["mode: userspace"], ["mode: userspace", "preserve_source: true"],
+        ["mode: tc_ebpf", "interface: lb0"],
+    ]
+
+    private static func listeningPort(_ way: Int) -> UInt16 { 5514 + UInt16(way) }
+
+    private func config(_ sinks: [Sink], _ family: IPAddress.Family) -> String {
+        var lines = ["listeners:"]
+        for (way, words) in Self.ways.enumerated() {
+            let bind = Endpoint(VethLab.address(family, 0, 1), port: Self.listeningPort(way))
+            lines += ["  - name: way-\(way)", "    bind: \"\(bind)\"", "    balance: source_ip"]
+            lines += words.map { "    " + $0 } + ["    downstream:"]
+            for (index, sink) in sinks.enumerated() {
+                lines += [
+                    "      - name: r\(index)", "        address: \"\(sink.endpoint)\"",
+                    "        weight: \(Self.weights[index])",
+                ]
+            }
+        }
+        return lines.joined(separator: "\n") + "\n"
+    }
+
+    /// Not one after the other, so that every byte of the address counts.
+    private func source(_ number: Int, _ family: IPAddress.Family) -> IPAddress {
+        let mixed = UInt64(number) &* 0x9e37_79b9_7f4a_7c15
+        return family == .v4
+            ? IPAddress(v4: 0x0a40_0000 | UInt32(number) << 6 | UInt32(mixed >> 58))
+            : IPAddress(high: 0x2001_0db8_0000_0000 | mixed >> 32, low: mixed &* 3)
+    }
+
+    @Test(
+        "userspace, with its own or the client's source, and tc_ebpf lead 10 000 sources alike",
+        arguments: [IPAddress.Family.v4, .v6])
+    func sameReceiver(family: IPAddress.Family) async throws {
+        let lab = try VethLab(receivers: Self.weights.count)
+        try lab.client.ip("route add local 10.64.0.0/12 dev lo")
+        try await lab.balancer.run(ownMounts: true) {
+            let sinks = try lab.receivers.enumerated().map { index, receiver in
+                try receiver.enter { try Sink(on: VethLab.address(family, index + 1, 2)) }
+            }
+            try await DaemonUnderTest.running(config(sinks, family)) { daemon in
+                for number in 0..<Self.sources {
+                    for way in Self.ways.indices {
+                        try send(number, way, family, lab)
+                    }
+                    // What a socket's buffer holds by default is limited.
+                    guard number % 50 == 49 else { continue }
+                    let sent = UInt64((number + 1) * Self.ways.count)
+                    try await eventually("\(sent) datagrams arrive") {
+                        sinks.map(\.count).reduce(0, +) >= sent
+                    }
+                }
+                try await daemon.stop()
+            }
+            try check(sinks, family)
+        }
+    }
+
+    private func send(
+        _ number: Int, _ way: Int, _ family: IPAddress.Family, _ lab: VethLab
+    ) throws {
+        let target = Endpoint(VethLab.address(family, 0, 1), port: Self.listeningPort(way))
+        let traffic = try lab.client.enter { try Traffic(to: target, from: source(number, family)) }
+        let isSent = traffic.send(
+            [UInt8(way), UInt8(truncatingIfNeeded: number >> 8), UInt8(truncatingIfNeeded: number)])
+        try #require(isSent, "source \(number)")
+    }
+
+    private func check(_ sinks: [Sink], _ family: IPAddress.Family) throws {
+        let downstreams = sinks.enumerated().map {
+            Downstream(
+                name: "r\($0)", endpoint: $1.endpoint, weight: Self.weights[$0])
+        }
+        let table = Balance.sourceIP.slotTable(for: downstreams, capacity: 64)
+        // By way and source: who got the datagram.
+        var owners = [[Int?]](
+            repeating: Array(repeating: nil, count: Self.sources), count: Self.ways.count)
+        var altered = 0
+        for (index, sink) in sinks.enumerated() {
+            for datagram in sink.datagrams {
+                let way = Int(datagram.payload[0])
+                let number = Int(datagram.payload[1]) << 8 | Int(datagram.payload[2])
+                #expect(owners[way][number] == nil, "twice: \(datagram)")
+                owners[way][number] = index
+                if way > 0, datagram.source.address != source(number, family) { altered += 1 }
+            }
+        }
+        let wanted = (0..<Self.sources).map {
+            table.owner(of: FlowKey.sourceIP(source($0, family)))
+        }
+        for way in Self.ways.indices {
+            let others = wanted.indices.filter { owners[way][$0] != wanted[$0] }
+            #expect(others == [], "\(Self.ways[way]): \(others.count) sources")
+        }
+        #expect(altered == 0, "sources that were to be kept")
+        #expect(Set(wanted) == [0, 1, 2, 4])
+    }
+}

@@ -1,0 +1,46 @@
+// SPDX-License-Identifier: Apache-2.0
+
+import FanoutCore
+import LabNet
+
+/// A daemon in mode tc_ebpf in the balancer of a network of veths.
+extension VethLab {
+    static let port: UInt16 = 5514
+
+    /// One listener at the balancer's side of the client.
+    static func config(
+        _ receivers: [Endpoint], attach: String = "auto", settings: String = "", _ more: String = ""
+    ) -> String {
+        var lines = [
+            "listeners:", "  - name: in", "    bind: \"\(v4(0, 1)):\(port)\"",
+            "    mode: tc_ebpf", "    interface: lb0", "    downstream:",
+        ]
+        for (index, receiver) in receivers.enumerated() {
+            lines += ["      - name: r\(index)", "        address: \"\(receiver)\""]
+        }
+        lines += ["settings:", "  tc_attach: \(attach)"]
+        if settings != "" { lines.append("  \(settings)") }
+        return lines.joined(separator: "\n") + "\n" + more
+    }
+
+    /// A sink in each receiver, which tallies by number.
+    func sinks() throws -> [Sink] {
+        try receivers.enumerated().map { index, receiver in
+            try receiver.enter { try Sink(on: Self.v4(index + 1, 2), keepsPayloads: false) }
+        }
+    }
+
+    /// From the client to the listener of `config`.
+    func traffic() throws -> Traffic {
+        let target = Endpoint(Self.v4(0, 1), port: Self.port)
+        return try client.enter { try Traffic(to: target, from: Self.v4(9, 1)) }
+    }
+
+    /// What `tc` shows and what is pinned, in the network and the mounts of the calling thread.
+    static func state() throws -> [String] {
+        try [
+            "tc qdisc show dev lb0", "tc filter show dev lb0 ingress",
+            "find /sys/fs/bpf -path */udp-fanout*",
+        ].map { try Shell.output($0) }
+    }
+}

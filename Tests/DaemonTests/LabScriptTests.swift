@@ -1,0 +1,136 @@
+// SPDX-License-Identifier: Apache-2.0
+
+import Foundation
+import Glibc
+import LabNet
+import Testing
+
+/// `make lab`, word for word: what it prints is what is run.
+@Suite(
+    "The lab to play with", .serialized, .enabled(if: Privilege.isRoot, "NOT TESTED: needs root"))
+struct LabScriptTests {
+    private static let root = (0..<3).reduce(URL(filePath: #filePath)) { url, _ in
+        url.deletingLastPathComponent()
+    }.path
+
+    /// Runs `make lab` with the executables that were built with these tests.
+    private func make(_ arguments: String...) async throws -> [String] {
+        let process = try ChildProcess(
+            "make", ["-C", Self.root, "--no-print-directory", "lab", "SETUP=no"] + arguments,
+            environment: ["BIN": Files.products.path])
+        let ending = try await process.exit(within: .seconds(60))
+        let state = process.record.state
+        #expect(ending == .exited(0), "\(state.errors)")
+        return state.output
+    }
+
+    /// The commands below the line that begins with `heading`.
+    private func commands(_ advice: [String], below heading: String) throws -> [String] {
+        let start = try #require(advice.firstIndex { $0.hasPrefix(heading) }, "\(advice)")
+        return advice[(start + 1)...].prefix { $0.hasPrefix("  ") }.map { String($0.dropFirst(2)) }
+    }
+
+    private func start(_ command: String) throws -> ChildProcess {
+        let words = command.split(separator: " ").map(String.init)
+        return try ChildProcess(words[0], Array(words.dropFirst()))
+    }
+
+    /// Namespaces, folders and pins that are there.
+    private func traces() throws -> [String] {
+        try ["ip netns list", "ls /run", "find /sys/fs/bpf -mindepth 1"].map {
+            try Shell.output($0)
+        }
+    }
+
+    @Test("its words lead to ten datagrams that the metrics count, and `down` leaves nothing")
+    func playing() async throws {
+        try await Namespace.withOwnMounts(["link set lo up"]) {
+            // Namespaces have names in a folder; another lab of this machine is not to be met.
+            for (kind, path) in [("tmpfs", "/run"), ("bpf", "/sys/fs/bpf")] {
+                try Namespace.command("mount -t \(kind) none \(path)")
+            }
+            // The first call makes folders of its own, which stay.
+            try Namespace.command("mkdir /run/netns")
+            let before = try traces()
+            let advice = try await make()
+            #expect(try await make() == advice, "twice is as good as once")
+
+            let daemon = try start(commands(advice, below: "the balancer")[0])
+            try await daemon.record.wait("the start") { state in
+                state.errors.first { $0.contains("udp-fanout is running") }
+            }
+            let shown = try Shell.output(commands(advice, below: "its program at the hook")[0])
+            #expect(shown.contains("udp_fanout"), "\(shown)")
+
+            let first = try commands(advice, below: "what a receiver sees")[0]
+            let receivers = try (1...3).map { number in
+                try start(
+                    first.replacingOccurrences(of: "dst1", with: "dst\(number)")
+                        .replacingOccurrences(of: "10.77.1", with: "10.77.\(number)"))
+            }
+            for receiver in receivers {
+                try await receiver.record.wait("its place") { state in
+                    (state.output + state.errors).first { $0.contains("5514") }
+                }
+            }
+            let sender = try start(commands(advice, below: "ten datagrams")[0])
+            #expect(try await sender.exit() == .exited(0))
+            let greetings = {
+                receivers.map { $0.record.state.output.count { $0.contains("Hello World") } }
+            }
+            try await eventually("ten datagrams arrive") { greetings().reduce(0, +) == 10 }
+            #expect(greetings().allSatisfy { $0 >= 3 }, "\(greetings())")
+
+            let page = try MetricsPage(
+                Shell.output(commands(advice, below: "the counts")[0]))
+            let labels = ["listener": "lab-v4", "mode": "tc_ebpf"]
+            #expect(page.count("packets_received_total", labels) == 10)
+            #expect(page.count("packets_forwarded_total", labels) == 10)
+            let status = try await make("ARGS=status").joined(separator: "\n")
+            #expect(status.contains("process \(daemon.pid)"), "\(status)")
+
+            _ = try await make("ARGS=down")
+            #expect(try await daemon.exit() == .exited(0))
+            for receiver in receivers { #expect(try await receiver.exit() == .exited(0)) }
+            let after = try traces()
+            #expect(after == before)
+        }
+    }
+
+    @Test("`down` clears away what a killed daemon left, and a second `down` finds nothing")
+    func killed() async throws {
+        try await Namespace.withOwnMounts(["link set lo up"]) {
+            for (kind, path) in [("tmpfs", "/run"), ("bpf", "/sys/fs/bpf")] {
+                try Namespace.command("mount -t \(kind) none \(path)")
+            }
+            try Namespace.command("mkdir /run/netns")
+            let before = try traces()
+            let advice = try await make()
+            let daemon = try start(commands(advice, below: "the balancer")[0])
+            try await daemon.record.wait("the start") { state in
+                state.errors.first { $0.contains("udp-fanout is running") }
+            }
+            await daemon.end()
+            #expect(try Shell.output("find /sys/fs/bpf -name interface-*") != "")
+            _ = try await make("ARGS=down")
+            let after = try traces()
+            #expect(after == before)
+            #expect(try await make("ARGS=down") == [])
+        }
+    }
+
+    @Test("a namespace of somebody else with such a name is left alone")
+    func foreign() async throws {
+        try await Namespace.withOwnMounts(["link set lo up"]) {
+            try Namespace.command("mount -t tmpfs none /run")
+            try Namespace.ip("netns add ns-dst1")
+            let process = try ChildProcess("\(Self.root)/scripts/lab.sh", ["up"])
+            #expect(try await process.exit() == .exited(1))
+            let said = process.record.state.errors.joined()
+            #expect(said.contains("ns-dst1 is there and not this lab's"), "\(said)")
+            let down = try ChildProcess("\(Self.root)/scripts/lab.sh", ["down"])
+            #expect(try await down.exit() == .exited(0))
+            #expect(try Shell.output("ip netns list") == "ns-dst1\n")
+        }
+    }
+}

@@ -1,0 +1,215 @@
+// SPDX-License-Identifier: Apache-2.0
+
+import FanoutCore
+import LabNet
+import PlaneContract
+import Testing
+
+extension TCPlaneTests {
+    @Suite("while the network changes")
+    struct NetworkChangeTests {
+        private static let outOfReach =
+            "receivers are out of reach, their datagrams count as forwarded and get lost"
+
+        /// A plane with one listener and one receiver, and how to ask whether datagrams get there.
+        private struct Post {
+            let rig: Rig
+            let sink: Sink
+            let traffic: Traffic
+
+            /// Sends until one arrives.
+            func forwards() async throws {
+                let before = sink.count
+                try await eventually("datagrams arrive") {
+                    traffic.send([1])
+                    return sink.count > before
+                }
+            }
+
+            /// Sends `count` datagrams, of which every one arrives once.
+            func forwardsExactly(_ count: Int) async throws {
+                // Others may still be on their way.
+                let mark = (0..<8).map { _ in UInt8.random(in: 0...255) }
+                for _ in 0..<count { traffic.send(mark) }
+                try await eventually("\(count) datagrams arrive") {
+                    sink.datagrams.count { $0.payload == mark } == count
+                }
+            }
+        }
+
+        private func withPost(
+            _ family: IPAddress.Family = .v4, log: LogRecorder = LogRecorder(),
+            receiver: @Sendable (VethLab) throws -> Sink = { try $0.makeSink(.v4) },
+            _ body: @Sendable (VethLab, Post) async throws -> Void
+        ) async throws {
+            let (lab, pins) = (try VethLab(), try BPFFileSystem())
+            let sink = try receiver(lab)
+            try await lab.balancer.run {
+                let stage = lab.stage(pins, logger: log.logger)
+                let listener = try stage.listener(to: [sink].downstreams(), family: family)
+                let rig = try await stage.rig([listener])
+                let post = try Post(rig: rig, sink: sink, traffic: stage.traffic(to: listener))
+                try await body(lab, post)
+                await rig.stop()
+            }
+            #expect(pins.isEmpty)
+        }
+
+        @Test("an interface that goes down and up serves on, with the program that it had")
+        func downAndUp() async throws {
+            let log = LogRecorder()
+            try await withPost(log: log) { lab, post in
+                try await post.forwards()
+                try lab.balancer.ip("link set lb0 down")
+                try lab.balancer.ip("link set lb0 up")
+                try await post.forwards()
+                try await post.forwardsExactly(100)
+            }
+            #expect(log.lines("attached TC eBPF program to ingress").count == 1)
+        }
+
+        @Test(
+            "a receiver behind an interface that goes down and up is met again, and both are said")
+        func receiverDownAndUp() async throws {
+            let log = LogRecorder()
+            try await withPost(log: log) { lab, post in
+                try await post.forwards()
+                try lab.balancer.ip("link set out0 down")
+                try await eventually("it says so") { !log.lines(Self.outOfReach).isEmpty }
+                let said = try #require(log.lines(Self.outOfReach).first)
+                #expect(said.fields["reason"] == "there is no route to them")
+                #expect(said.fields["downstreams"] == "a")
+                try lab.balancer.ip("link set out0 up")
+                try await post.forwards()
+                try await post.forwardsExactly(100)
+            }
+            #expect(log.lines(Self.outOfReach).count == 1)
+        }
+
+        @Test("a route that changes is followed: by another interface, through a gateway, and back")
+        func route() async throws {
+            let virtual = try #require(IPAddress("10.40.0.1"))
+            try await withPost(
+                receiver: { lab in
+                    // The address is served wherever it comes in.
+                    try lab.receivers[0].ip("address add \(virtual)/32 dev lo")
+                    try lab.balancer.ip("route add \(virtual) via \(VethLab.v4(1, 2))")
+                    return try lab.receivers[0].enter { try Sink(on: virtual) }
+                }
+            ) { lab, post in
+                try await post.forwards()
+                try await post.forwardsExactly(50)
+                // The second receiver's network now leads to the first.
+                try VethLab.connect(
+                    lab.receivers[1], "side", lab.receivers[0], "edis", subnet: 20, isRouted: false)
+                try lab.receivers[1].set("ipv4/ip_forward", to: "1")
+                try lab.receivers[1].ip("route add \(virtual) via \(VethLab.v4(20, 2))")
+                try lab.balancer.ip("route replace \(virtual) via \(VethLab.v4(2, 2))")
+                try lab.balancer.ip("link set out0 down")
+                try await post.forwards()
+                try await post.forwardsExactly(50)
+                try lab.balancer.ip("link set out0 up")
+                try lab.balancer.ip("route replace \(virtual) via \(VethLab.v4(1, 2))")
+                try lab.receivers[1].ip("link set side down")
+                try await post.forwards()
+                try await post.forwardsExactly(50)
+            }
+        }
+
+        @Test("a smaller MTU is respected: what is too long arrives in fragments of it")
+        func mtu() async throws {
+            try await withPost(
+                receiver: { lab in
+                    // What may not be cut is dropped, by any router.
+                    try lab.client.set("ipv4/ip_no_pmtu_disc", to: "1")
+                    return try lab.makeSink(.v4)
+                }
+            ) { lab, post in
+                let long = [UInt8](repeating: 5, count: 1400)
+                post.traffic.send(long)
+                try await eventually("it arrives") { post.sink.count == 1 }
+                try lab.balancer.ip("link set out0 mtu 1280")
+                try await eventually("it arrives in fragments") {
+                    post.traffic.send(long)
+                    let shown = try lab.receivers[0].enter {
+                        try Shell.output("nstat -asz IpReasmOKs")
+                    }
+                    return shown.firstMatch(of: #/IpReasmOKs +[1-9]/#) != nil
+                }
+                try await post.forwardsExactly(20)
+                #expect(post.sink.datagrams.contains { $0.payload == long })
+            }
+        }
+
+        @Test(
+            "a receiver whose hardware address changes is met again, whether it says so or not",
+            arguments: [true, false])
+        func hardwareAddress(says: Bool) async throws {
+            try await withPost { lab, post in
+                try lab.receivers[0].set("ipv4/conf/in0/arp_notify", to: says ? "1" : "0")
+                try lab.receivers[0].set("ipv6/conf/in0/disable_ipv6", to: "1")
+                try await post.forwards()
+                try lab.receivers[0].ip("link set in0 address 02:00:00:00:00:77")
+                try await post.forwards()
+                try await post.forwardsExactly(50)
+            }
+        }
+
+        @Test("a neighbour that is forgotten is found again without a loss")
+        func forgotten() async throws {
+            try await withPost { lab, post in
+                try await post.forwards()
+                for _ in 0..<5 {
+                    try lab.balancer.ip("neigh flush dev out0")
+                    try await post.forwardsExactly(20)
+                }
+            }
+        }
+
+        @Test(
+            "with forwarding off, receivers that need it are named with the sysctl, others served")
+        func forwardingOff() async throws {
+            let log = LogRecorder()
+            let far = try #require(IPAddress("10.41.0.1"))
+            let lab = try VethLab()
+            let pins = try BPFFileSystem()
+            for index in 0..<2 { try lab.receivers[index].ip("address add \(far)/32 dev lo") }
+            try lab.balancer.ip(
+                "route add \(far) nexthop via \(VethLab.v4(1, 2)) nexthop via \(VethLab.v4(2, 2))")
+            try lab.balancer.set("ipv4/ip_forward", to: "0")
+            try await lab.balancer.run {
+                let stage = lab.stage(pins, logger: log.logger)
+                let near = try lab.makeSink(.v4)
+                let many = Downstream(name: "many", endpoint: Endpoint(far, port: 5000))
+                var listener = try stage.listener(to: [near].downstreams())
+                let rig = try await stage.rig([listener])
+                #expect(log.lines(Self.outOfReach).isEmpty)
+                let post = try Post(rig: rig, sink: near, traffic: stage.traffic(to: listener))
+                try await post.forwards()
+                try await post.forwardsExactly(50)
+
+                listener.downstreams.append(many)
+                try await rig.apply([listener])
+                let said = try #require(log.lines(Self.outOfReach).first)
+                #expect(said.level == .warning)
+                #expect(said.fields["downstreams"] == "many")
+                #expect(
+                    said.fields["reason"]
+                        == "net.ipv4.conf.lb0.forwarding is 0, and the way to them needs the kernel to "
+                        + "forward")
+                #expect(said.fields["remedy"] == "sysctl -w net.ipv4.ip_forward=1")
+                listener.downstreams = [near].downstreams(weights: [2]) + [many]
+                try await rig.apply([listener])
+                #expect(log.lines(Self.outOfReach).count == 1, "once is enough")
+                await rig.stop()
+            }
+        }
+    }
+}
+
+extension VethLab {
+    /// A receiver that keeps what it gets, in the first of the networks.
+    fileprivate func makeSink(_ family: IPAddress.Family) throws -> Sink {
+        try receivers[0].enter { try Sink(on: Self.address(family, 1, 2)) }
+    }
+}

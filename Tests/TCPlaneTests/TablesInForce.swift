@@ -1,0 +1,108 @@
+// SPDX-License-Identifier: Apache-2.0
+
+import FanoutCore
+import LabNet
+
+/// The slot tables that a listener has had, and when each may have been in force: from the moment that
+/// the plane was told of it until it had taken the next one.
+struct TablesInForce {
+    private struct Reign {
+        let receivers: [Endpoint]
+        let table: SlotTable
+        let from: ContinuousClock.Instant
+        var until: ContinuousClock.Instant?
+
+        init(_ listener: Listener, from: ContinuousClock.Instant) {
+            receivers = listener.downstreams.map(\.endpoint)
+            table = listener.slotTable
+            self.from = from
+        }
+
+        func owner(of source: IPAddress) -> Endpoint? {
+            table.owner(of: FlowKey.sourceIP(source)).map { receivers[$0] }
+        }
+    }
+
+    private var reigns: [Reign]
+
+    init(_ listener: Listener) { reigns = [Reign(listener, from: .now)] }
+
+    /// Another table was put in force by a call that lasted from `begun` until now.
+    mutating func follow(_ listener: Listener, begun: ContinuousClock.Instant) {
+        reigns[reigns.count - 1].until = .now
+        reigns.append(Reign(listener, from: begun))
+    }
+
+    var count: Int { reigns.count }
+
+    /// What became of a load with the balance source_ip.
+    struct Verdict {
+        /// Arrivals at a receiver that never owned the source on the datagram's way.
+        var misdirected = 0
+        /// Arrivals for which only one receiver would do.
+        var decided = 0
+        /// Sources that had more than one owner over the time.
+        var moved = 0
+        var examples: [String] = []
+    }
+
+    /// Holds each arrival against the tables that may have been in force between its sending and its
+    /// being read.
+    ///
+    /// - Parameter sources: of the load, in its order, one flow each.
+    func judge(_ report: LoadReport, of sources: [IPAddress], at sinks: [Sink]) -> Verdict {
+        var verdict = Verdict()
+        let flows = report.sent.keys.sorted()
+        let numbers = Dictionary(uniqueKeysWithValues: zip(flows, flows.indices))
+        let owners = sources.map { source in reigns.map { $0.owner(of: source) } }
+        verdict.moved = owners.count { Set($0.compactMap { $0 }).count > 1 }
+        for sink in sinks {
+            for arrival in sink.log {
+                guard let number = numbers[arrival.stamp.flow],
+                    let sent = report.sendingTime(of: arrival.stamp)
+                else { continue }
+                let allowed = Set(
+                    reigns(between: sent, and: arrival.read).compactMap { owners[number][$0] })
+                if allowed.count == 1 { verdict.decided += 1 }
+                guard !allowed.contains(sink.endpoint) else { continue }
+                verdict.misdirected += 1
+                if verdict.examples.count < 5 {
+                    verdict.examples.append(
+                        "\(sources[number]) at \(sink.endpoint), not \(allowed), on its way for "
+                            + "\(arrival.read - sent)")
+                }
+            }
+        }
+        return verdict
+    }
+
+    private func reigns(
+        between sent: ContinuousClock.Instant, and read: ContinuousClock.Instant
+    ) -> Range<Int> {
+        var (low, high) = (0, reigns.count - 1)
+        while low < high {
+            let middle = (low + high) / 2
+            if let until = reigns[middle].until, until < sent {
+                low = middle + 1
+            } else {
+                high = middle
+            }
+        }
+        var end = low
+        while end < reigns.count, reigns[end].from <= read { end += 1 }
+        return low..<max(end, low)
+    }
+}
+
+extension LoadReport {
+    /// When the datagram was given to the kernel, or somewhat before; nil unless times were kept.
+    fileprivate func sendingTime(of stamp: Stamp) -> ContinuousClock.Instant? {
+        guard let bursts = bursts[stamp.flow], !bursts.isEmpty else { return nil }
+        var (low, high) = (0, bursts.count - 1)
+        while low < high {
+            let middle = (low + high + 1) / 2
+            if bursts[middle].sequence <= stamp.sequence { low = middle } else { high = middle - 1 }
+        }
+        return bursts[low].sent
+    }
+}
