@@ -82,13 +82,14 @@ public struct XDPSocket: ~Copyable, @unchecked Sendable {
     /// Closes the socket and takes back the frames that it had, in whatever ring or hands of the kernel
     /// they were. For a socket that shares its memory; what others have is not touched.
     ///
-    /// A device that sends from the frames themselves may still be reading one that was under way.
+    /// A device that sends from the frames themselves may still be reading one that was under way. No
+    /// socket of the same memory may be opened meanwhile by another thread: it could get this one's number.
     public consuming func close(returningFramesTo store: inout FrameStore) {
         let number = number
         let registration = registration
-        // The number must not be taken anew before its frames are back.
         _ = consume self
         store.reclaim(from: number)
+        // Until here, since the frames are of its memory.
         _ = consume registration
     }
 
