@@ -31,6 +31,8 @@ let floor0: [Target] = [
         name: "CLibBPF", pkgConfig: "libbpf",
         providers: [.apt(["libbpf-dev", "libelf-dev"])]),
     .systemLibrary(
+        name: "CLibXDP", pkgConfig: "libxdp", providers: [.apt(["libxdp-dev"])]),
+    .systemLibrary(
         name: "CLibMNL", pkgConfig: "libmnl", providers: [.apt(["libmnl-dev"])]),
     // The same sources that ./configure && make builds into libreuseportlb.so.
     .target(
@@ -53,6 +55,8 @@ let floor1: [Target] = [
         name: "BPFRuntime",
         dependencies: ["CLibBPF", "CDatapath", "CNet", "FanoutCore", "KernelPrograms"],
         swiftSettings: strict),
+    // Links libxdp, so only planes of the trait KernelModes may depend on it.
+    .target(name: "XDPSockets", dependencies: ["CLibXDP", "CNet"], swiftSettings: strict),
     .target(
         name: "ReusePortLB",
         dependencies: ["CDatapath", "CNet", "CReusePortLB", "FanoutCore", "KernelPrograms"],
@@ -136,7 +140,7 @@ let tests: [Target] = [
         name: "DatapathTests",
         dependencies: [
             "BPFRuntime", "CDatapath", "CLibBPF", "FanoutCore", "GoldenVectors", "KernelPrograms",
-            "LabNet",
+            "LabNet", "XDPSockets",
         ],
         swiftSettings: strictTests),
     .testTarget(
@@ -187,6 +191,12 @@ let tests: [Target] = [
         name: "ReusePortTests",
         dependencies: [
             "CDatapath", "CLibBPF", "CNet", "FanoutCore", "LabNet", "LinuxNet", "ReusePortLB",
+        ],
+        swiftSettings: strictTests),
+    .testTarget(
+        name: "XDPSocketsTests",
+        dependencies: [
+            "CLibBPF", "CLibXDP", "CNet", "FanoutCore", "LabNet", "LinuxNet", "XDPSockets",
         ],
         swiftSettings: strictTests),
     .testTarget(

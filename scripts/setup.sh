@@ -22,7 +22,8 @@ fail() {
 packages_for() {
     case $1 in
     build)
-        echo libbpf-dev libelf-dev libmnl-dev linux-libc-dev pkg-config # the kernel modes
+        echo libbpf-dev libelf-dev libmnl-dev libxdp-dev        # the kernel modes
+        echo linux-libc-dev pkg-config                          # and what they build with
         echo libc6-dev libstdc++-12-dev                                 # what swiftc links with
         echo git ca-certificates                                        # SwiftPM's dependencies
         ;;
@@ -41,7 +42,7 @@ packages_for() {
         echo bpftool                            # reads pinned maps by name
         echo prometheus                         # promtool, which judges /metrics
         echo netcat-openbsd curl python3        # clients that are not ours
-        echo procps binutils
+        echo ethtool procps binutils
         packages_for bench
         ;;
     bench)

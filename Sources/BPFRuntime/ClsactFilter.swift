@@ -34,16 +34,7 @@ public struct ClsactFilter: Sendable {
         var (hook, place) = (hook, place)
         // SAFETY: libbpf reads and writes the structures, whose sizes are set.
         guard unsafe bpf_tc_query(&hook, &place) == 0 else { return nil }
-        let program = bpf_prog_get_fd_by_id(place.prog_id)
-        guard program >= 0 else { return nil }
-        defer { _ = close(program) }
-        var info = bpf_prog_info()
-        var size = UInt32(MemoryLayout<bpf_prog_info>.size)
-        // SAFETY: the kernel writes at most `size` bytes, and the name with its NUL.
-        guard unsafe bpf_obj_get_info_by_fd(program, &info, &size) == 0 else { return nil }
-        return unsafe withUnsafeBytes(of: &info.name) { name in
-            unsafe String(decoding: name.prefix { $0 != 0 }, as: UTF8.self)
-        }
+        return BPFProgram.name(ofNumber: place.prog_id)
     }
 
     /// Puts the program there in place of the one that stood there, if one did; each packet meets one

@@ -21,7 +21,7 @@ enum Floors {
     static let nio: Set = [
         "NIOConcurrencyHelpers", "NIOCore", "NIOFoundationCompat", "NIOHTTP1", "NIOPosix", "NIOSSL",
     ]
-    static let edges: Set = ["LinuxNet", "Netlink", "BPFRuntime", "ReusePortLB"]
+    static let edges: Set = ["LinuxNet", "Netlink", "BPFRuntime", "ReusePortLB", "XDPSockets"]
 
     static let table: [String: Rule] = [
         // 0: C
@@ -42,6 +42,7 @@ enum Floors {
             imports: system.union(kernelLibraries).union([
                 "CNet", "CDatapath", "FanoutCore", "KernelPrograms",
             ])),
+        "XDPSockets": Rule(floor: 1, imports: system.union(["CLibXDP", "CNet"])),
         "ReusePortLB": Rule(
             floor: 1,
             imports: system.union([

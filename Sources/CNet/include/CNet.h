@@ -130,6 +130,34 @@ int cnet_thread_start(unsigned long *thread, size_t stack_bytes, const char *nam
 		      void (*body)(void *), void *argument);
 int cnet_thread_join(unsigned long thread);
 
+/* AF_XDP sockets. The first two have the kernel look at the rings: 0 or -errno. */
+int cnet_xdp_transmit(int fd) CNET_HOT;
+int cnet_xdp_receive(int fd) CNET_HOT;
+/* Waits for something to read: 1, 0 after so many milliseconds (-1: no limit) or a signal, or -errno. */
+int cnet_wait_readable(int fd, int milliseconds) CNET_HOT;
+/* Has the socket's own calls poll the device, rather than interrupts (SO_PREFER_BUSY_POLL, Linux 5.11):
+ * for how long a call, at most, and how many packets. */
+int cnet_prefer_busy_poll(int fd, int microseconds, int budget);
+
+/* struct xdp_statistics (linux/if_xdp.h, XDP_STATISTICS). */
+struct cnet_xdp_statistics {
+	uint64_t receive_dropped;
+	uint64_t receive_invalid;
+	uint64_t transmit_invalid;
+	uint64_t receive_ring_full; /* this and what follows: Linux 5.9 */
+	uint64_t fill_ring_empty;
+	uint64_t transmit_ring_empty;
+};
+int cnet_xdp_statistics(int fd, struct cnet_xdp_statistics *out);
+/* Whether the device reads and writes the frames itself (XDP_OPTIONS): 1, 0 or -errno. */
+int cnet_xdp_is_zero_copy(int fd);
+
+/* Fresh pages, from the pool of huge ones if so wanted (mmap(2), MAP_HUGETLB); NULL when there are none.
+ * munmap gives them back. */
+void *cnet_map_pages(size_t bytes, int huge);
+/* Has the kernel use huge pages when it can (madvise(2), MADV_HUGEPAGE): 0 or -errno. */
+int cnet_wish_huge_pages(void *start, size_t bytes);
+
 /* How many filters stand at the clsact hooks of an interface, in and out (rtnetlink(7),
  * RTM_GETTFILTER), or -errno. */
 int cnet_clsact_filters(uint32_t ifindex);

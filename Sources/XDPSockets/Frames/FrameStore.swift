@@ -1,0 +1,91 @@
+// SPDX-License-Identifier: Apache-2.0
+
+/// The frames of a `Umem` that nobody uses, and the ledger of all of them. One worker owns it.
+///
+/// The frame that was given back last is taken first: its bytes are still in the cache.
+@safe
+public struct FrameStore: ~Copyable, @unchecked Sendable {
+    @usableFromInline var ledger: FrameLedger
+    @usableFromInline var available: Int
+    /// Bytes of a frame, a power of two.
+    public let frameBytes: Int
+    @usableFromInline let mask: UInt64
+    // SAFETY: room for every frame, of which the first `available` are in use; freed in deinit.
+    @usableFromInline let stack: UnsafeMutablePointer<UInt64>
+
+    /// All frames of a memory, free.
+    init(frames: Int, frameBytes: Int) {
+        ledger = FrameLedger(frames: frames, frameBytes: frameBytes)
+        self.frameBytes = frameBytes
+        mask = ~UInt64(frameBytes - 1)
+        unsafe stack = .allocate(capacity: frames)
+        for number in 0..<frames {
+            unsafe (stack + number).initialize(to: UInt64((frames - 1 - number) * frameBytes))
+        }
+        available = frames
+    }
+
+    deinit { unsafe stack.deallocate() }
+
+    /// The address of a frame to write a packet into; nil when none is free.
+    @_noLocks @_noAllocation @inlinable
+    public mutating func take() -> UInt64? { lend(to: .held) }
+
+    /// Gives back a frame that `take` or a receive ring gave.
+    ///
+    /// - Parameter address: any within the frame, such as that of the packet.
+    /// - Returns: false when the frame was not the worker's to give back; it stays where it is, and
+    ///   `violations` counts it.
+    @_noLocks @_noAllocation @inlinable @discardableResult
+    public mutating func put(_ address: UInt64) -> Bool { accept(address, from: .held) }
+
+    @_noLocks @_noAllocation @inlinable @inline(__always)
+    mutating func lend(to place: FramePlace) -> UInt64? {
+        guard available > 0 else { return nil }
+        let address = unsafe stack[available &- 1]
+        guard ledger.move(address, from: .free, to: place) else { return nil }
+        available &-= 1
+        return address
+    }
+
+    @_noLocks @_noAllocation @inlinable @inline(__always)
+    mutating func accept(_ address: UInt64, from place: FramePlace) -> Bool {
+        // Those that are free are fewer than all, or this one would not be elsewhere.
+        guard ledger.move(address, from: place, to: .free) else { return false }
+        unsafe stack[available] = address & mask
+        available &+= 1
+        return true
+    }
+
+    // MARK: Who holds what
+
+    /// Frames that there are.
+    public var owned: Int { ledger.owned }
+
+    /// Frames in the store.
+    public var free: Int {
+        @_noLocks @_noAllocation @inlinable
+        get { available }
+    }
+
+    /// Moves that were refused, since the frame was elsewhere or does not exist. Each is a bug, here or in
+    /// the kernel.
+    public var violations: UInt64 { ledger.violations }
+
+    /// How many frames are at a place. O(1).
+    public func count(at place: FramePlace) -> Int { ledger.count(at: place) }
+
+    /// Where the frame is that the address lies in; nil past the end of the memory.
+    public func place(of address: UInt64) -> FramePlace? { ledger.place(of: address) }
+
+    /// Takes back all that a socket had which is closed. O(frames).
+    mutating func reclaim(from socket: UInt8) {
+        for place in [FramePlace.receiving(socket), .transmitting(socket)] {
+            guard ledger.count(at: place) > 0 else { continue }
+            for number in 0..<ledger.owned {
+                let address = UInt64(number * frameBytes)
+                if ledger.place(of: address) == place { _ = accept(address, from: place) }
+            }
+        }
+    }
+}

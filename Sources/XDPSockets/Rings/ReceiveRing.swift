@@ -1,0 +1,65 @@
+// SPDX-License-Identifier: Apache-2.0
+
+public import CLibXDP
+
+/// The ring of packets that came in. The kernel writes, the worker reads.
+@safe
+public struct ReceiveRing: ~Copyable, @unchecked Sendable {
+    // SAFETY: as FillRing.ring.
+    @usableFromInline let ring: UnsafeMutablePointer<xsk_ring_cons>
+    @usableFromInline let place: FramePlace
+
+    /// As `FillRing.init`.
+    package init(owning owned: UnsafeMutablePointer<xsk_ring_cons>, socket: UInt8) {
+        unsafe ring = owned
+        place = .receiving(socket)
+    }
+
+    deinit { unsafe ring.deallocate() }
+
+    /// Entries that there are, a power of two.
+    public var capacity: Int { unsafe Int(ring.pointee.size) }
+
+    /// Packets that were not taken yet.
+    public var waiting: Int { unsafe Int(clibxdp_in_cons(ring)) }
+
+    /// Takes packets in the order in which they came. Their frames are the worker's from now on: each
+    /// goes into a transmit ring or back into the store.
+    ///
+    /// - Returns: entries for `packet(at:)`, until `release`.
+    @_noLocks @_noAllocation @inlinable
+    public mutating func take(upTo most: UInt32, of store: inout FrameStore) -> RingRange {
+        let range = peek(upTo: most)
+        var offset: UInt32 = 0
+        while offset < range.count {
+            _ = store.ledger.move(packet(at: range[offset]).address, from: place, to: .held)
+            offset &+= 1
+        }
+        return range
+    }
+
+    /// The packet of an entry that `take` gave.
+    @_noLocks @_noAllocation @inlinable
+    public func packet(at number: UInt32) -> Packet {
+        let entry = unsafe xsk_ring_cons__rx_desc(ring, number).pointee
+        return Packet(address: entry.addr, bytes: entry.len)
+    }
+
+    /// Gives the entries back to the kernel, once their packets have been looked at.
+    @_noLocks @_noAllocation @inlinable
+    public mutating func release(_ range: RingRange) { release(range.count) }
+
+    // MARK: One by one
+
+    /// Entries to read, which stay the worker's until they are released.
+    @_noLocks @_noAllocation @inlinable
+    package mutating func peek(upTo most: UInt32) -> RingRange {
+        var first: UInt32 = 0
+        let count = unsafe xsk_ring_cons__peek(ring, most, &first)
+        return RingRange(first: first, count: count)
+    }
+
+    /// Lets the kernel write over the entries that were peeked at first.
+    @_noLocks @_noAllocation @inlinable
+    package mutating func release(_ count: UInt32) { unsafe xsk_ring_cons__release(ring, count) }
+}

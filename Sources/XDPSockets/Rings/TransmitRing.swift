@@ -1,0 +1,84 @@
+// SPDX-License-Identifier: Apache-2.0
+
+public import CLibXDP
+
+/// The ring of packets to send. The worker writes, the kernel reads.
+///
+/// Packets are appended one by one and published together; the kernel sends them when it is told to
+/// (`XDPSocket.wakeTransmitter`).
+@safe
+public struct TransmitRing: ~Copyable, @unchecked Sendable {
+    // SAFETY: as FillRing.ring.
+    @usableFromInline let ring: UnsafeMutablePointer<xsk_ring_prod>
+    @usableFromInline let place: FramePlace
+    /// Appended and not published yet.
+    @usableFromInline var pending: UInt32 = 0
+
+    /// As `FillRing.init`.
+    package init(owning owned: UnsafeMutablePointer<xsk_ring_prod>, socket: UInt8) {
+        unsafe ring = owned
+        place = .transmitting(socket)
+    }
+
+    deinit { unsafe ring.deallocate() }
+
+    /// Packets that were appended and not published yet.
+    public var unpublished: Int { Int(pending) }
+
+    /// Entries that there are, a power of two.
+    public var capacity: Int { unsafe Int(ring.pointee.size) }
+
+    /// Packets that the kernel has not read yet, the unpublished ones included.
+    public var waiting: Int { unsafe Int(clibxdp_in_prod(ring)) }
+
+    /// Whether the kernel reads no further until it is woken: always so where it copies.
+    public var needsWakeup: Bool {
+        @_noLocks @_noAllocation @inlinable
+        get { unsafe xsk_ring_prod__needs_wakeup(ring) != 0 }
+    }
+
+    /// What became of a packet that was to be sent.
+    @frozen
+    public enum Appended: Sendable {
+        /// It leaves with the next `publish`; its frame is the kernel's.
+        case appended
+        /// There is no room. The frame stays the worker's.
+        case full
+        /// The packet is empty, does not end in the frame in which it begins, or its frame is not the
+        /// worker's. The kernel would drop it and never give the frame back. The frame stays where it is.
+        case invalid
+    }
+
+    @_noLocks @_noAllocation @inlinable
+    public mutating func append(_ packet: Packet, of store: inout FrameStore) -> Appended {
+        let offset = packet.address & ~store.mask
+        guard packet.bytes > 0, offset &+ UInt64(packet.bytes) <= UInt64(store.frameBytes) else {
+            return .invalid
+        }
+        guard unsafe xsk_prod_nb_free(ring, 1) > 0 else { return .full }
+        guard store.ledger.move(packet.address, from: .held, to: place) else { return .invalid }
+        var number: UInt32 = 0
+        _ = unsafe xsk_ring_prod__reserve(ring, 1, &number)
+        set(packet, at: number)
+        pending &+= 1
+        return .appended
+    }
+
+    /// Shows the kernel all that was appended.
+    ///
+    /// - Returns: how many packets.
+    @_noLocks @_noAllocation @inlinable @discardableResult
+    public mutating func publish() -> UInt32 {
+        let count = pending
+        guard count > 0 else { return 0 }
+        unsafe xsk_ring_prod__submit(ring, count)
+        pending = 0
+        return count
+    }
+
+    @_noLocks @_noAllocation @inlinable
+    package mutating func set(_ packet: Packet, at number: UInt32) {
+        unsafe xsk_ring_prod__tx_desc(ring, number).pointee = xdp_desc(
+            addr: packet.address, len: packet.bytes, options: 0)
+    }
+}

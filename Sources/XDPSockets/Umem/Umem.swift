@@ -1,0 +1,96 @@
+// SPDX-License-Identifier: Apache-2.0
+
+internal import CNet
+internal import Glibc
+
+/// The memory in which packets lie, cut into frames, which kernel and workers hand to each other
+/// (Documentation/networking/af_xdp.rst, "UMEM").
+///
+/// A socket takes it over. Further sockets, of other devices or queues, share it with that one.
+@safe
+public struct Umem: ~Copyable, @unchecked Sendable {
+    public let shape: Shape
+    /// Whether its pages are from the pool of huge ones (`vm.nr_hugepages`). Otherwise the kernel was
+    /// asked to use transparent huge pages, which it does when it has some.
+    public let usesHugePages: Bool
+    let registration: UmemRegistration
+
+    /// - Throws: `XDPSocketError`: EPERM without CAP_NET_RAW, ENOBUFS when too little memory may be
+    ///   locked and the limit cannot be raised, ENOMEM, EINVAL for a shape that no kernel takes.
+    public init(_ shape: Shape) throws(XDPSocketError) {
+        try shape.check()
+        registration = try UmemRegistration(shape)
+        usesHugePages = registration.memory.isHuge
+        self.shape = shape
+    }
+
+    /// The store of its frames, all of them free. Once: a second store would give out frames that the
+    /// first has given out.
+    public func makeFrameStore() -> FrameStore {
+        FrameStore(frames: shape.frames, frameBytes: shape.frameBytes)
+    }
+
+    /// Its first byte; addresses in rings count from here. Valid as long as this or a socket of it lives.
+    public var base: UnsafeMutableRawPointer { unsafe registration.memory.base }
+
+    /// How the memory is cut up.
+    public struct Shape: Equatable, Sendable, CustomStringConvertible {
+        /// Bytes of a frame: 2048 or 4096. A frame holds one packet.
+        public var frameBytes: Int
+        /// Frames, a power of two from 64 to 2^20. Each of them can wait for a packet, hold one that is
+        /// being looked at, or one that is being sent.
+        public var frames: Int
+        /// Entries of a fill ring and of a completion ring, powers of two up to 2^16.
+        public var fillEntries: Int
+        public var completionEntries: Int
+
+        public init(
+            frameBytes: Int = 2048, frames: Int = 8192, fillEntries: Int = 4096,
+            completionEntries: Int = 2048
+        ) {
+            self.frameBytes = frameBytes
+            self.frames = frames
+            self.fillEntries = fillEntries
+            self.completionEntries = completionEntries
+        }
+
+        public var bytes: Int { frameBytes * frames }
+
+        /// The longest packet, from the Ethernet header on, that is received: the kernel keeps 256
+        /// bytes before it (XDP_PACKET_HEADROOM, include/uapi/linux/bpf.h). It drops longer ones and
+        /// counts them (`XDPStatistics.receiveDropped`), so a program should not steer them here.
+        public var longestPacket: Int { frameBytes - 256 }
+
+        public var description: String { "\(frames) frames of \(frameBytes) bytes" }
+
+        /// Why packets of an interface may be too long for the frames; nil when all of them fit.
+        ///
+        /// - Parameter mtu: of the interface: bytes of an IP packet.
+        public func objection(to mtu: Int, of interface: String) -> XDPSocketError? {
+            let most = longestPacket - Self.linkHeaderBytes
+            guard mtu > most else { return nil }
+            return XDPSocketError(
+                operation: "fit packets of", subject: "interface \(interface)", errno: EMSGSIZE,
+                reason: "its MTU is \(mtu), and a frame of \(frameBytes) bytes holds \(most)",
+                remedy: "longer packets go to the network stack; to have all of them: "
+                    + "ip link set dev \(interface) mtu \(most)"
+                    + (frameBytes < 4096 ? ", or frames of 4096 bytes" : ""))
+        }
+
+        /// An Ethernet header and two VLAN tags.
+        private static let linkHeaderBytes = 14 + 2 * 4
+
+        func check() throws(XDPSocketError) {
+            guard [2048, 4096].contains(frameBytes) else {
+                throw XDPSocketError(impossible: self, "no kernel takes such frames")
+            }
+            guard (64...1 << 20).contains(frames), frames.nonzeroBitCount == 1 else {
+                throw XDPSocketError(impossible: self, "no such number of frames")
+            }
+            for entries in [fillEntries, completionEntries]
+            where !(1...1 << 16).contains(entries) || entries.nonzeroBitCount != 1 {
+                throw XDPSocketError(impossible: self, "no ring of \(entries) entries")
+            }
+        }
+    }
+}

@@ -1,0 +1,178 @@
+// SPDX-License-Identifier: Apache-2.0
+
+import BPFRuntime
+import Glibc
+import KernelPrograms
+import LabNet
+import Testing
+
+@Suite("Programs at the XDP hook", .enabled(if: Privilege.isRoot, "NOT TESTED: needs root"))
+struct XDPLinkTests {
+    /// Two networks and a veth between them, `a0` and `b0`.
+    struct Veth {
+        let near: Network
+        let far: Network
+
+        init(mtu: Int = 1500) throws {
+            (near, far) = (try Network(), try Network())
+            try near.ip("link add a0 type veth peer name b0 netns \(far.path)")
+            try near.ip("link set a0 mtu \(mtu) up")
+            try far.ip("link set b0 mtu \(mtu) up")
+        }
+    }
+
+    /// A program that is not ours: any of kind XDP that takes packets in one piece alone.
+    private static func program() throws -> BPFProgram {
+        var object = try BPFObject(opening: .flowKey)
+        try object.load()
+        return try object.program(named: "lb_flow_key")
+    }
+
+    private static func steer() throws -> BPFProgram {
+        var object = try BPFObject(opening: .xdpSteer)
+        try object.load()
+        return try object.program(named: "udp_fanout_xdp")
+    }
+
+    @Test("a veth takes a program in its driver, and is without it when the link goes")
+    func native() throws {
+        let veth = try Veth()
+        try veth.near.enter {
+            let interface = if_nametoindex("a0")
+            #expect(try XDPOccupant.of(interface: interface) == nil)
+            let number = try attachForAMoment(to: interface)
+            #expect(number != 0)
+            #expect(try XDPOccupant.of(interface: interface) == nil)
+        }
+    }
+
+    private func attachForAMoment(to interface: UInt32) throws -> UInt32 {
+        let link = try XDPLink(attaching: Self.steer(), to: interface)
+        #expect(link.mode == .native && link.nativeRefusal == nil && link.interface == interface)
+        let occupant = try #require(try XDPOccupant.of(interface: interface))
+        #expect(occupant.mode == .native && occupant.name == "udp_fanout_xdp")
+        return occupant.number
+    }
+
+    @Test("where the driver refuses, the network stack takes it, and the refusal says what to do")
+    func fallback() throws {
+        let veth = try Veth(mtu: 9000)
+        try veth.near.enter {
+            let interface = if_nametoindex("a0")
+            let link = try XDPLink(attaching: Self.program(), to: interface)
+            #expect(link.mode == .skb)
+            let refused = link.nativeRefusal
+            let refusal = try #require(refused)
+            #expect(refusal.errno == ERANGE && refusal.subject.hasSuffix("(native)"), "\(refusal)")
+            #expect(refusal.remedy.contains("ip link set dev a0 mtu 1500"))
+            #expect(try XDPOccupant.of(interface: interface)?.mode == .skb)
+        }
+    }
+
+    @Test("the program for AF_XDP is taken at an MTU of 9000, where one for single pages is not")
+    func jumbo() throws {
+        let veth = try Veth(mtu: 9000)
+        try veth.near.enter {
+            let interface = if_nametoindex("a0")
+            let error = try #require(throws: BPFError.self) {
+                _ = try XDPLink(attaching: Self.program(), to: interface, .native)
+            }
+            #expect(error.errno == ERANGE, "\(error)")
+            #expect(error.remedy.contains("ip link set dev a0 mtu 1500"))
+            #expect(try XDPLink(attaching: Self.steer(), to: interface).mode == .native)
+        }
+    }
+
+    @Test(
+        "another program is refused with its name and number, and stays",
+        arguments: XDPMode.allCases)
+    func occupied(mode: XDPMode) throws {
+        let veth = try Veth()
+        try veth.near.enter {
+            let interface = if_nametoindex("a0")
+            let theirs = try XDPLink(attaching: Self.program(), to: interface, mode)
+            let occupant = try #require(try XDPOccupant.of(interface: interface))
+            let error = try #require(throws: BPFError.self) {
+                _ = try XDPLink(attaching: Self.steer(), to: interface)
+            }
+            #expect(
+                error.reason == "the XDP program lb_flow_key (number \(occupant.number), "
+                    + "\(mode.rawValue)) of another tool is there")
+            #expect(error.errno == EBUSY && error.remedy.contains("bpftool net show dev a0"))
+            #expect(try XDPOccupant.of(interface: interface) == occupant)
+            #expect(theirs.interface == interface)
+        }
+    }
+
+    @Test("a pinned link outlives its owner; the next one finds it and exchanges the program")
+    func adoption() throws {
+        let (veth, pins) = (try Veth(), try BPFFileSystem())
+        try veth.near.enter {
+            let interface = if_nametoindex("a0")
+            let path = "\(pins.path)/xdp_link"
+            #expect(try isAbsent(path))
+            let first = try attachPinned(to: interface, path)
+            // What is left after a kill: the pin, and the program behind it.
+            #expect(try XDPOccupant.of(interface: interface)?.number == first)
+            // Nobody takes it off by mistake.
+            #expect(throws: CommandFailed.self) {
+                try Namespace.command("ip link set dev a0 xdp off")
+            }
+            try adopt(path, on: interface, after: first)
+            #expect(try XDPOccupant.of(interface: interface) == nil)
+        }
+    }
+
+    private func isAbsent(_ path: String) throws -> Bool { try XDPLink.pinned(at: path) == nil }
+
+    private func attachPinned(to interface: UInt32, _ path: String) throws -> UInt32 {
+        let link = try XDPLink(attaching: Self.steer(), to: interface)
+        try link.pin(at: path)
+        return try #require(try XDPOccupant.of(interface: interface)).number
+    }
+
+    private func adopt(_ path: String, on interface: UInt32, after first: UInt32) throws {
+        guard let link = try XDPLink.pinned(at: path) else {
+            Issue.record("no link at \(path)")
+            return
+        }
+        #expect(link.interface == interface && link.mode == .native)
+        try link.replace(with: Self.steer())
+        let second = try #require(try XDPOccupant.of(interface: interface))
+        #expect(second.number != first && second.name == "udp_fanout_xdp")
+        try link.detach()
+    }
+
+    @Test("a link whose interface went is as good as none")
+    func interfaceGone() throws {
+        let (veth, pins) = (try Veth(), try BPFFileSystem())
+        try veth.near.enter {
+            let path = "\(pins.path)/xdp_link"
+            _ = try attachPinned(to: if_nametoindex("a0"), path)
+            try Namespace.ip("link del a0")
+            #expect(try isAbsent(path))
+        }
+    }
+
+    @Test("a missing interface is named as one")
+    func missing() throws {
+        let error = try #require(throws: BPFError.self) {
+            _ = try XDPLink(attaching: Self.program(), to: 4711)
+        }
+        #expect(error.errno == ENODEV && error.remedy.contains("no such interface"), "\(error)")
+    }
+
+    @Test("a map of sockets takes sockets alone, and as many as it has room for")
+    func sockets() throws {
+        var object = try BPFObject(opening: .xdpSteer)
+        try object.size("xsks", entries: 2)
+        try object.load()
+        let map = try object.map(named: "xsks")
+        let other = socket(AF_INET, Int32(SOCK_DGRAM.rawValue), 0)
+        defer { close(other) }
+        let wrong = try #require(throws: BPFError.self) { try map.lead(queue: 0, to: other) }
+        #expect(wrong.remedy.contains("AF_XDP socket"), "\(wrong)")
+        let beyond = try #require(throws: BPFError.self) { try map.lead(queue: 2, to: other) }
+        #expect(beyond.remedy == "the map has room for 2 queues", "\(beyond)")
+    }
+}

@@ -1,0 +1,68 @@
+// SPDX-License-Identifier: Apache-2.0
+
+import CLibXDP
+@testable import XDPSockets
+
+/// The memory of one ring, as the kernel lays it out, in this process: both ends can be had. It has to
+/// outlive them.
+final class RingMemory<Entry: BitwiseCopyable> {
+    let size: UInt32
+    /// The words that the producer and the consumer move on, and the one with the kernel's flags.
+    let producer = UnsafeMutablePointer<UInt32>.allocate(capacity: 1)
+    let consumer = UnsafeMutablePointer<UInt32>.allocate(capacity: 1)
+    let flags = UnsafeMutablePointer<UInt32>.allocate(capacity: 1)
+    let entries: UnsafeMutablePointer<Entry>
+
+    /// - Parameter start: the number of the first entry.
+    init(size: UInt32, of blank: Entry, start: UInt32 = 0) {
+        self.size = size
+        producer.initialize(to: start)
+        consumer.initialize(to: start)
+        flags.initialize(to: 0)
+        entries = .allocate(capacity: Int(size))
+        entries.initialize(repeating: blank, count: Int(size))
+    }
+
+    deinit {
+        producer.deallocate()
+        consumer.deallocate()
+        flags.deallocate()
+        entries.deallocate()
+    }
+
+    /// What a producing ring owns.
+    func producing() -> UnsafeMutablePointer<xsk_ring_prod> {
+        let ring = UnsafeMutablePointer<xsk_ring_prod>.allocate(capacity: 1)
+        ring.initialize(
+            to: xsk_ring_prod(
+                cached_prod: producer.pointee, cached_cons: consumer.pointee &+ size,
+                mask: size - 1,
+                size: size, producer: producer, consumer: consumer, ring: entries, flags: flags))
+        return ring
+    }
+
+    /// What a consuming ring owns.
+    func consuming() -> UnsafeMutablePointer<xsk_ring_cons> {
+        let ring = UnsafeMutablePointer<xsk_ring_cons>.allocate(capacity: 1)
+        ring.initialize(
+            to: xsk_ring_cons(
+                cached_prod: producer.pointee, cached_cons: consumer.pointee, mask: size - 1,
+                size: size, producer: producer, consumer: consumer, ring: entries, flags: flags))
+        return ring
+    }
+
+    // MARK: An end of one's own, which shares no code with the rings
+
+    var isFull: Bool { producer.pointee &- consumer.pointee == size }
+
+    func put(_ entry: Entry) {
+        entries[Int(producer.pointee % size)] = entry
+        producer.pointee &+= 1
+    }
+
+    func next() -> Entry? {
+        guard producer.pointee != consumer.pointee else { return nil }
+        defer { consumer.pointee &+= 1 }
+        return entries[Int(consumer.pointee % size)]
+    }
+}
