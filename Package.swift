@@ -216,6 +216,7 @@ let tests: [Target] = [
         name: "PublisherTests",
         dependencies: ["FanoutCore", "LabNet", .target(name: "publisher")],
         swiftSettings: strictTests),
+    .testTarget(name: "LabNetTests", dependencies: ["LabNet"], swiftSettings: strictTests),
     .testTarget(name: "HouseTests", swiftSettings: strictTests),
 ]
 

@@ -15,6 +15,7 @@ public final class LabThread: TaskExecutor {
 
     /// - Parameter setup: what makes the thread special; it runs there first.
     public init(setup: @escaping @Sendable () throws -> Void) async throws {
+        guard PoolGate.stands else { throw SystemError("guard the task pool", code: ENOSYS) }
         thread.withLock {
             $0 = try? Thread(name: "lab", stackBytes: 4 << 20) { [unowned self] in work() }
         }
@@ -66,6 +67,7 @@ public final class LabThread: TaskExecutor {
     }
 
     private func work() {
+        PoolGate.markThread()
         while true {
             wake.wait()
             if let job = jobs.withLock({ $0.isEmpty ? nil : $0.removeFirst() }) {

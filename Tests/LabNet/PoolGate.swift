@@ -1,0 +1,56 @@
+// SPDX-License-Identifier: Apache-2.0
+
+import Dispatch
+import Glibc
+import LinuxNet
+import Synchronization
+
+/// Keeps the threads of Swift's task pool out of labs.
+///
+/// The pool makes a thread whenever a task is enqueued and none is idle, from the thread that enqueues,
+/// and the new one inherits that one's namespace and privileges for good: a later test would run in a
+/// network that it knows nothing of. So what a lab's thread enqueues is handed on by a thread that is no
+/// lab's.
+enum PoolGate {
+    private typealias Original = @convention(thin) (UnownedJob) -> Void
+    private typealias Hook = @convention(thin) (UnownedJob, Original) -> Void
+
+    private struct Waiting: @unchecked Sendable {
+        let job: UnownedJob
+        let enqueue: Original
+    }
+
+    private static let waiting = Mutex<[Waiting]>([])
+    private static let wake = DispatchSemaphore(value: 0)
+    private static let mark: pthread_key_t = {
+        var key = pthread_key_t()
+        pthread_key_create(&key, nil)
+        return key
+    }()
+
+    /// Stands from the first call on, which is to come from a thread outside of all labs.
+    static let stands: Bool = {
+        // Timers have a thread of their own, which makes threads as well.
+        DispatchQueue.global().asyncAfter(deadline: .now()) {}
+        guard let symbol = dlsym(nil, "swift_task_enqueueGlobal_hook"),
+            (try? Thread(name: "pool-gate", body: { relay() })) != nil
+        else { return false }
+        symbol.assumingMemoryBound(to: Optional<Hook>.self).pointee = { job, original in
+            guard pthread_getspecific(mark) != nil else { return original(job) }
+            waiting.withLock { $0.append(Waiting(job: job, enqueue: original)) }
+            wake.signal()
+        }
+        return true
+    }()
+
+    /// Says that the calling thread is a lab's.
+    static func markThread() { pthread_setspecific(mark, UnsafeRawPointer(bitPattern: 1)) }
+
+    private static func relay() {
+        while true {
+            wake.wait()
+            let next = waiting.withLock { $0.removeFirst() }
+            next.enqueue(next.job)
+        }
+    }
+}
