@@ -117,19 +117,24 @@ SEC("xdp.frags")
 int xdp_nat(struct xdp_md *ctx)
 {
 	const __u8 *data = (void *)(long)ctx->data, *end = (void *)(long)ctx->data_end;
+	enum nat_transport transport = NAT_PLAIN_HEADER;
 	struct nat_packet packet;
 	struct nat_move move = {};
 	int kind, decision, verdict = XDP_DROP;
 
 	kind = parse_plain(data, end, &packet);
-	if (kind != NAT_WHOLE)
+	if (kind != NAT_WHOLE) {
+		transport = NAT_HAS_HEADER;
+		/* Before Linux 6.3 a global function takes memory that is filled in alone. */
+		__builtin_memset(&packet, 0, sizeof(packet));
 		kind = lb_nat_parse(ctx, &packet);
-	if (kind == NAT_ERROR)
-		return lb_nat_error(ctx, &packet);
-	if (kind == NAT_LATER)
-		return follow(ctx, &packet);
-	if (kind != NAT_WHOLE && kind != NAT_FIRST)
-		return refuse(&packet, kind);
+		if (kind == NAT_ERROR)
+			return lb_nat_error(ctx, &packet);
+		if (kind == NAT_LATER)
+			return follow(ctx, &packet);
+		if (kind != NAT_WHOLE && kind != NAT_FIRST)
+			return refuse(&packet, kind);
+	}
 	decision = decide(&packet, &move);
 	if (decision == NAT_UNTOUCHED) {
 		count_event(LB_NAT_NOBODY, move.event);
@@ -139,12 +144,15 @@ int xdp_nat(struct xdp_md *ctx)
 		count_event(LB_NAT_NOBODY, LB_NAT_FRAGMENTED_IP_PACKET);
 		return XDP_PASS;
 	}
-	if (decision == NAT_MOVE) {
-		verdict = deliver(ctx, &packet, &move, NAT_HAS_HEADER);
-		if (verdict == XDP_PASS)
-			count_event(lb_nat_row_of(move.listener, move.direction), LB_NAT_TO_STACK);
+	if (decision == NAT_MOVE)
+		verdict = deliver(ctx, &packet, &move, transport);
+	if (verdict == XDP_DROP) {
+		count_dropped(&packet, &move);
+		return verdict;
 	}
-	count_move(&packet, &move);
+	if (verdict == XDP_PASS)
+		count_event(lb_nat_row_of(move.listener, move.direction), LB_NAT_TO_STACK);
+	count_forwarded(&packet, &move);
 	return verdict;
 }
 

@@ -115,34 +115,44 @@ static __always_inline void count_event(__u32 row, __u32 event)
 		counters->event[event]++;
 }
 
-/* Counts a packet of the move's listener: received, and forwarded or dropped, and its event; and with
- * its server, if it has one. */
-static __always_inline void count_move(const struct nat_packet *packet, const struct nat_move *move)
+static __always_inline void count_packet(struct lb_row *row, enum lb_counter counter, __u32 payload)
 {
-	__u32 row = lb_nat_row_of(move->listener, move->direction);
-	struct lb_nat_row *counters = bpf_map_lookup_elem(&nat_rows, &row);
-	struct lb_row *of_server;
+	row->count[counter]++;
+	row->count[counter + 1] += payload;
+}
 
-	row = lb_nat_row_of(move->server, move->direction);
-	of_server = bpf_map_lookup_elem(&server_rows, &row);
-	if (!counters)
+/* Counts a packet of the move's listener, its event and, if it has one, its server. */
+static __always_inline void count_forwarded(const struct nat_packet *packet,
+					    const struct nat_move *move)
+{
+	__u32 row = lb_nat_row_of(move->listener, move->direction), payload = packet->at.payload;
+	__u32 row_of_server = lb_nat_row_of(move->server, move->direction), event = move->event;
+	struct lb_nat_row *counters = bpf_map_lookup_elem(&nat_rows, &row);
+	struct lb_row *of_server = bpf_map_lookup_elem(&server_rows, &row_of_server);
+
+	if (!counters || !of_server || event >= LB_NAT_EVENTS)
 		return;
-	counters->common.count[LB_COUNT_PACKETS_RECEIVED]++;
-	counters->common.count[LB_COUNT_BYTES_RECEIVED] += packet->at.payload;
-	if (move->event < LB_NAT_EVENTS)
-		counters->event[move->event]++;
-	if (move->reason < 0) {
-		counters->common.count[LB_COUNT_PACKETS_FORWARDED]++;
-		counters->common.count[LB_COUNT_BYTES_FORWARDED] += packet->at.payload;
-		if (of_server) {
-			of_server->count[LB_COUNT_PACKETS_FORWARDED]++;
-			of_server->count[LB_COUNT_BYTES_FORWARDED] += packet->at.payload;
-		}
-	} else if (move->reason < LB_DROP_REASONS) {
-		counters->common.count[LB_COUNT_DROPS + move->reason]++;
-		if (of_server)
-			of_server->count[LB_COUNT_DROPS + move->reason]++;
-	}
+	count_packet(&counters->common, LB_COUNT_PACKETS_RECEIVED, payload);
+	count_packet(&counters->common, LB_COUNT_PACKETS_FORWARDED, payload);
+	counters->event[event]++;
+	count_packet(of_server, LB_COUNT_PACKETS_FORWARDED, payload);
+}
+
+static __noinline int count_dropped(const struct nat_packet *packet, const struct nat_move *move)
+{
+	__u32 row = lb_nat_row_of(move->listener, move->direction), reason = (__u32)move->reason;
+	__u32 row_of_server = lb_nat_row_of(move->server, move->direction), event = move->event;
+	struct lb_nat_row *counters = bpf_map_lookup_elem(&nat_rows, &row);
+	struct lb_row *of_server = bpf_map_lookup_elem(&server_rows, &row_of_server);
+
+	if (!counters || event >= LB_NAT_EVENTS || reason >= LB_DROP_REASONS)
+		return 0;
+	count_packet(&counters->common, LB_COUNT_PACKETS_RECEIVED, packet->at.payload);
+	counters->common.count[LB_COUNT_DROPS + reason]++;
+	counters->event[event]++;
+	if (of_server)
+		of_server->count[LB_COUNT_DROPS + reason]++;
+	return 0;
 }
 
 #endif

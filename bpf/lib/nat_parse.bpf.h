@@ -125,8 +125,7 @@ static __always_inline __u64 sum_v4(const __u8 *at)
 	return sum;
 }
 
-/* A whole datagram with no more around it than Ethernet and a plain IP header. The fields of the packet
- * that are for fragments are left as they are, but `fragment`. */
+/* A whole datagram with no more around it than Ethernet and a plain IP header. */
 static __always_inline int parse_plain(const __u8 *data, const __u8 *end, struct nat_packet *packet)
 {
 	const __u8 *ip = data + 14;
@@ -139,7 +138,10 @@ static __always_inline int parse_plain(const __u8 *data, const __u8 *end, struct
 	type = LB_LOAD(__u16, data + 12);
 	packet->at.ip = 14;
 	packet->at.tags = 0;
-	packet->at.fragment = 0;
+	packet->at.fragment = packet->at.reserved = 0;
+	packet->at.fragment_id = 0;
+	packet->at.ip_check_be = packet->at.udp_check_be = 0;
+	packet->event = packet->reserved = 0;
 	if (type == bpf_htons(LB_ETHERTYPE_IPV4)) {
 		if (ip[0] != 0x45 || (LB_LOAD(__u16, ip + 6) & bpf_htons(0x3fff)))
 			return NAT_NOT_PLAIN;

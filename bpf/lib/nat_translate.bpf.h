@@ -47,11 +47,12 @@ static __always_inline int move_to_service(struct nat_move *move, __u32 number)
 	return 1;
 }
 
-/* A client's first packet, or the first since its server is gone: a server is chosen. */
-static __noinline int begin(const struct nat_packet *packet, const struct nat_client *client,
+/* A client's first packet, or the first since its server is gone: a server is chosen. Global, as
+ * lb_nat_parse is, to be verified once. */
+__noinline int lb_nat_begin(const struct nat_packet *packet, const struct nat_client *client,
 			    __u32 service, struct nat_move *move)
 {
-	struct lb_nat_association *known = find_association_again(client);
+	struct lb_nat_association *known;
 	struct lb_receiver *receiver = 0;
 	struct lb_nat_server *server;
 	__u32 zero = 0, number;
@@ -59,8 +60,9 @@ static __noinline int begin(const struct nat_packet *packet, const struct nat_cl
 	void *map;
 	__u64 owner;
 
-	if (is_martian(packet->at.flow.source, packet->at.is_v6))
+	if (!packet || !client || !move || is_martian(packet->at.flow.source, packet->at.is_v6))
 		return NAT_UNTOUCHED;
+	known = find_association_again(client);
 	map = bpf_map_lookup_elem(&tables, &move->listener);
 	table = map ? bpf_map_lookup_elem(map, &zero) : 0;
 	if (table)
@@ -102,11 +104,11 @@ static __always_inline int ingress(const struct nat_packet *packet,
 		return dropped(move, LB_NAT_LIFETIME_EXPIRED, LB_DROP_TTL_EXPIRED);
 	known = find_association(&client);
 	if (!known)
-		return begin(packet, &client, service, move);
+		return lb_nat_begin(packet, &client, service, move);
 	owner = known->owner;
 	server = find_holder(owner);
 	if (!server)
-		return begin(packet, &client, service, move);
+		return lb_nat_begin(packet, &client, service, move);
 	if (known->service != service)
 		known->service = service;
 	move_to_server(move, owner, server);
@@ -115,13 +117,18 @@ static __always_inline int ingress(const struct nat_packet *packet,
 }
 
 /* A server's packet to a client that is not known to have had an answer from it. */
-static __noinline int speak(const struct nat_packet *packet, const struct nat_client *client,
+__noinline int lb_nat_speak(const struct nat_packet *packet, const struct nat_client *client,
 			    __u64 owner, __u32 service, struct nat_move *move)
 {
-	struct lb_nat_association *known = find_association_again(client);
-	__u64 before = known ? known->owner : 0;
-	int lives = known && find_holder(before);
+	struct lb_nat_association *known;
+	__u64 before;
+	int lives;
 
+	if (!packet || !client || !move)
+		return NAT_UNTOUCHED;
+	known = find_association_again(client);
+	before = known ? known->owner : 0;
+	lives = known && find_holder(before);
 	if (lives && before != owner)
 		return dropped(move, LB_NAT_EGRESS_NOT_AUTHORIZED, LB_DROP_NOT_PERMITTED);
 	move->event = LB_NAT_EGRESS_REUSED_NAT;
@@ -178,7 +185,7 @@ static __always_inline int egress(const struct nat_packet *packet,
 	owner = lb_nat_owner(number, server->generation);
 	known = find_answered(&client);
 	if (!known || known->owner != owner)
-		return speak(packet, &client, owner, server->service, move);
+		return lb_nat_speak(packet, &client, owner, server->service, move);
 	if (!move_to_service(move, known->service))
 		return dropped(move, LB_NAT_EGRESS_CANNOT_CREATE_ASSO, LB_DROP_NO_HEALTHY);
 	move->event = LB_NAT_EGRESS_REUSED_NAT;

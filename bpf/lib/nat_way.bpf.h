@@ -18,10 +18,11 @@
 /* Whether packets are routed; the loader sets it. */
 const volatile __u8 lb_nat_routed = 0;
 
-/* Which checksum of the transport header takes part in a change of addresses, and at which offset. */
+/* What there is of the transport header to be rewritten. */
 enum nat_transport {
-	NAT_NO_HEADER,	/* of a later fragment, or done already */
-	NAT_HAS_HEADER, /* UDP or TCP, by the packet's protocol */
+	NAT_NO_HEADER,	  /* nothing: a later fragment's data, or done already */
+	NAT_HAS_HEADER,	  /* UDP or TCP, where the packet says */
+	NAT_PLAIN_HEADER, /* UDP or TCP, where parse_plain found it */
 };
 
 /* Sends the frame back where it came from: the two addresses of its header change places. */
@@ -69,20 +70,17 @@ static __always_inline int rewrite_transport(__u8 *at, const __u8 *end, __u8 pro
 	return 1;
 }
 
-/* Replaces the address, the TTL, and what follows from them. 0 when the packet is too short, which the
- * parser rules out. */
-static __always_inline int rewrite(struct xdp_md *ctx, const struct nat_packet *packet,
-				   const struct nat_move *move, enum nat_transport transport)
+/* Replaces the address, the TTL, and what follows from them, in headers at `ip` and `at`. 0 when the packet
+ * is too short, which the parser rules out. */
+static __always_inline int rewrite_at(__u8 *ip, __u8 *at, const __u8 *end, int is_v6,
+				      const struct nat_packet *packet, const struct nat_move *move,
+				      enum nat_transport transport)
 {
-	const __u8 *end = (void *)(long)ctx->data_end;
-	int is_v6 = packet->at.is_v6, is_source = move->direction == LB_NAT_EGRESS;
-	__u8 *ip = header_at(ctx, packet->at.ip, is_v6 ? 40 : 20), *at;
+	int is_source = move->direction == LB_NAT_EGRESS;
 	struct lb_addr from = is_source ? packet->at.flow.source : packet->at.flow.destination;
 	__u64 steps = lb_csum_step_addr(from, move->address, is_v6);
 	__u16 *check, *ttl, older;
 
-	if (!ip)
-		return 0;
 	if (is_v6) {
 		put_addr(is_source ? ip + 8 : ip + 24, move->address, 1);
 		if (!move->to_stack)
@@ -98,8 +96,26 @@ static __always_inline int rewrite(struct xdp_md *ctx, const struct nat_packet *
 	}
 	if (transport == NAT_NO_HEADER)
 		return 1;
-	at = header_at(ctx, packet->at.udp, 8);
-	return at && rewrite_transport(at, end, packet->protocol, move->port, is_source, steps);
+	return rewrite_transport(at, end, packet->protocol, move->port, is_source, steps);
+}
+
+static __always_inline int rewrite(struct xdp_md *ctx, const struct nat_packet *packet,
+				   const struct nat_move *move, enum nat_transport transport)
+{
+	__u8 *data = (void *)(long)ctx->data;
+	const __u8 *end = (void *)(long)ctx->data_end;
+	__u8 *ip, *at;
+
+	/* Nearly all are of this kind, and constants make it quick. */
+	if (transport == NAT_PLAIN_HEADER && !packet->at.is_v6)
+		return data + 42 <= end &&
+		       rewrite_at(data + 14, data + 34, end, 0, packet, move, transport);
+	if (transport == NAT_PLAIN_HEADER)
+		return data + 62 <= end &&
+		       rewrite_at(data + 14, data + 54, end, 1, packet, move, transport);
+	ip = header_at(ctx, packet->at.ip, packet->at.is_v6 ? 40 : 20);
+	at = transport == NAT_NO_HEADER ? ip : header_at(ctx, packet->at.udp, 8);
+	return ip && at && rewrite_at(ip, at, end, packet->at.is_v6, packet, move, transport);
 }
 
 /* Why the route forbids the packet, filled in as event and reason; 1 when it does. */

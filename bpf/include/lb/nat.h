@@ -45,7 +45,7 @@ enum lb_nat_role {
  *
  * A hash table, since the kernel's take twice the time: an endpoint is in the place that lb_nat_place says,
  * or in one of the LB_NAT_PROBES - 1 after it, with no free place before it. User space makes the table
- * large enough for that; four times as many places as endpoints are plenty. Of every service and server
+ * large enough for that; sixteen times as many places as endpoints are plenty. Of every service and server
  * there are two: one with its port and protocol, and one with both 0, for packets that have no port
  * (fragments, malformed ones).
  */
@@ -58,7 +58,7 @@ struct lb_nat_endpoint {
 	__u16 listener; /* the index of its table; unused with port 0 */
 };
 
-#define LB_NAT_PROBES 8
+#define LB_NAT_PROBES 4
 
 /* The first place to look in for an endpoint, of a number of places that is a power of two. */
 LB_INLINE __u32 lb_nat_place(struct lb_addr address, __u16 port, __u8 protocol, __u32 places)
