@@ -30,13 +30,20 @@ let package = Package(
                 .unsafeFlags(["-I", Context.packageDirectory + "/../bpf/include"])
             ],
             linkerSettings: [.linkedLibrary("bpf")]),
+        .target(
+            name: "CNAT",
+            cSettings: strictC + [
+                .unsafeFlags(["-I", Context.packageDirectory + "/../bpf/include"])
+            ],
+            linkerSettings: [.linkedLibrary("bpf")]),
         // What the figures mean: pure, and tested.
         .target(name: "Measure", swiftSettings: strict),
         // What runs them.
         .executableTarget(
             name: "bench",
             dependencies: [
-                "CForwarding", "CSteering", "Measure", "loadgen", "reference", "firstpacket",
+                "CForwarding", "CNAT", "CSteering", "Measure", "loadgen", "reference",
+                "firstpacket",
                 .product(name: "KernelPrograms", package: "udp-fanout"),
                 .product(name: "ReusePortLB", package: "udp-fanout"),
             ],

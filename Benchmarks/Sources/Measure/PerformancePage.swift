@@ -59,6 +59,7 @@ public struct PerformancePage: Sendable {
         let facts = facts.map { "- \($0.name): \($0.value)" }.joined(separator: "\n")
         let tables = [
             report.costTable, report.footprintTable, report.steeringTable, report.forwardingTable,
+            report.translationTable,
         ].compactMap(\.self)
         return """
             \(Self.begin)

@@ -10,16 +10,19 @@ public struct Report: Sendable {
     public let steering: Steering?
     /// What the program of `tc_ebpf` costs; nil when it was not measured.
     public let forwarding: Forwarding?
+    /// What the program of `xdp_nat` costs; nil when it was not measured.
+    public let translation: Translation?
 
     /// - Parameters: as the properties.
     public init(
         cases: [CaseResult], footprint: Footprint?, steering: Steering? = nil,
-        forwarding: Forwarding? = nil
+        forwarding: Forwarding? = nil, translation: Translation? = nil
     ) {
         self.cases = cases
         self.footprint = footprint
         self.steering = steering
         self.forwarding = forwarding
+        self.translation = translation
     }
 
     /// CPU ns a datagram, medians over the rounds, and what they mean for the promise.

@@ -50,12 +50,14 @@ enum Main {
         let bench = Bench(options: options, machine: machine, folder: folder)
         let report = Report(
             cases: try bench.cases(), footprint: try bench.footprint(),
-            steering: try steering(options), forwarding: try forwarding(options))
+            steering: try steering(options), forwarding: try forwarding(options),
+            translation: try translation(options))
         print("CPU ns a datagram, median of \(options.rounds) interleaved rounds")
         print(report.costTable)
         if let footprint = report.footprintTable { print("\n\(footprint)") }
         if let steering = report.steeringTable { print("\n\(steering)") }
         if let forwarding = report.forwardingTable { print("\n\(forwarding)") }
+        if let translation = report.translationTable { print("\n\(translation)") }
         guard let path = options.markdown else { return }
 
         let page = PerformancePage(
@@ -80,6 +82,14 @@ enum Main {
             return nil
         }
         return try ForwardingBench(options).run()
+    }
+
+    private static func translation(_ options: Options) throws -> Translation? {
+        guard geteuid() == 0 else {
+            complain("not root: the program of xdp_nat is not measured")
+            return nil
+        }
+        return try NATBench(options).run()
     }
 
     /// How this run was started, as one would type it at the root of the tree.
