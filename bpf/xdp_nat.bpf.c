@@ -92,9 +92,8 @@ static __noinline int lead(const struct xdp_md *ctx, const struct nat_packet *pa
 {
 	struct lb_fragment_key key = key_of_fragments(ctx, packet);
 	struct lb_receiver receiver = {.address = move->address};
-	enum lb_fate fates[] = {LB_FATE_SENT, LB_FATE_DROPPED, LB_FATE_PASSED};
 
-	return settle(&key, fates[decision & 1], &receiver);
+	return settle(&key, decision == NAT_MOVE ? LB_FATE_SENT : LB_FATE_DROPPED, &receiver);
 }
 
 /* What is not translated: untouched, or dropped when it is malformed and would have been ours. */
