@@ -30,6 +30,12 @@ let package = Package(
                 .unsafeFlags(["-I", Context.packageDirectory + "/../bpf/include"])
             ],
             linkerSettings: [.linkedLibrary("bpf")]),
+        .target(
+            name: "CNAT",
+            cSettings: strictC + [
+                .unsafeFlags(["-I", Context.packageDirectory + "/../bpf/include"])
+            ],
+            linkerSettings: [.linkedLibrary("bpf")]),
         .target(name: "CVethLab", cSettings: strictC, linkerSettings: [.linkedLibrary("bpf")]),
         // What the figures mean: pure, and tested.
         .target(name: "Measure", swiftSettings: strict),
@@ -37,7 +43,7 @@ let package = Package(
         .executableTarget(
             name: "bench",
             dependencies: [
-                "CForwarding", "CSteering", "CVethLab", "Measure", "loadgen", "reference",
+                "CForwarding", "CNAT", "CSteering", "CVethLab", "Measure", "loadgen", "reference",
                 "firstpacket",
                 .product(name: "KernelPrograms", package: "udp-fanout"),
                 .product(name: "ReusePortLB", package: "udp-fanout"),

@@ -8,7 +8,7 @@ public struct EmbeddedObject: Sendable {
     let base64: StaticString
 
     /// Every object of bpf/, in the order of their names.
-    public static let all = [flowKey, reuseportSelect, tcFanout, xdpSteer]
+    public static let all = [flowKey, reuseportSelect, tcFanout, xdpNAT, xdpSteer]
 
     /// The flow keys as the kernel computes them, for tests and `BPF_PROG_TEST_RUN`.
     public static var flowKey: EmbeddedObject { flow_key }
@@ -18,6 +18,9 @@ public struct EmbeddedObject: Sendable {
 
     /// Forwarding at the TC ingress hook.
     public static var tcFanout: EmbeddedObject { tc_fanout }
+
+    /// A NAT load balancer at the XDP hook.
+    public static var xdpNAT: EmbeddedObject { xdp_nat }
 
     /// Which packets of an interface go to AF_XDP sockets.
     public static var xdpSteer: EmbeddedObject { xdp_steer }

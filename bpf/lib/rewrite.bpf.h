@@ -20,6 +20,7 @@
 #include <linux/bpf.h>
 #include <bpf/bpf_endian.h>
 #include <bpf/bpf_helpers.h>
+#include <lb/checksum.h>
 #include <lb/packet.h>
 #include <lb/tables.h>
 
@@ -38,17 +39,6 @@ static __always_inline struct lb_address_be lb_address_be(struct lb_addr address
 {
 	struct lb_address_be be = {bpf_cpu_to_be64(address.high), bpf_cpu_to_be64(address.low)};
 	return be;
-}
-
-/* What a sum of 32-bit words grows by when one word takes another's place. */
-static __always_inline __u64 lb_step(__u32 from, __u32 to)
-{
-	return (__u64)(__u32)~from + to;
-}
-
-static __always_inline __u64 lb_step64(__u64 from, __u64 to)
-{
-	return lb_step((__u32)from, (__u32)to) + lb_step(from >> 32, to >> 32);
 }
 
 /* The IPv4 header from its TTL on. */
@@ -73,8 +63,8 @@ static __always_inline int lb_rewrite_v4(struct __sk_buff *skb, const struct lb_
 	/* RFC 1624: the checksum is the complement of a sum, so that sum takes the steps. */
 	__u64 sum = (__u16)~packet->ip_check_be;
 
-	sum += lb_step(from, tail.destination);
-	sum += lb_step(bpf_htons(packet->ttl << 8), bpf_htons(ttl << 8));
+	sum += lb_csum_step(from, tail.destination);
+	sum += lb_csum_step(bpf_htons(packet->ttl << 8), bpf_htons(ttl << 8));
 	tail.check = ~lb_fold(sum);
 	if (bpf_skb_store_bytes(skb, packet->ip + LB_IPV4_TTL, &tail, sizeof(tail), 0))
 		return -1;
@@ -89,8 +79,8 @@ static __always_inline int lb_rewrite_v6(struct __sk_buff *skb, const struct lb_
 {
 	struct lb_address_be from = lb_address_be(packet->flow.destination);
 	struct lb_address_be to = lb_address_be(receiver->address);
-	__u64 step = lb_step64(from.high, to.high) + lb_step64(from.low, to.low);
-	__u64 step_of_ttl = lb_step(bpf_htons(packet->ttl), bpf_htons(ttl));
+	__u64 step = lb_csum_step64(from.high, to.high) + lb_csum_step64(from.low, to.low);
+	__u64 step_of_ttl = lb_csum_step(bpf_htons(packet->ttl), bpf_htons(ttl));
 
 	if (bpf_skb_store_bytes(skb, packet->ip + LB_IPV6_DESTINATION, &to, sizeof(to), 0))
 		return -1;
@@ -114,7 +104,7 @@ static __always_inline int lb_rewrite_port(struct __sk_buff *skb, const struct l
 	if (from == to)
 		return 0;
 	if (!packet->udp_check_be)
-		bpf_csum_update(skb, lb_fold(lb_step(from, to)));
+		bpf_csum_update(skb, lb_fold(lb_csum_step(from, to)));
 	else if (bpf_l4_csum_replace(skb, packet->udp + LB_UDP_CHECK, from, to,
 				     BPF_F_MARK_MANGLED_0 | 2))
 		return -1;

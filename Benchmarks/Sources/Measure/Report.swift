@@ -12,24 +12,27 @@ public struct Report: Sendable {
     public let forwarding: Forwarding?
     /// What mode `tc_ebpf` delivers in a lab of veths; nil when it was not measured.
     public let lab: LabRates?
+    /// What the program of `xdp_nat` costs; nil when it was not measured.
+    public let translation: Translation?
 
     /// - Parameters: as the properties.
     public init(
         cases: [CaseResult], footprint: Footprint?, steering: Steering? = nil,
-        forwarding: Forwarding? = nil, lab: LabRates? = nil
+        forwarding: Forwarding? = nil, lab: LabRates? = nil, translation: Translation? = nil
     ) {
         self.cases = cases
         self.footprint = footprint
         self.steering = steering
         self.forwarding = forwarding
         self.lab = lab
+        self.translation = translation
     }
 
     /// A table for each part that was measured.
     public var tables: [String] {
         [
             cases.isEmpty ? nil : costTable, footprintTable, steeringTable, forwardingTable,
-            labTable,
+            labTable, translationTable,
         ].compactMap(\.self)
     }
 

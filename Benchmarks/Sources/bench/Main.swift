@@ -77,6 +77,9 @@ enum Main {
             },
             lab: try ifRoot(options, .veths, "tc_ebpf over veths") {
                 try LabBench(options, machine: machine, folder: folder).run()
+            },
+            translation: try ifRoot(options, .programs, "the program of xdp_nat") {
+                try NATBench(options).run()
             })
     }
 

@@ -67,6 +67,31 @@ struct ReportTests {
         #expect(Report(cases: [], footprint: nil).forwardingTable == nil)
     }
 
+    @Test("judge the program of xdp_nat, and say so where nothing is promised")
+    func translation() throws {
+        func cost(
+            _ packet: Translation.Packet, _ way: Translation.Way, _ family: Forwarding.Family,
+            _ program: Double
+        ) throws -> Translation.Cost {
+            Translation.Cost(
+                packet: packet, way: way, family: family, program: try #require(Spread([program])),
+                empty: try #require(Spread([10])))
+        }
+        let costs = try [
+            cost(.answer, .oneArm, .v4, 70), cost(.answer, .oneArm, .v6, 85),
+            cost(.newcomer, .routed, .v4, 600),
+        ]
+        let report = Report(
+            cases: [], footprint: nil, translation: Translation(costs: costs))
+        let lines = try #require(report.translationTable).split(separator: "\n").map {
+            $0.split(separator: "|").map { $0.split(separator: " ").joined(separator: " ") }
+        }
+        #expect(lines[2][2...] == ["IPv4", "60 ns (70 − 10)", "≤ 55 ns", "missed"])
+        #expect(lines[3][2...] == ["IPv6", "75 ns (85 − 10)", "≤ 78 ns", "met"])
+        #expect(lines[4][2...] == ["IPv4", "590 ns (600 − 10)", "-", "-"])
+        #expect(Report(cases: [], footprint: nil).translationTable == nil)
+    }
+
     @Test("numbers are rounded half away from zero and padded")
     func rounding() {
         #expect(1.005.rounded(to: 1) == "1.0")

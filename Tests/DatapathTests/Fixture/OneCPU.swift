@@ -4,6 +4,7 @@ import Glibc
 import Testing
 
 /// Runs `body` with this thread on one CPU, where the turns of round robin are one sequence.
+@discardableResult
 func onOneCPU<Value>(_ body: () throws -> Value) throws -> Value {
     // Hidden in the C library's headers without _GNU_SOURCE.
     typealias Affinity = @convention(c) (pid_t, Int, UnsafeMutableRawPointer) -> Int32

@@ -1,0 +1,215 @@
+// SPDX-License-Identifier: Apache-2.0
+
+@testable import BPFRuntime
+import CDatapath
+import CLibBPF
+import FanoutCore
+import Glibc
+import KernelPrograms
+import Testing
+
+/// The program of xdp_nat.bpf.c with services and servers that a test names. It is attached to nothing.
+final class NATFixture {
+    /// Constants and sizes, as the loader sets them.
+    struct Settings {
+        var isRouted = false
+        var takesTCP = false
+        /// Whether associations that nobody answered lie in a map of their own.
+        var waits = true
+        var packetMax: UInt32 = 65535
+        var associations: Int = 1024
+        var unanswered: Int = 1024
+    }
+
+    /// A service or server of a listener, by its number.
+    struct Party {
+        var endpoint: Endpoint
+        var protocolNumber: UInt8
+        var listener: UInt32
+        /// Of a server; 0 when it is gone.
+        var generation: UInt32 = 0
+    }
+
+    static let places = 1024
+
+    private let object: BPFObject
+    let program: BPFProgram
+    private var tables: [Int32] = []
+    private(set) var services: [Party] = []
+    private(set) var servers: [Party] = []
+    private var hosts: [IPAddress] = []
+    private var lastGeneration: UInt32 = 0
+
+    init(_ settings: Settings = Settings()) throws {
+        var object = try BPFObject(opening: .xdpNAT)
+        try object.set("lb_nat_routed", to: UInt8(settings.isRouted ? 1 : 0))
+        try object.set("lb_nat_tcp", to: UInt8(settings.takesTCP ? 1 : 0))
+        try object.set("lb_nat_waits", to: UInt8(settings.waits ? 1 : 0))
+        try object.set("lb_nat_packet_max", to: settings.packetMax)
+        for family in ["4", "6"] {
+            try object.size("associations" + family, entries: settings.associations)
+            try object.size("unanswered" + family, entries: settings.unanswered)
+        }
+        try object.load()
+        program = try object.program(named: "xdp_nat")
+        self.object = object
+    }
+
+    deinit { for table in tables { close(table) } }
+
+    /// Has a listener serve its services, and spread what comes over its servers in their order.
+    func listen(
+        _ listener: UInt32 = 0, on services: [String], servers: [String],
+        _ balance: Balance = .roundRobin, protocolNumber: UInt8 = 17
+    ) throws {
+        let first = self.servers.count
+        for text in services {
+            let party = Party(
+                endpoint: try Endpoint(parsing: text), protocolNumber: protocolNumber,
+                listener: listener)
+            try update("services", UInt32(self.services.count), Self.service(party))
+            self.services.append(party)
+        }
+        for text in servers {
+            let party = Party(
+                endpoint: try Endpoint(parsing: text), protocolNumber: protocolNumber,
+                listener: listener)
+            self.servers.append(party)
+            try revive(self.servers.count - 1)
+        }
+        try fill(listener, balance, Array(first..<self.servers.count))
+        try publish()
+    }
+
+    /// Says that an address is the host's own.
+    func own(_ address: String) throws {
+        hosts.append(try .parsed(address))
+        try publish()
+    }
+
+    /// Removes a server as the daemon does: out of the table, then its generation.
+    func remove(_ number: Int, _ balance: Balance = .roundRobin) throws {
+        servers[number].generation = 0
+        let listener = servers[number].listener
+        let left = servers.indices.filter {
+            servers[$0].listener == listener && servers[$0].generation != 0
+        }
+        try fill(listener, balance, left)
+        try update("servers", UInt32(number), server(number))
+        try publish()
+    }
+
+    /// Puts a server back, with a new generation; the table stays as it is.
+    func revive(_ number: Int) throws {
+        lastGeneration += 1
+        servers[number].generation = lastGeneration
+        try update("servers", UInt32(number), server(number))
+        try publish()
+    }
+
+    /// Gives a listener a table of these servers alone.
+    func fill(_ listener: UInt32, _ balance: Balance, _ numbers: [Int]) throws {
+        let downstreams = numbers.map {
+            Downstream(name: "\($0)", endpoint: servers[$0].endpoint, weight: 1)
+        }
+        let slots = balance.slotTable(for: downstreams, capacity: 64).slots
+        var head = lb_table()
+        head.seed_v4 = lb_hash_high(0, 0)
+        head.key = (balance == .roundRobin ? LB_KEY_COUNTER : LB_KEY_SOURCE_IP).rawValue
+        head.slots = UInt32(slots.count)
+        var value = withUnsafeBytes(of: head) { Array($0) }
+        for index in 0..<64 {
+            var receiver = lb_receiver()
+            if index < numbers.count { receiver.row = UInt32(numbers[index]) }
+            value += withUnsafeBytes(of: receiver) { Array($0) }
+        }
+        value += slots.withUnsafeBytes { Array($0) }
+        value += [UInt8](repeating: 0, count: (Int(LB_SLOTS_MIN) - slots.count) * 2)
+        try put(value, into: "tables", at: listener)
+    }
+
+    /// Puts a new table of endpoints in the old one's place.
+    private func publish() throws {
+        var places = [lb_nat_endpoint](repeating: lb_nat_endpoint(), count: Self.places)
+        for (number, party) in services.enumerated() {
+            add(party, LB_NAT_SERVICE, number, to: &places)
+        }
+        for (number, party) in servers.enumerated() where party.generation != 0 {
+            add(party, LB_NAT_SERVER, number, to: &places)
+        }
+        for address in hosts {
+            add(Endpoint(address, port: 0), 0, LB_NAT_HOST, 0, 0, to: &places)
+        }
+        try put(places.withUnsafeBytes { Array($0) }, into: "endpoints", at: 0)
+    }
+
+    private func add(
+        _ party: Party, _ role: lb_nat_role, _ number: Int, to places: inout [lb_nat_endpoint]
+    ) {
+        add(party.endpoint, party.protocolNumber, role, number, party.listener, to: &places)
+        add(Endpoint(party.endpoint.address, port: 0), 0, role, 0, 0, to: &places)
+    }
+
+    private func add(
+        _ endpoint: Endpoint, _ protocolNumber: UInt8, _ role: lb_nat_role, _ number: Int,
+        _ listener: UInt32, to places: inout [lb_nat_endpoint]
+    ) {
+        let address = endpoint.address.datapath
+        var place = Int(
+            lb_nat_place(address, endpoint.port, protocolNumber, UInt32(places.count)))
+        while places[place].roles != 0 {
+            let known = places[place]
+            if known.address.high == address.high, known.address.low == address.low,
+                known.port == endpoint.port, known.protocol == protocolNumber
+            {
+                break
+            }
+            place = (place + 1) % places.count
+        }
+        places[place].address = address
+        places[place].port = endpoint.port
+        places[place].protocol = protocolNumber
+        places[place].roles |= UInt8(role.rawValue)
+        places[place].number = UInt16(number)
+        places[place].listener = UInt16(listener)
+    }
+
+    private static func service(_ party: Party) -> lb_nat_service {
+        lb_nat_service(
+            address: party.endpoint.address.datapath, listener: party.listener,
+            port: party.endpoint.port, protocol: party.protocolNumber,
+            is_v6: party.endpoint.address.family == .v6 ? 1 : 0)
+    }
+
+    private func server(_ number: Int) -> lb_nat_server {
+        let party = servers[number]
+        let service = services.firstIndex {
+            $0.listener == party.listener && $0.protocolNumber == party.protocolNumber
+        }
+        return lb_nat_server(
+            address: party.endpoint.address.datapath, generation: party.generation,
+            listener: party.listener, service: UInt32(service ?? 0), port: party.endpoint.port,
+            protocol: party.protocolNumber, is_v6: party.endpoint.address.family == .v6 ? 1 : 0)
+    }
+
+    // MARK: Maps
+
+    func descriptor(_ map: String) -> Int32 { bpf_object__find_map_fd_by_name(object.handle, map) }
+
+    private func update(_ map: String, _ key: UInt32, _ value: some Any) throws {
+        var key = key
+        try withUnsafeBytes(of: value) { value in
+            try #require(bpf_map_update_elem(descriptor(map), &key, value.baseAddress, 0) == 0)
+        }
+    }
+
+    /// Puts a new map with one value into a map of maps.
+    private func put(_ value: [UInt8], into map: String, at key: UInt32) throws {
+        let table = bpf_map_create(BPF_MAP_TYPE_ARRAY, "table", 4, UInt32(value.count), 1, nil)
+        try #require(table >= 0)
+        tables.append(table)
+        var zero: UInt32 = 0
+        try #require(bpf_map_update_elem(table, &zero, value, 0) == 0)
+        try update(map, key, table)
+    }
+}

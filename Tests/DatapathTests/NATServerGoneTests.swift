@@ -1,0 +1,101 @@
+// SPDX-License-Identifier: Apache-2.0
+
+import CDatapath
+import FanoutCore
+import Testing
+
+/// A server leaves by its generation: whatever names the old one is void at once.
+@Suite("Servers that leave xdp_nat", .loadsPrograms)
+struct NATServerGoneTests {
+    static let families = [IPAddress.Family.v4, .v6]
+
+    @Test(
+        "clients of a server that is gone get another with their next packet", arguments: families)
+    func remade(family: IPAddress.Family) throws {
+        let lab = try NATLab(family)
+        try onOneCPU { () throws in
+            for client in 0..<30 { try lab.request(client) }
+            try lab.fixture.remove(0)
+            var moved: [Endpoint: Int] = [:]
+            for client in 0..<30 {
+                let server = try #require(try lab.request(client))
+                if client % 3 == 0 {
+                    moved[server, default: 0] += 1
+                } else {
+                    #expect(try server == lab.server(client % 3))
+                }
+                #expect(try lab.request(client) == server)
+            }
+            #expect(try moved == [lab.server(1): 5, lab.server(2): 5])
+        }
+        #expect(try lab.fixture.counts(0, .ingress)[LB_NAT_INGRESS_NEW_NAT] == 40)
+        #expect(lab.fixture.count(in: family == .v4 ? "unanswered4" : "unanswered6") == 30)
+    }
+
+    @Test("one that was answered stays among those, with its new server", arguments: families)
+    func remadeAnswered(family: IPAddress.Family) throws {
+        let lab = try NATLab(family)
+        try onOneCPU { () throws in
+            try lab.request(0)
+            try lab.answer(0, to: 0)
+            try lab.fixture.remove(0)
+            let server = try #require(try lab.request(0))
+            let expected = NATFixture.Association(server: server, isAnswered: true, isAlive: true)
+            #expect(try lab.association(0) == expected)
+        }
+    }
+
+    @Test("another server may speak to a client whose server is gone", arguments: families)
+    func speaks(family: IPAddress.Family) throws {
+        let lab = try NATLab(family)
+        try onOneCPU { try lab.request(0) }
+        try lab.fixture.remove(0)
+        #expect(try lab.answer(2, to: 0) == lab.service)
+        #expect(try lab.fixture.counts(0, .egress)[LB_NAT_EGRESS_NEW_NAT] == 1)
+        #expect(try lab.request(0) == lab.server(2))
+        #expect(try lab.answer(1, to: 0) == nil)
+    }
+
+    @Test("the one that is gone no longer speaks for the service", arguments: families)
+    func gone(family: IPAddress.Family) throws {
+        let lab = try NATLab(family)
+        try onOneCPU { try lab.request(0) }
+        try lab.fixture.remove(0)
+        let packet = try Datagram(from: "\(lab.server(0))", to: "\(lab.client(0))")
+        #expect(try lab.fixture.run(packet) == .init(verdict: .pass, output: packet.frame))
+    }
+
+    @Test("a server that comes back has none of its old clients")
+    func back() throws {
+        let lab = try NATLab(.v4)
+        try onOneCPU { try lab.request(0) }
+        try lab.fixture.remove(0)
+        try lab.fixture.revive(0)
+        #expect(try lab.association(0)?.isAlive == false)
+        try lab.fixture.fill(0, .roundRobin, [1])
+        #expect(try lab.request(0) == lab.server(1))
+        #expect(try lab.answer(0, to: 0) == nil)
+    }
+
+    @Test("a server without a share of new clients keeps those it has")
+    func draining() throws {
+        let lab = try NATLab(.v4)
+        try onOneCPU { for client in 0..<6 { try lab.request(client) } }
+        try lab.fixture.fill(0, .roundRobin, [1, 2])
+        try onOneCPU { () throws in
+            for client in 0..<6 { #expect(try lab.request(client) == lab.server(client % 3)) }
+            for client in 6..<12 { #expect(try lab.request(client) != lab.server(0)) }
+        }
+    }
+
+    @Test("when all are gone, requests are dropped")
+    func allGone() throws {
+        let lab = try NATLab(.v4)
+        try onOneCPU { try lab.request(0) }
+        for number in 0..<3 { try lab.fixture.remove(number) }
+        #expect(try lab.request(0) == nil)
+        #expect(try lab.request(1) == nil)
+        let counts = try lab.fixture.counts(0, .ingress)
+        #expect(counts.common[.noHealthy] == 2 && counts.common.isBalanced)
+    }
+}

@@ -1,0 +1,91 @@
+/* SPDX-License-Identifier: (BSD-2-Clause OR GPL-2.0-only) */
+/*
+ * balance.bpf.h: the tables of the kernel modes and the way through them: key, slot, receiver. Every
+ * program that includes this has the maps of its own.
+ */
+#ifndef LB_BALANCE_BPF_H
+#define LB_BALANCE_BPF_H
+
+#include <linux/bpf.h>
+#include <bpf/bpf_helpers.h>
+#include <lb/packet.h>
+#include <lb/tables.h>
+
+/* What the loader checks before it trusts an object that it was given. */
+const volatile __u32 lb_abi = LB_ABI_VERSION;
+/* Room of every table; the loader sets both before it makes the maps. */
+const volatile __u32 lb_receivers_max = 64;
+const volatile __u32 lb_slots_max = LB_SLOTS_MIN;
+
+struct table_value {
+	struct lb_table head;
+	/* struct lb_receiver[lb_receivers_max], then __u16[lb_slots_max] */
+	__u8 body[64 * sizeof(struct lb_receiver) + LB_SLOTS_MIN * 2];
+};
+
+struct table_map {
+	__uint(type, BPF_MAP_TYPE_ARRAY);
+	__uint(max_entries, 1);
+	__uint(key_size, sizeof(__u32));
+	__uint(value_size, sizeof(struct table_value));
+};
+
+struct {
+	__uint(type, BPF_MAP_TYPE_ARRAY_OF_MAPS);
+	__uint(max_entries, LB_LISTENERS_MAX);
+	__type(key, __u32);
+	__array(values, struct table_map);
+} tables SEC(".maps");
+
+struct {
+	__uint(type, BPF_MAP_TYPE_PERCPU_ARRAY);
+	__uint(max_entries, LB_LISTENERS_MAX);
+	__type(key, __u32);
+	__type(value, __u32);
+} turns SEC(".maps");
+
+static __always_inline __u32 key_of(const struct lb_table *table, const struct lb_packet *packet,
+				    __u32 listener)
+{
+	__u32 *turn, key;
+
+	switch (table->key) {
+	case LB_KEY_SOURCE_IP:
+		if (!packet->is_v6)
+			return lb_key_of_hash(lb_hash_low(table->seed_v4, packet->flow.source.low));
+		return lb_key_source_ip(table->seed, packet->flow.source);
+	case LB_KEY_FOUR_TUPLE:
+		return lb_key_four_tuple(table->seed, &packet->flow);
+	case LB_KEY_RANDOM:
+		return bpf_get_prandom_u32();
+	}
+	turn = bpf_map_lookup_elem(&turns, &listener);
+	if (!turn)
+		return 0;
+	/* A number below that of the slots is its own slot, without a division. */
+	key = *turn;
+	*turn = key + 1 < table->slots ? key + 1 : 0;
+	return key;
+}
+
+/* The receiver that owns the key's slot; null when nobody is ready. */
+static __always_inline struct lb_receiver *choose(struct lb_table *table, __u32 key)
+{
+	void *body = table + 1;
+	__u32 slot, index;
+	__u16 *owner;
+
+	if (!table->slots)
+		return 0;
+	/* The mask changes nothing; the verifier cannot follow a 32-bit remainder. */
+	slot = lb_slot(key, table->slots) & (LB_SLOTS_MAX - 1);
+	if (slot >= lb_slots_max)
+		return 0;
+	owner = body + lb_receivers_max * sizeof(struct lb_receiver);
+	index = owner[slot];
+	if (index >= lb_receivers_max)
+		return 0;
+	return (struct lb_receiver *)body + index;
+}
+
+#endif

@@ -1,0 +1,162 @@
+/* SPDX-License-Identifier: (BSD-2-Clause OR GPL-2.0-only) */
+/*
+ * nat_association.bpf.h: which server a client is associated with, and who may be.
+ *
+ * An association that a client made and no server has answered lies in the maps `unanswered`, so that a
+ * flood of sources that nobody answers pushes out nobody but its like. The first answer moves it to those
+ * of `associations`; what a server begins starts there. Both forget the least recently used when they are
+ * full, and only then.
+ *
+ * Two CPUs may want to make one association at once; then the slower one takes what the other made. The
+ * kernel may give the entry of a forgotten association to another client while a program still holds it:
+ * so an owner changes by compare and exchange alone, and only from one that is gone.
+ */
+#ifndef LB_NAT_ASSOCIATION_BPF_H
+#define LB_NAT_ASSOCIATION_BPF_H
+
+#include "balance.bpf.h"
+#include "nat_maps.bpf.h"
+
+/* Whether associations wait for an answer in a map of their own; the loader sets it. */
+const volatile __u8 lb_nat_waits = 1;
+
+/* The loader sets the sizes, to powers of two: of others the kernel uses less. Those of a family that no
+ * listener has are 1. */
+#define NAT_ASSOCIATIONS(name, key_type, entries)                                                  \
+	struct {                                                                                   \
+		__uint(type, BPF_MAP_TYPE_LRU_HASH);                                               \
+		__uint(max_entries, entries);                                                      \
+		__type(key, key_type);                                                             \
+		__type(value, struct lb_nat_association);                                          \
+	} name SEC(".maps")
+
+NAT_ASSOCIATIONS(associations4, __u64, 1048576);
+NAT_ASSOCIATIONS(associations6, struct lb_nat_client, 1048576);
+NAT_ASSOCIATIONS(unanswered4, __u64, 131072);
+NAT_ASSOCIATIONS(unanswered6, struct lb_nat_client, 131072);
+
+/* A client, as the maps of its family know it. */
+struct nat_client {
+	struct lb_nat_client key;
+	__u32 is_v6;
+	__u32 reserved;
+};
+
+static __always_inline struct nat_client client_of(struct lb_addr address, __u16 port,
+						   __u8 protocol, __u32 listener, int is_v6)
+{
+	struct nat_client client = {
+		.key = lb_nat_client_of(address, port, protocol, (__u8)listener, is_v6),
+		.is_v6 = (__u32)is_v6,
+	};
+	return client;
+}
+
+static __always_inline struct lb_nat_association *find_answered(const struct nat_client *client)
+{
+	return client->is_v6 ? bpf_map_lookup_elem(&associations6, &client->key)
+			     : bpf_map_lookup_elem(&associations4, &client->key);
+}
+
+static __always_inline struct lb_nat_association *find_unanswered(const struct nat_client *client)
+{
+	if (!lb_nat_waits)
+		return 0;
+	return client->is_v6 ? bpf_map_lookup_elem(&unanswered6, &client->key)
+			     : bpf_map_lookup_elem(&unanswered4, &client->key);
+}
+
+static __always_inline struct lb_nat_association *find_association(const struct nat_client *client)
+{
+	struct lb_nat_association *known = find_answered(client);
+
+	return known ? known : find_unanswered(client);
+}
+
+static __always_inline long put_answered(const struct nat_client *client,
+					 const struct lb_nat_association *made, __u64 flags)
+{
+	return client->is_v6 ? bpf_map_update_elem(&associations6, &client->key, made, flags)
+			     : bpf_map_update_elem(&associations4, &client->key, made, flags);
+}
+
+static __always_inline long put_unanswered(const struct nat_client *client,
+					   const struct lb_nat_association *made, __u64 flags)
+{
+	return client->is_v6 ? bpf_map_update_elem(&unanswered6, &client->key, made, flags)
+			     : bpf_map_update_elem(&unanswered4, &client->key, made, flags);
+}
+
+/* The same, by who may race with an answer: that adds to one map before it deletes from the other, so who
+ * finds neither looks at the first one again. */
+static __always_inline struct lb_nat_association *
+find_association_again(const struct nat_client *client)
+{
+	struct lb_nat_association *known = find_association(client);
+
+	return known || !lb_nat_waits ? known : find_answered(client);
+}
+
+/*
+ * Gives a client without a living association to a server.
+ *
+ * @known   its association with a server that is gone; null when it has none
+ * @waits   whether an answer is yet to come
+ * @return  the owner in the end, which may be another server when another CPU was quicker; 0 when there
+ *          is no memory
+ */
+static __always_inline __u64 associate(const struct nat_client *client,
+				       struct lb_nat_association *known, __u64 owner, __u32 service,
+				       int waits)
+{
+	struct lb_nat_association made = {
+		.owner = owner,
+		.made_s = (__u32)(bpf_ktime_get_coarse_ns() / 1000000000),
+		.service = service,
+	};
+	__u64 before;
+
+	if (known) {
+		before = known->owner;
+		if (find_holder(before))
+			return before;
+		if (__sync_val_compare_and_swap(&known->owner, before, owner) != before)
+			return known->owner;
+		known->made_s = made.made_s;
+		known->service = service;
+		return owner;
+	}
+	if (waits && lb_nat_waits) {
+		if (!put_unanswered(client, &made, BPF_NOEXIST))
+			return owner;
+	} else if (!put_answered(client, &made, BPF_NOEXIST)) {
+		return owner;
+	}
+	known = find_association(client);
+	return known ? known->owner : 0;
+}
+
+/* Moves an association that was answered from the maps of those that were not; its entry there goes
+ * last. */
+static __always_inline void answer(const struct nat_client *client,
+				   const struct lb_nat_association *known)
+{
+	struct lb_nat_association kept = *known;
+
+	if (put_answered(client, &kept, BPF_ANY))
+		return;
+	if (client->is_v6)
+		bpf_map_delete_elem(&unanswered6, &client->key);
+	else
+		bpf_map_delete_elem(&unanswered4, &client->key);
+}
+
+/* An address that no answer can go to: nobody's, many hosts', or the sender's own. */
+static __always_inline int is_martian(struct lb_addr address, int is_v6)
+{
+	if (lb_is_loopback(address))
+		return 1;
+	return is_v6 ? lb_is_martian_v6(address) : lb_is_martian_v4((__u32)address.low);
+}
+
+#endif

@@ -1,0 +1,200 @@
+/* SPDX-License-Identifier: (BSD-2-Clause OR GPL-2.0-only) */
+/*
+ * nat_icmp.bpf.h: ICMP errors about translated packets (RFC 5508, section 4; RFC 4443).
+ *
+ * An error goes to the source of the packet that it quotes, and quotes it as it was where the error arose:
+ *
+ *   about a client's packet, which had left for a server: quoted is client → server. It is for the client,
+ *   who knows the service alone: quoted becomes client → service, and the error comes from the service
+ *
+ *   about a server's packet, which had left as the service's: quoted is service → client. It is for the
+ *   service: quoted becomes server → client, and the error goes to the server
+ *
+ * Errors neither make nor keep associations: anyone can send one.
+ */
+#ifndef LB_NAT_ICMP_BPF_H
+#define LB_NAT_ICMP_BPF_H
+
+#include "nat_association.bpf.h"
+#include "nat_translate.bpf.h"
+#include "nat_way.bpf.h"
+
+/* The packet that an error quotes, as far as it is looked at. */
+struct nat_quote {
+	struct lb_flow flow;
+	__u16 ip; /* where its headers begin in the frame */
+	__u16 transport;
+	__u8 protocol;
+	__u8 reserved[3];
+};
+
+/* Reads the quoted headers: plain ones alone, with the ports of UDP or TCP, which every error quotes. */
+static __always_inline int read_quote(struct xdp_md *ctx, const struct nat_packet *packet,
+				      struct nat_quote *quote)
+{
+	int is_v6 = packet->at.is_v6;
+	__u32 header = is_v6 ? 40 : 20;
+	const __u8 *ip, *at;
+
+	quote->ip = packet->at.udp + 8;
+	quote->transport = (__u16)(quote->ip + header);
+	ip = header_at(ctx, quote->ip, header);
+	at = header_at(ctx, quote->transport, 8);
+	if (!ip || !at || packet->at.payload < header + 8)
+		return 0;
+	if (is_v6 ? (ip[0] & 0xf0) != 0x60 : ip[0] != 0x45)
+		return 0;
+	/* A later fragment has no ports. */
+	if (!is_v6 && (lb_be16(ip + 6) & LB_FRAGMENT_OFFSET))
+		return 0;
+	quote->protocol = ip[is_v6 ? 6 : 9];
+	quote->flow.source = addr_at(ip + (is_v6 ? 8 : 12), is_v6);
+	quote->flow.destination = addr_at(ip + (is_v6 ? 24 : 16), is_v6);
+	quote->flow.source_port = lb_be16(at);
+	quote->flow.destination_port = lb_be16(at + 2);
+	return is_translated(quote->protocol);
+}
+
+static __always_inline int is_same(struct lb_addr left, struct lb_addr right)
+{
+	return left.high == right.high && left.low == right.low;
+}
+
+/* The association of the client that the quoted packet is from (or to), if its server lives. */
+static __always_inline struct lb_nat_association *
+association_of(const struct nat_quote *quote, int is_source, __u32 listener, int is_v6)
+{
+	const struct lb_flow *flow = &quote->flow;
+	struct nat_client client = client_of(is_source ? flow->source : flow->destination,
+					     is_source ? flow->source_port : flow->destination_port,
+					     quote->protocol, listener, is_v6);
+
+	return find_association(&client);
+}
+
+/* About a server's packet, for a service. */
+static __always_inline int error_for_service(const struct nat_packet *packet,
+					     const struct nat_quote *quote, struct nat_move *move)
+{
+	struct lb_nat_endpoint *endpoint =
+		find_endpoint(quote->flow.source, quote->flow.source_port, quote->protocol);
+	struct lb_nat_association *known;
+	struct lb_nat_server *server;
+	__u64 owner;
+
+	if (!endpoint || !(endpoint->roles & LB_NAT_SERVICE) ||
+	    !is_same(quote->flow.source, packet->at.flow.destination))
+		return 0;
+	known = association_of(quote, 0, endpoint->listener, packet->at.is_v6);
+	owner = known ? known->owner : 0;
+	server = find_holder(owner);
+	if (!owner || !server)
+		return 0;
+	move->direction = LB_NAT_INGRESS;
+	move->listener = endpoint->listener;
+	move->event = LB_NAT_INGRESS_ICMP_ERROR;
+	move_to_server(move, owner, server);
+	return 1;
+}
+
+/* About a client's packet, for the client. */
+static __always_inline int error_for_client(const struct nat_packet *packet,
+					    const struct nat_quote *quote, struct nat_move *move)
+{
+	struct lb_nat_endpoint *endpoint = find_endpoint(
+		quote->flow.destination, quote->flow.destination_port, quote->protocol);
+	struct lb_nat_association *known;
+	__u64 owner;
+
+	if (!endpoint || !(endpoint->roles & LB_NAT_SERVER) ||
+	    !is_same(quote->flow.source, packet->at.flow.destination))
+		return 0;
+	known = association_of(quote, 1, endpoint->listener, packet->at.is_v6);
+	owner = known ? known->owner : 0;
+	if (!owner || lb_nat_owner_server(owner) != endpoint->number || !find_holder(owner))
+		return 0;
+	move->direction = LB_NAT_EGRESS;
+	move->listener = endpoint->listener;
+	move->server = endpoint->number;
+	move->event = LB_NAT_EGRESS_ICMP_ERROR;
+	return move_to_service(move, known->service);
+}
+
+/* Translates the quoted packet, whose server's end is its source if the error is for a service. The steps
+ * of all that changes, for the checksum of the error; or -1. */
+static __always_inline __s64 rewrite_quote(struct xdp_md *ctx, const struct nat_packet *packet,
+					   const struct nat_quote *quote,
+					   const struct nat_move *move)
+{
+	const __u8 *end = (void *)(long)ctx->data_end;
+	int is_v6 = packet->at.is_v6, is_source = move->direction == LB_NAT_INGRESS;
+	struct lb_addr from = is_source ? quote->flow.source : quote->flow.destination;
+	__u64 steps = lb_csum_step_addr(from, move->address, is_v6), all = steps;
+	__u8 *ip = header_at(ctx, quote->ip, is_v6 ? 40 : 20);
+	__u8 *at = header_at(ctx, quote->transport, 8);
+	__u16 *where, *check, before, to = bpf_htons(move->port);
+
+	if (!ip || !at)
+		return -1;
+	put_addr(ip + (is_source ? (is_v6 ? 8 : 12) : (is_v6 ? 24 : 16)), move->address, is_v6);
+	if (!is_v6) {
+		check = (__u16 *)(ip + 10);
+		before = *check;
+		*check = lb_csum_update(before, steps);
+		all += lb_csum_step(before, *check);
+	}
+	where = (__u16 *)(is_source ? at : at + 2);
+	steps += lb_csum_step(*where, to);
+	all += lb_csum_step(*where, to);
+	*where = to;
+	/* Of TCP the eight bytes that must be quoted do not have the checksum. */
+	check = (__u16 *)(at + (quote->protocol == LB_IP_TCP ? 16 : 6));
+	if ((__u8 *)(check + 1) <= end &&
+	    (quote->protocol == LB_IP_UDP || packet->at.payload >= (is_v6 ? 40u : 20u) + 18)) {
+		before = *check;
+		*check = quote->protocol == LB_IP_TCP ? lb_csum_update(before, steps)
+						      : lb_csum_update_udp(before, steps);
+		all += lb_csum_step(before, *check);
+	}
+	return (__s64)all;
+}
+
+/* An ICMP error; the verdict. */
+__noinline int lb_nat_error(struct xdp_md *ctx, struct nat_packet *packet)
+{
+	struct nat_quote quote = {};
+	struct nat_move move = {.reason = -1};
+	__u16 *check;
+	__u8 *icmp;
+	__s64 steps;
+	int verdict;
+
+	if (!packet)
+		return XDP_PASS;
+	if (!read_quote(ctx, packet, &quote) || (!error_for_service(packet, &quote, &move) &&
+						 !error_for_client(packet, &quote, &move))) {
+		count_event(LB_NAT_NOBODY, LB_NAT_UNHANDLED_TRAFFIC);
+		return XDP_PASS;
+	}
+	if (packet->at.ttl <= 1) {
+		count_event(LB_NAT_NOBODY, LB_NAT_LIFETIME_EXPIRED);
+		return XDP_DROP;
+	}
+	steps = rewrite_quote(ctx, packet, &quote, &move);
+	icmp = header_at(ctx, packet->at.udp, 8);
+	if (steps < 0 || !icmp)
+		return XDP_DROP;
+	/* ICMPv6 sums up the addresses of its own packet, too (RFC 4443, section 2.3). */
+	if (packet->at.is_v6)
+		steps += (__s64)lb_csum_step_addr(move.direction == LB_NAT_INGRESS
+							  ? packet->at.flow.destination
+							  : packet->at.flow.source,
+						  move.address, 1);
+	check = (__u16 *)(icmp + 2);
+	*check = lb_csum_update(*check, (__u64)steps);
+	verdict = deliver(ctx, packet, &move, NAT_NO_HEADER);
+	count_event(lb_nat_row_of(move.listener, move.direction), move.event);
+	return verdict;
+}
+
+#endif

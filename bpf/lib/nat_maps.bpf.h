@@ -1,0 +1,158 @@
+/* SPDX-License-Identifier: (BSD-2-Clause OR GPL-2.0-only) */
+/*
+ * nat_maps.bpf.h: who is who (endpoints, services, servers), and what is counted.
+ */
+#ifndef LB_NAT_MAPS_BPF_H
+#define LB_NAT_MAPS_BPF_H
+
+#include <linux/bpf.h>
+#include <bpf/bpf_helpers.h>
+#include <lb/nat.h>
+
+#include "nat_parse.bpf.h"
+
+/* Places of the table of endpoints, a power of two; the loader sets it with the size of the map's value. */
+const volatile __u32 lb_nat_places = 1024;
+
+struct endpoints_map {
+	__uint(type, BPF_MAP_TYPE_ARRAY);
+	__uint(max_entries, 1);
+	__uint(key_size, sizeof(__u32));
+	__uint(value_size, 1024 * sizeof(struct lb_nat_endpoint));
+};
+
+struct {
+	__uint(type, BPF_MAP_TYPE_ARRAY_OF_MAPS);
+	__uint(max_entries, 1);
+	__type(key, __u32);
+	__array(values, struct endpoints_map);
+} endpoints SEC(".maps");
+
+struct {
+	__uint(type, BPF_MAP_TYPE_ARRAY);
+	__uint(max_entries, LB_SERVICES_MAX);
+	__type(key, __u32);
+	__type(value, struct lb_nat_service);
+} services SEC(".maps");
+
+struct {
+	__uint(type, BPF_MAP_TYPE_ARRAY);
+	__uint(max_entries, LB_SERVERS_MAX);
+	__type(key, __u32);
+	__type(value, struct lb_nat_server);
+} servers SEC(".maps");
+
+struct {
+	__uint(type, BPF_MAP_TYPE_PERCPU_ARRAY);
+	__uint(max_entries, LB_NAT_ROWS);
+	__type(key, __u32);
+	__type(value, struct lb_nat_row);
+} nat_rows SEC(".maps");
+
+/* Two rows a server, lb_nat_row_of. */
+struct {
+	__uint(type, BPF_MAP_TYPE_PERCPU_ARRAY);
+	__uint(max_entries, 2 * LB_SERVERS_MAX);
+	__type(key, __u32);
+	__type(value, struct lb_row);
+} server_rows SEC(".maps");
+
+/* What is done to a packet: the address of the source or destination, and its port, are replaced. */
+struct nat_move {
+	struct lb_addr address;
+	__u32 listener;
+	__u32 server;
+	__u32 event;	/* enum lb_nat_event */
+	__s32 reason;	/* enum lb_drop_reason; -1: it is not dropped */
+	__u16 port;	/* host order */
+	__u8 direction; /* enum lb_nat_direction: ingress replaces the destination */
+	__u8 to_stack;	/* the stack sends it, and lowers its TTL */
+};
+
+static __always_inline struct lb_nat_endpoint *find_endpoint(struct lb_addr address, __u16 port,
+							     __u8 protocol)
+{
+	__u32 zero = 0, first = lb_nat_place(address, port, protocol, lb_nat_places);
+	struct lb_nat_endpoint *places, *at;
+	void *map = bpf_map_lookup_elem(&endpoints, &zero);
+
+	places = map ? bpf_map_lookup_elem(map, &zero) : 0;
+	if (!places)
+		return 0;
+	for (__u32 i = 0; i < LB_NAT_PROBES; i++) {
+		at = &places[(first + i) & (lb_nat_places - 1)];
+		if (!at->roles)
+			return 0;
+		if (at->address.low == address.low && at->address.high == address.high &&
+		    at->port == port && at->protocol == protocol)
+			return at;
+	}
+	return 0;
+}
+
+/* What an address is to us, whatever the port: a bit set of enum lb_nat_role. */
+static __noinline int roles_of(struct lb_addr address)
+{
+	struct lb_nat_endpoint *known = find_endpoint(address, 0, 0);
+
+	return known ? known->roles : 0;
+}
+
+/* The server that holds an association; null when it is gone. */
+static __always_inline struct lb_nat_server *find_holder(__u64 owner)
+{
+	__u32 number = lb_nat_owner_server(owner);
+	struct lb_nat_server *server = bpf_map_lookup_elem(&servers, &number);
+
+	return server && server->generation == lb_nat_owner_generation(owner) ? server : 0;
+}
+
+static __always_inline void count_event(__u32 row, __u32 event)
+{
+	struct lb_nat_row *counters = bpf_map_lookup_elem(&nat_rows, &row);
+
+	if (counters && event < LB_NAT_EVENTS)
+		counters->event[event]++;
+}
+
+static __always_inline void count_packet(struct lb_row *row, enum lb_counter counter, __u32 payload)
+{
+	row->count[counter]++;
+	row->count[counter + 1] += payload;
+}
+
+/* Counts a packet of the move's listener, its event and, if it has one, its server. */
+static __always_inline void count_forwarded(const struct nat_packet *packet,
+					    const struct nat_move *move)
+{
+	__u32 row = lb_nat_row_of(move->listener, move->direction), payload = packet->at.payload;
+	__u32 row_of_server = lb_nat_row_of(move->server, move->direction), event = move->event;
+	struct lb_nat_row *counters = bpf_map_lookup_elem(&nat_rows, &row);
+	struct lb_row *of_server = bpf_map_lookup_elem(&server_rows, &row_of_server);
+
+	if (!counters || !of_server || event >= LB_NAT_EVENTS)
+		return;
+	count_packet(&counters->common, LB_COUNT_PACKETS_RECEIVED, payload);
+	count_packet(&counters->common, LB_COUNT_PACKETS_FORWARDED, payload);
+	counters->event[event]++;
+	count_packet(of_server, LB_COUNT_PACKETS_FORWARDED, payload);
+}
+
+static __noinline int count_dropped(const struct nat_packet *packet, const struct nat_move *move)
+{
+	__u32 row = lb_nat_row_of(move->listener, move->direction), reason = (__u32)move->reason;
+	__u32 row_of_server = lb_nat_row_of(move->server, move->direction), event = move->event;
+	struct lb_nat_row *counters = bpf_map_lookup_elem(&nat_rows, &row);
+	struct lb_row *of_server = bpf_map_lookup_elem(&server_rows, &row_of_server);
+
+	if (!counters || event >= LB_NAT_EVENTS || reason >= LB_DROP_REASONS)
+		return 0;
+	count_packet(&counters->common, LB_COUNT_PACKETS_RECEIVED, packet->at.payload);
+	counters->common.count[LB_COUNT_DROPS + reason]++;
+	counters->event[event]++;
+	if (of_server)
+		of_server->count[LB_COUNT_DROPS + reason]++;
+	return 0;
+}
+
+#endif

@@ -1,0 +1,217 @@
+/* SPDX-License-Identifier: (BSD-2-Clause OR GPL-2.0-only) */
+/*
+ * nat_translate.bpf.h: what to make of a packet that has ports: whose it is, with which server its client
+ * is associated, and what replaces what. Nothing is written to the packet here.
+ */
+#ifndef LB_NAT_TRANSLATE_BPF_H
+#define LB_NAT_TRANSLATE_BPF_H
+
+#include "nat_association.bpf.h"
+
+/* The most bytes of UDP payload, or of a segment's, that a client may send; the loader sets it. */
+const volatile __u32 lb_nat_packet_max = 65535;
+
+/* What a decision comes to. */
+enum nat_decision {
+	NAT_MOVE,      /* the move says how */
+	NAT_DROP,      /* the move says why */
+	NAT_UNTOUCHED, /* not ours after all */
+};
+
+static __always_inline int dropped(struct nat_move *move, enum lb_nat_event event,
+				   enum lb_drop_reason reason)
+{
+	move->event = event;
+	move->reason = reason;
+	return NAT_DROP;
+}
+
+/* Destination NAT to a server. */
+static __always_inline void move_to_server(struct nat_move *move, __u64 owner,
+					   const struct lb_nat_server *server)
+{
+	move->address = server->address;
+	move->port = server->port;
+	move->server = lb_nat_owner_server(owner);
+}
+
+/* Source NAT to a service; 0 when user space has not said which. */
+static __always_inline int move_to_service(struct nat_move *move, __u32 number)
+{
+	struct lb_nat_service *service = bpf_map_lookup_elem(&services, &number);
+
+	if (!service)
+		return 0;
+	move->address = service->address;
+	move->port = service->port;
+	return 1;
+}
+
+/* A client's first packet, or the first since its server is gone: a server is chosen. Global, as
+ * lb_nat_parse is, to be verified once. */
+__noinline int lb_nat_begin(const struct nat_packet *packet, const struct nat_client *client,
+			    __u32 service, struct nat_move *move)
+{
+	struct lb_nat_association *known;
+	struct lb_receiver *receiver = 0;
+	struct lb_nat_server *server;
+	__u32 zero = 0, number;
+	struct lb_table *table;
+	void *map;
+	__u64 owner;
+
+	if (!packet || !client || !move || is_martian(packet->at.flow.source, packet->at.is_v6))
+		return NAT_UNTOUCHED;
+	known = find_association_again(client);
+	map = bpf_map_lookup_elem(&tables, &move->listener);
+	table = map ? bpf_map_lookup_elem(map, &zero) : 0;
+	if (table)
+		receiver = choose(table, key_of(table, &packet->at, move->listener));
+	number = receiver ? receiver->row : LB_SERVERS_MAX;
+	server = bpf_map_lookup_elem(&servers, &number);
+	if (!server || !server->generation)
+		return dropped(move, LB_NAT_INGRESS_CANNOT_CREATE_ASSO, LB_DROP_NO_HEALTHY);
+	move->server = number;
+	if (server->is_v6 != packet->at.is_v6)
+		return dropped(move, LB_NAT_FAMILY_MISMATCH, LB_DROP_FAMILY_MISMATCH);
+	owner = associate(client, known, lb_nat_owner(number, server->generation), service, 1);
+	server = find_holder(owner);
+	if (!owner || !server)
+		return dropped(move, LB_NAT_INGRESS_CANNOT_CREATE_ASSO, LB_DROP_NO_BUFFERS);
+	move_to_server(move, owner, server);
+	move->event = LB_NAT_INGRESS_NEW_NAT;
+	return NAT_MOVE;
+}
+
+/* From a client to a service. */
+static __always_inline int ingress(const struct nat_packet *packet,
+				   const struct lb_nat_endpoint *endpoint, struct nat_move *move)
+{
+	struct nat_client client =
+		client_of(packet->at.flow.source, packet->at.flow.source_port, packet->protocol,
+			  endpoint->listener, packet->at.is_v6);
+	struct lb_nat_association *known;
+	struct lb_nat_server *server;
+	__u32 service = endpoint->number;
+	__u64 owner;
+
+	move->direction = LB_NAT_INGRESS;
+	move->listener = endpoint->listener;
+	move->server = LB_SERVERS_MAX;
+	if (packet->at.payload > lb_nat_packet_max)
+		return dropped(move, LB_NAT_OVERSIZE, LB_DROP_OVERSIZE);
+	if (packet->at.ttl <= 1)
+		return dropped(move, LB_NAT_LIFETIME_EXPIRED, LB_DROP_TTL_EXPIRED);
+	known = find_association(&client);
+	if (!known)
+		return lb_nat_begin(packet, &client, service, move);
+	owner = known->owner;
+	server = find_holder(owner);
+	if (!server)
+		return lb_nat_begin(packet, &client, service, move);
+	if (known->service != service)
+		known->service = service;
+	move_to_server(move, owner, server);
+	move->event = LB_NAT_INGRESS_REUSED_NAT;
+	return NAT_MOVE;
+}
+
+/* A server's packet to a client that is not known to have had an answer from it. */
+__noinline int lb_nat_speak(const struct nat_packet *packet, const struct nat_client *client,
+			    __u64 owner, __u32 service, struct nat_move *move)
+{
+	struct lb_nat_association *known;
+	__u64 before;
+	int lives;
+
+	if (!packet || !client || !move)
+		return NAT_UNTOUCHED;
+	known = find_association_again(client);
+	before = known ? known->owner : 0;
+	lives = known && find_holder(before);
+	if (lives && before != owner)
+		return dropped(move, LB_NAT_EGRESS_NOT_AUTHORIZED, LB_DROP_NOT_PERMITTED);
+	move->event = LB_NAT_EGRESS_REUSED_NAT;
+	if (!lives) {
+		/* To this host itself, or to many: not to a client. */
+		if (roles_of(packet->at.flow.destination) & LB_NAT_HOST) {
+			move->event = LB_NAT_TO_HOST;
+			return NAT_UNTOUCHED;
+		}
+		if (is_martian(packet->at.flow.destination, packet->at.is_v6)) {
+			move->event = LB_NAT_UNHANDLED_TRAFFIC;
+			return NAT_UNTOUCHED;
+		}
+		before = associate(client, known, owner, service, 0);
+		if (!before)
+			return dropped(move, LB_NAT_EGRESS_CANNOT_CREATE_ASSO, LB_DROP_NO_BUFFERS);
+		if (before != owner)
+			return dropped(move, LB_NAT_EGRESS_NOT_AUTHORIZED, LB_DROP_NOT_PERMITTED);
+		move->event = LB_NAT_EGRESS_NEW_NAT;
+	}
+	if (known)
+		service = known->service;
+	known = find_unanswered(client);
+	if (known && known->owner == owner) {
+		answer(client, known);
+		count_event(lb_nat_row_of(move->listener, LB_NAT_EGRESS), LB_NAT_ANSWERED);
+	}
+	if (!move_to_service(move, service))
+		return dropped(move, LB_NAT_EGRESS_CANNOT_CREATE_ASSO, LB_DROP_NO_HEALTHY);
+	return NAT_MOVE;
+}
+
+/* From a server to a client. */
+static __always_inline int egress(const struct nat_packet *packet,
+				  const struct lb_nat_endpoint *endpoint, struct nat_move *move)
+{
+	struct nat_client client =
+		client_of(packet->at.flow.destination, packet->at.flow.destination_port,
+			  packet->protocol, endpoint->listener, packet->at.is_v6);
+	__u32 number = endpoint->number;
+	struct lb_nat_server *server = bpf_map_lookup_elem(&servers, &number);
+	struct lb_nat_association *known;
+	__u64 owner;
+
+	move->event = LB_NAT_UNHANDLED_TRAFFIC;
+	move->direction = LB_NAT_EGRESS;
+	move->listener = endpoint->listener;
+	move->server = number;
+	/* It has just left. */
+	if (!server || !server->generation)
+		return NAT_UNTOUCHED;
+	if (packet->at.ttl <= 1)
+		return dropped(move, LB_NAT_LIFETIME_EXPIRED, LB_DROP_TTL_EXPIRED);
+	owner = lb_nat_owner(number, server->generation);
+	known = find_answered(&client);
+	if (!known || known->owner != owner)
+		return lb_nat_speak(packet, &client, owner, server->service, move);
+	if (!move_to_service(move, known->service))
+		return dropped(move, LB_NAT_EGRESS_CANNOT_CREATE_ASSO, LB_DROP_NO_HEALTHY);
+	move->event = LB_NAT_EGRESS_REUSED_NAT;
+	return NAT_MOVE;
+}
+
+/* Decides about a packet with ports; an enum nat_decision. The event of one that is untouched is the
+ * move's. */
+static __always_inline int decide(const struct nat_packet *packet, struct nat_move *move)
+{
+	const struct lb_flow *flow = &packet->at.flow;
+	struct lb_nat_endpoint *endpoint =
+		find_endpoint(flow->destination, flow->destination_port, packet->protocol);
+
+	move->reason = -1;
+	move->event = LB_NAT_UNHANDLED_TRAFFIC;
+	if (endpoint && endpoint->roles & LB_NAT_SERVICE)
+		return ingress(packet, endpoint, move);
+	endpoint = find_endpoint(flow->source, flow->source_port, packet->protocol);
+	if (endpoint && endpoint->roles & LB_NAT_SERVER)
+		return egress(packet, endpoint, move);
+	if (roles_of(flow->destination) & LB_NAT_SERVICE)
+		move->event = LB_NAT_INGRESS_NOT_HANDLED_PORT;
+	else if (roles_of(flow->source) & LB_NAT_SERVER)
+		move->event = LB_NAT_EGRESS_NOT_HANDLED_PORT;
+	return NAT_UNTOUCHED;
+}
+
+#endif

@@ -1,0 +1,158 @@
+// SPDX-License-Identifier: (BSD-2-Clause OR GPL-2.0-only)
+/*
+ * xdp_nat.bpf.c: a packet's way through the mode `xdp_nat`: clients stay with one server each, in both
+ * directions, for as long as there is room to remember them.
+ *
+ *   parse      headers (lib/nat_parse.bpf.h, nat_headers.bpf.h)
+ *   endpoint   to a service: ingress; from a server: egress; neither: goes on untouched
+ *   associate  the client with a server (nat_association.bpf.h). Ingress: the one it has, or the owner of
+ *              its slot (slots[key mod n]) from now on. Egress: the one it has and nobody else, or the
+ *              sender from now on
+ *   rewrite    ingress the destination, to the server; egress the source, to the service; checksums, TTL
+ *   send       back where it came from, or by the routes (nat_way.bpf.h)
+ *   count      with the listener and the server, and its event; every return counts one
+ *
+ * ICMP errors about translated packets go the way of those packets, with what they quote translated too
+ * (nat_icmp.bpf.h). Later fragments follow the first one; when one comes before it, all of the datagram
+ * goes to the stack (fragments.bpf.h).
+ *
+ * Maps read: endpoints, services, servers, tables. Maps written: those of associations and
+ * unanswered, nat_rows, server_rows, turns, fragments.
+ * Verdicts: XDP_TX and XDP_REDIRECT (translated), XDP_PASS (untouched, or translated and left to the
+ * stack's routes), XDP_DROP (counted).
+ */
+#include <linux/bpf.h>
+#include <bpf/bpf_endian.h>
+#include <bpf/bpf_helpers.h>
+#include <lb/nat.h>
+#include <lb/packet.h>
+
+#include "fragments.bpf.h"
+#include "nat_headers.bpf.h"
+#include "nat_icmp.bpf.h"
+#include "nat_parse.bpf.h"
+#include "nat_translate.bpf.h"
+#include "nat_way.bpf.h"
+
+/* Who a datagram's fragments are from and to. The identification is a protocol's own in IPv4. */
+static __always_inline struct lb_fragment_key key_of_fragments(const struct xdp_md *ctx,
+							       const struct nat_packet *packet)
+{
+	struct lb_fragment_key key = {
+		.source = packet->at.flow.source,
+		.destination = packet->at.flow.destination,
+		.id = packet->at.fragment_id,
+		.ifindex = ctx->ingress_ifindex,
+	};
+
+	if (!packet->at.is_v6)
+		key.id |= (__u32)packet->protocol << 16;
+	return key;
+}
+
+/* A later fragment goes where the first one went. */
+static __noinline int follow(struct xdp_md *ctx, struct nat_packet *packet)
+{
+	struct lb_fragment_key key = key_of_fragments(ctx, packet);
+	struct lb_fragment *known = find_fate(&key, bpf_ktime_get_ns());
+	struct nat_move move = {.direction = LB_NAT_INGRESS, .reason = -1};
+	int verdict = XDP_PASS;
+
+	if (!(roles_of(key.destination) & LB_NAT_SERVICE)) {
+		move.direction = LB_NAT_EGRESS;
+		if (!(roles_of(key.source) & LB_NAT_SERVER)) {
+			count_event(LB_NAT_NOBODY, LB_NAT_UNHANDLED_TRAFFIC);
+			return XDP_PASS;
+		}
+	}
+	if (!known && !settle(&key, LB_FATE_PASSED, 0))
+		known = find_fate(&key, bpf_ktime_get_ns());
+	if (!known || known->fate == LB_FATE_PASSED) {
+		count_event(LB_NAT_NOBODY, LB_NAT_FRAGMENTED_IP_PACKET);
+		return XDP_PASS;
+	}
+	move.event = move.direction ? LB_NAT_EGRESS_FRAGMENT : LB_NAT_INGRESS_FRAGMENT;
+	if (known->fate == LB_FATE_DROPPED) {
+		count_event(LB_NAT_NOBODY, LB_NAT_DROPPED_FRAGMENT);
+		return XDP_DROP;
+	}
+	if (packet->at.ttl <= 1) {
+		count_event(LB_NAT_NOBODY, LB_NAT_LIFETIME_EXPIRED);
+		return XDP_DROP;
+	}
+	move.address = known->receiver.address;
+	verdict = deliver(ctx, packet, &move, NAT_NO_HEADER);
+	count_event(LB_NAT_NOBODY, move.event);
+	return verdict;
+}
+
+/* Settles the fate of a datagram by its first fragment; 0 when the stack has the later ones. */
+static __noinline int lead(const struct xdp_md *ctx, const struct nat_packet *packet,
+			   const struct nat_move *move, int decision)
+{
+	struct lb_fragment_key key = key_of_fragments(ctx, packet);
+	struct lb_receiver receiver = {.address = move->address};
+
+	return settle(&key, decision == NAT_MOVE ? LB_FATE_SENT : LB_FATE_DROPPED, &receiver);
+}
+
+/* What is not translated: untouched, or dropped when it is malformed and would have been ours. */
+static __noinline int refuse(const struct nat_packet *packet, int kind)
+{
+	if (kind == NAT_MALFORMED) {
+		if ((roles_of(packet->at.flow.destination) & LB_NAT_SERVICE) ||
+		    (roles_of(packet->at.flow.source) & LB_NAT_SERVER)) {
+			count_event(LB_NAT_NOBODY, packet->event);
+			return XDP_DROP;
+		}
+		count_event(LB_NAT_NOBODY, LB_NAT_UNHANDLED_TRAFFIC);
+		return XDP_PASS;
+	}
+	count_event(LB_NAT_NOBODY, packet->event);
+	return XDP_PASS;
+}
+
+SEC("xdp.frags")
+int xdp_nat(struct xdp_md *ctx)
+{
+	const __u8 *data = (void *)(long)ctx->data, *end = (void *)(long)ctx->data_end;
+	enum nat_transport transport = NAT_PLAIN_HEADER;
+	struct nat_packet packet;
+	struct nat_move move = {};
+	int kind, decision, verdict = XDP_DROP;
+
+	kind = parse_plain(data, end, &packet);
+	if (kind != NAT_WHOLE) {
+		transport = NAT_HAS_HEADER;
+		/* Before Linux 6.3 a global function takes memory that is filled in alone. */
+		__builtin_memset(&packet, 0, sizeof(packet));
+		kind = lb_nat_parse(ctx, &packet);
+		if (kind == NAT_ERROR)
+			return lb_nat_error(ctx, &packet);
+		if (kind == NAT_LATER)
+			return follow(ctx, &packet);
+		if (kind != NAT_WHOLE && kind != NAT_FIRST)
+			return refuse(&packet, kind);
+	}
+	decision = decide(&packet, &move);
+	if (decision == NAT_UNTOUCHED) {
+		count_event(LB_NAT_NOBODY, move.event);
+		return XDP_PASS;
+	}
+	if (kind == NAT_FIRST && !lead(ctx, &packet, &move, decision)) {
+		count_event(LB_NAT_NOBODY, LB_NAT_FRAGMENTED_IP_PACKET);
+		return XDP_PASS;
+	}
+	if (decision == NAT_MOVE)
+		verdict = deliver(ctx, &packet, &move, transport);
+	if (verdict == XDP_DROP) {
+		count_dropped(&packet, &move);
+		return verdict;
+	}
+	if (verdict == XDP_PASS)
+		count_event(lb_nat_row_of(move.listener, move.direction), LB_NAT_TO_STACK);
+	count_forwarded(&packet, &move);
+	return verdict;
+}
+
+char _license[] SEC("license") = "Dual BSD/GPL";
