@@ -113,9 +113,14 @@ static __always_inline int rewrite(struct xdp_md *ctx, const struct nat_packet *
 	if (transport == NAT_PLAIN_HEADER)
 		return data + 62 <= end &&
 		       rewrite_at(data + 14, data + 54, end, 1, packet, move, transport);
-	ip = header_at(ctx, packet->at.ip, packet->at.is_v6 ? 40 : 20);
-	at = transport == NAT_NO_HEADER ? ip : header_at(ctx, packet->at.udp, 8);
-	return ip && at && rewrite_at(ip, at, end, packet->at.is_v6, packet, move, transport);
+	at = transport == NAT_NO_HEADER ? data : header_at(ctx, packet->at.udp, 8);
+	/* The verifier follows lengths that are constants. */
+	if (packet->at.is_v6) {
+		ip = header_at(ctx, packet->at.ip, 40);
+		return ip && at && rewrite_at(ip, at, end, 1, packet, move, transport);
+	}
+	ip = header_at(ctx, packet->at.ip, 20);
+	return ip && at && rewrite_at(ip, at, end, 0, packet, move, transport);
 }
 
 /* Why the route forbids the packet, filled in as event and reason; 1 when it does. */
