@@ -79,6 +79,8 @@ let floor2: [Target] = [
         dependencies: ["FanoutCore", .product(name: "Yams", package: "Yams")],
         swiftSettings: strict),
     .target(
+        name: "FanoutHealth", dependencies: ["FanoutCore", "LinuxNet"], swiftSettings: strict),
+    .target(
         name: "FanoutMetrics",
         dependencies: [
             "FanoutCore",
@@ -101,8 +103,8 @@ let floor4: [Target] = [
     .executableTarget(
         name: "udp-fanout",
         dependencies: [
-            "FanoutCore", "LinuxNet", "UserspacePlane", "FanoutConfig", "FanoutMetrics",
-            "FanoutControl",
+            "FanoutCore", "LinuxNet", "UserspacePlane", "FanoutConfig", "FanoutHealth",
+            "FanoutMetrics", "FanoutControl",
             .target(name: "BPFRuntime", condition: kernelModes),
             .target(name: "ReusePortLB", condition: kernelModes),
             .target(name: "TCPlane", condition: kernelModes),
@@ -172,6 +174,10 @@ let tests: [Target] = [
             "BPFRuntime", "CDatapath", "FanoutCore", "KernelPrograms", "LabNet", "LinuxNet",
             "PlaneContract", "TCPlane", .product(name: "Logging", package: "swift-log"),
         ],
+        swiftSettings: strictTests),
+    .testTarget(
+        name: "FanoutHealthTests",
+        dependencies: ["FanoutCore", "FanoutHealth", "LabNet", "LinuxNet"],
         swiftSettings: strictTests),
     .testTarget(
         name: "FanoutControlTests",
