@@ -31,6 +31,11 @@ struct DeadlineQueue<Item> {
         return first.item
     }
 
+    /// Takes out what lies first for as long as it is `void`.
+    mutating func drop(while void: (Item) -> Bool) {
+        while let first = heap.first, void(first.item) { _ = take(until: first.time) }
+    }
+
     private mutating func sink() {
         var index = 0
         while true {

@@ -47,8 +47,9 @@ final class EchoSocket: Sendable {
             do throws(SystemError) {
                 received = try socket.receiveNow(into: &buffer)
             } catch {
-                // An error of an earlier request, which its probe learns by the lack of an answer.
-                continue
+                // An error of an earlier request, which its probe learns by the lack of an answer. The
+                // poller comes back if there is more.
+                return nil
             }
             guard let received else { return nil }
             let message = EchoMessage(

@@ -40,6 +40,7 @@ struct ProbeLoop {
                 }
             }
             deliver()
+            forgetAnswered()
             let pause = moments.earliest.map { max(0, $0 - MonotonicClock.now) }
             // Rounded up: a millisecond early would be a round for nothing.
             for token in orders.poller.wait(milliseconds: pause.map { Int($0 / 1_000_000) + 1 }) {
@@ -58,6 +59,7 @@ struct ProbeLoop {
             // Turns of the old interval might be an hour away.
             targets = [:]
             numbers = [:]
+            flights = [:]
         }
         (plan, report) = (order.plan, order.report)
         for (family, socket) in order.echo where echo[family] == nil {
@@ -131,6 +133,14 @@ struct ProbeLoop {
     private mutating func endSilent(_ token: UInt64) {
         guard let flight = flights.removeValue(forKey: token) else { return }
         done.append(ProbeReport(flight.target, flight.silence))
+    }
+
+    /// Most probes are answered long before their time is over; nobody needs to wake up for that.
+    private mutating func forgetAnswered() {
+        let flights = flights
+        moments.drop { moment in
+            if case .silence(let token) = moment { flights[token] == nil } else { false }
+        }
     }
 
     // MARK: Answers

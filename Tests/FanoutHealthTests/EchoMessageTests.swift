@@ -63,6 +63,9 @@ struct DeadlineQueueTests {
         while let item = queue.take(until: 400) { taken.append(item) }
         #expect(taken == times.filter { $0 <= 400 }.sorted())
         #expect(queue.earliest == times.filter { $0 > 400 }.min().map(Int64.init))
+        queue.drop { $0 <= 500 }
+        taken += times.filter { (401...500).contains($0) }.sorted()
+        #expect(queue.earliest == times.filter { $0 > 500 }.min().map(Int64.init))
         while let item = queue.take(until: .max) { taken.append(item) }
         #expect(taken == times.sorted())
         #expect(queue.isEmpty && queue.earliest == nil)
