@@ -83,6 +83,8 @@ let floor2: [Target] = [
         dependencies: ["FanoutCore", .product(name: "Yams", package: "Yams")],
         swiftSettings: strict),
     .target(
+        name: "FanoutHealth", dependencies: ["FanoutCore", "LinuxNet"], swiftSettings: strict),
+    .target(
         name: "FanoutMetrics",
         dependencies: [
             "FanoutCore",
@@ -105,8 +107,8 @@ let floor4: [Target] = [
     .executableTarget(
         name: "udp-fanout",
         dependencies: [
-            "FanoutCore", "LinuxNet", "UserspacePlane", "FanoutConfig", "FanoutMetrics",
-            "FanoutControl",
+            "FanoutCore", "LinuxNet", "UserspacePlane", "FanoutConfig", "FanoutHealth",
+            "FanoutMetrics", "FanoutControl",
             .target(name: "BPFRuntime", condition: kernelModes),
             .target(name: "ReusePortLB", condition: kernelModes),
             .target(name: "TCPlane", condition: kernelModes),
@@ -176,6 +178,10 @@ let tests: [Target] = [
             "BPFRuntime", "CDatapath", "FanoutCore", "KernelPrograms", "LabNet", "LinuxNet",
             "Netlink", "PlaneContract", "TCPlane", .product(name: "Logging", package: "swift-log"),
         ],
+        swiftSettings: strictTests),
+    .testTarget(
+        name: "FanoutHealthTests",
+        dependencies: ["FanoutCore", "FanoutHealth", "LabNet", "LinuxNet"],
         swiftSettings: strictTests),
     .testTarget(
         name: "FanoutControlTests",

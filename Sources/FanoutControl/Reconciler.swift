@@ -7,21 +7,31 @@ public import Logging
 //
 //   inputs → DesiredState → Change.diff → DataPlane.apply → one log line
 //
-// What asks for a change (the configuration file today) hands over a whole desired state. The
-// difference to the state in force is a pure value; each plane carries its part out, all or nothing.
+// The configuration hands over a whole desired state; health checks say which downstreams of it are to
+// get nothing for now. The difference to the state in force is a pure value; each plane carries its part
+// out, all or nothing.
 
 /// Keeps the data planes at the desired state.
 public actor Reconciler {
     private let planes: [any DataPlane]
+    private let health: (any HealthSource)?
     private let logger: Logger
+    /// What the configuration wants, as if every downstream were healthy.
+    private var wanted = DesiredState()
     private var inForce = DesiredState()
     /// An actor lets others in while one waits for a plane, so changes take turns by hand.
     private var isBusy = false
     private var waiting: [CheckedContinuation<Void, Never>] = []
 
-    /// - Parameter planes: at most one of each mode.
-    public init(planes: [any DataPlane], logger: Logger) {
+    /// - Parameters:
+    ///   - planes: at most one of each mode.
+    ///   - health: says who is healthy; nil: everybody is. It is asked in the turn of each change, so
+    ///     that no change brings back what was known before another.
+    public init(
+        planes: [any DataPlane], health: (any HealthSource)? = nil, logger: Logger
+    ) {
         self.planes = planes
+        self.health = health
         self.logger = logger
     }
 
@@ -34,6 +44,24 @@ public actor Reconciler {
     public func apply(_ desired: DesiredState) async throws(PlaneError) -> Change {
         await begin()
         defer { finish() }
+        let total = try await lead(to: desired)
+        wanted = desired
+        return total
+    }
+
+    /// Brings every plane to what is wanted, with the receivers as healthy as they are by now.
+    ///
+    /// - Returns, throws: as `apply` does.
+    @discardableResult
+    public func followHealth() async throws(PlaneError) -> Change {
+        await begin()
+        defer { finish() }
+        return try await lead(to: wanted)
+    }
+
+    private func lead(to wanted: DesiredState) async throws(PlaneError) -> Change {
+        var desired = wanted
+        if let health { desired = wanted.applying(await health.view()) }
         let total = Change.diff(from: inForce, to: desired)
         guard !total.isEmpty else { return total }
         var done: [any DataPlane] = []
@@ -101,7 +129,7 @@ public actor Reconciler {
         defer { finish() }
         var all: [ListenerCounters] = []
         for plane in planes { all += await plane.stop() }
-        inForce = DesiredState()
+        (wanted, inForce) = (DesiredState(), DesiredState())
         return all.sorted { $0.listener < $1.listener }
     }
 }

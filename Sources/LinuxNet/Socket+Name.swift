@@ -14,20 +14,7 @@ extension Socket {
     /// The address that the socket is bound to, without a zone: the source that the kernel has chosen
     /// once the socket is connected.
     public var boundAddress: IPAddress {
-        get throws(SystemError) {
-            let name = try name
-            // SAFETY: sockaddr_in6 holds either family's address in its 28 bytes, and getsockname has
-            // written the family: IPv4 has its address at byte 4, IPv6 at byte 8.
-            return unsafe withUnsafeBytes(of: name) { bytes in
-                if Int32(name.sin6_family) == AF_INET {
-                    let word = unsafe bytes.load(fromByteOffset: 4, as: UInt32.self)
-                    return IPAddress(v4: UInt32(bigEndian: word))
-                }
-                let high = unsafe bytes.loadUnaligned(fromByteOffset: 8, as: UInt64.self)
-                let low = unsafe bytes.loadUnaligned(fromByteOffset: 16, as: UInt64.self)
-                return IPAddress(high: UInt64(bigEndian: high), low: UInt64(bigEndian: low))
-            }
-        }
+        get throws(SystemError) { IPAddress(native: try name) }
     }
 
     private var name: sockaddr_in6 {
@@ -42,6 +29,23 @@ extension Socket {
             }
             try check("getsockname", orError(result))
             return storage
+        }
+    }
+}
+
+extension IPAddress {
+    /// The address in a socket address of either family, without a zone.
+    init(native name: sockaddr_in6) {
+        // SAFETY: sockaddr_in6 holds either family's address in its 28 bytes, and the kernel has
+        // written the family: IPv4 has its address at byte 4, IPv6 at byte 8.
+        self = unsafe withUnsafeBytes(of: name) { bytes in
+            if Int32(name.sin6_family) == AF_INET {
+                let word = unsafe bytes.load(fromByteOffset: 4, as: UInt32.self)
+                return IPAddress(v4: UInt32(bigEndian: word))
+            }
+            let high = unsafe bytes.loadUnaligned(fromByteOffset: 8, as: UInt64.self)
+            let low = unsafe bytes.loadUnaligned(fromByteOffset: 16, as: UInt64.self)
+            return IPAddress(high: UInt64(bigEndian: high), low: UInt64(bigEndian: low))
         }
     }
 }

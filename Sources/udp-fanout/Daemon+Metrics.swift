@@ -54,7 +54,8 @@ extension Daemon {
 
     private func snapshot() async -> MetricsSnapshot {
         MetricsSnapshot(
-            listeners: await reconciler.counters(), reload: reloads,
+            listeners: await reconciler.counters(),
+            health: configuration.health.enabled ? await health.report : nil, reload: reloads,
             build: BuildInfo(version: Version.number, kernelModes: Version.hasKernelModes),
             startTimeSeconds: started.secondsSinceEpoch)
     }

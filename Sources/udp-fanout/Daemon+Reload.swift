@@ -7,8 +7,8 @@ internal import FanoutMetrics
 internal import LinuxNet
 internal import Logging
 
-// A reload is all or nothing: the file is read and checked, the metrics server opens, the data planes
-// follow. Whatever fails, the steps before it are undone, and one line says why.
+// A reload is all or nothing: the file is read and checked, the metrics server opens, the receivers are
+// probed as it says, the data planes follow. Whatever fails, the steps before it are undone, and one line says why.
 
 extension Daemon {
     func performReload() async {
@@ -30,12 +30,15 @@ extension Daemon {
                 return reloadFailed("metrics server error: \(error)")
             }
         }
-        do throws(PlaneError) {
+        do {
+            try await probe(next)
             let change = try await follow(next)
             if isMoving { await former?.stop() }
             reloadSucceeded(next, change)
         } catch {
             if isMoving { await leadMetricsBack(to: former) }
+            // Probes that could not begin have changed nothing.
+            if error is PlaneError { await leadProbesBack() }
             reloadFailed("\(error)")
         }
     }
@@ -45,6 +48,10 @@ extension Daemon {
         if next.metrics != configuration.metrics {
             fields["changed"] = nil
             fields["metrics"] = next.metrics.enabled ? "\(next.metrics.bind)" : "off"
+        }
+        if next.health != configuration.health {
+            fields["changed"] = nil
+            fields["health"] = next.health.enabled ? "\(next.health.probeProtocol.rawValue)" : "off"
         }
         configuration = next
         reloads.successes += 1

@@ -3,6 +3,7 @@
 internal import FanoutConfig
 internal import FanoutControl
 internal import FanoutCore
+internal import FanoutHealth
 internal import FanoutMetrics
 internal import LinuxNet
 internal import Logging
@@ -17,6 +18,7 @@ actor Daemon {
     /// The configuration file; nil when there is none to read again.
     let path: String?
     let logger: Logger
+    let health: HealthMonitor
     let reconciler: Reconciler
     let started = WallClock.now
     /// What is in force.
@@ -55,7 +57,8 @@ actor Daemon {
         #if KernelModes
             planes.append(TCPlane(logger: logger, source: programs.tc))
         #endif
-        reconciler = Reconciler(planes: planes, logger: logger)
+        health = HealthMonitor(probe: SocketProbe(), logger: logger)
+        reconciler = Reconciler(planes: planes, health: health, logger: logger)
         reloads = ReloadStatus(
             lastSuccessful: true, lastSuccessTimestampSeconds: started.secondsSinceEpoch,
             successes: 1, failures: 0)
@@ -78,13 +81,16 @@ actor Daemon {
             logger.error("metrics server error", metadata: ["error": "\(error)"])
             return false
         }
-        do throws(PlaneError) {
+        do {
+            try await probe(configuration)
             try await follow(configuration)
         } catch {
             logger.error("start-up failed", metadata: ["error": "\(error)"])
+            await health.stop()
             await metrics?.stop()
             return false
         }
+        tasks.append(Task { await health.run { await self.healthChanged() } })
         if let path {
             let watch = FileWatch(path: path)
             tasks.append(Task { await watch.run(since: source) { await self.fileChanged() } })
@@ -133,6 +139,7 @@ actor Daemon {
     private func performStop() async {
         isStopped = true
         for task in tasks { task.cancel() }
+        await health.stop()
         for counts in await reconciler.stop() {
             logger.info("listener totals", metadata: counts.totals)
         }

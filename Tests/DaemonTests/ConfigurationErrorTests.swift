@@ -46,10 +46,6 @@ extension DaemonTests.ConfigurationErrorTests {
             yaml: listener.replacing(
                 #/downstream.*/#, with: "kubernetes: {service: a, port: 1}"),
             errors: ["discovery through kubernetes is not part of this build"]),
-        Case(
-            name: "health checks, which this build lacks",
-            yaml: listener + "health: {enabled: true}\n",
-            errors: ["health checks are not part of this build"]),
     ]
 
     @Test(

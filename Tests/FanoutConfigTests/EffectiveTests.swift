@@ -83,6 +83,9 @@ struct EffectiveTests {
                   interval_secs: 5
                   timeout_secs: 2
                   protocol: icmp
+                  rise: 1
+                  fall: 3
+                  min_healthy_percent: 0
                 metrics:
                   enabled: false
                   bind: "0.0.0.0:9090"

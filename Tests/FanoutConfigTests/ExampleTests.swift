@@ -58,8 +58,11 @@ struct ExampleTests {
         #expect(configuration.listeners.map(\.mode) == [.userspace, .afXDP])
         #expect(configuration.listeners[0].settings.workers == 1)
         #expect(configuration.listeners[1].kubernetes?.service == "udp-receivers")
-        #expect(reading.warnings.count == 1)
-        #expect(reading.warnings.first?.contains("downstream[0].mac: is not used") == true)
+        let unused = ["downstream[0].mac", "health.port", "health.payload"]
+        #expect(reading.warnings.count == unused.count)
+        for (warning, key) in zip(reading.warnings, unused) {
+            #expect(warning.contains("\(key): is not used"), "\(warning)")
+        }
     }
 
     @Test(
@@ -83,6 +86,8 @@ struct ExampleTests {
     func defaults() throws {
         let settings = try #require(Reading(Self.everyKey).configuration)
         #expect(settings.settings == ListenerSettings())
-        #expect(settings.health == HealthConfiguration(enabled: true))
+        // The last two have no default that could be written.
+        #expect(
+            settings.health == HealthConfiguration(enabled: true, port: 8080, payload: "alive?"))
     }
 }

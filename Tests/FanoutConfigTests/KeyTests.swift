@@ -36,7 +36,7 @@ struct KeyTests {
         (
             "health: {color: 1}",
             "f:5:10: health.color: unknown key; remove it; health takes enabled, interval_secs, "
-                + "timeout_secs or protocol"
+                + "timeout_secs, protocol, port, payload, rise, fall or min_healthy_percent"
         ),
         (
             "settings: {\"a\\nb\": 1}",
@@ -131,7 +131,7 @@ struct KeyTests {
                   - {name: r, address: 192.0.2.1:x, weight: 70000}
               - name: a
                 bind: 0.0.0.0:1
-            health: {protocol: tcp}
+            health: {protocol: ping}
             """
         #expect(
             Reading(text).errors.map { $0.split(separator: ": ")[0...1].joined(separator: ": ") }

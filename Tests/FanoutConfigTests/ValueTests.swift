@@ -207,24 +207,6 @@ struct ValueTests {
         ("metrics: {path: '/a b'}", "metrics.path: '/a b' holds blanks or characters other than"),
         ("metrics: {path: '/a?b'}", "metrics.path: '/a?b' holds a query or a fragment"),
         ("metrics: {bind: ':9090'}", "metrics.bind: '' is not an IP address"),
-        (
-            "health: {protocol: ping}",
-            "health.protocol: 'ping' is not a protocol; write icmp or udp_echo"
-        ),
-        (
-            "health: {interval_secs: 3, timeout_secs: 4}",
-            "health.timeout_secs: timeout_secs (4) exceeds interval_secs (3); write timeout_secs: 3 or less"
-        ),
-        (
-            "health: {interval_secs: 1}",
-            "health.interval_secs: timeout_secs (2 unless written) exceeds interval_secs (1); write "
-                + "timeout_secs: 1 or less"
-        ),
-        (
-            "health: {timeout_secs: 6}",
-            "health.timeout_secs: timeout_secs (6) exceeds interval_secs (5 unless written); write "
-                + "timeout_secs: 5 or less"
-        ),
         ("settings:", "settings: is empty; write its keys below it, indented"),
         ("settings: [1]", "settings: is not a mapping; write its keys below it, indented"),
     ]

@@ -33,6 +33,9 @@ actor FakePlane<Mode: FakeMode>: DataPlane {
         }
     }
 
+    /// Has the next apply end so.
+    func failNext(_ error: PlaneError) { failures = [error] }
+
     /// Keeps the next apply from ending until `release`.
     func hold() { holds = true }
 

@@ -51,6 +51,28 @@ struct ExpositionTests {
         }
     }
 
+    @Test("a downstream that health checks disable is not active")
+    func disabled() {
+        var counters = ListenerCounters.sample("one")
+        var out = Downstream.numbered(2)
+        out.isEnabled = false
+        counters.downstreams = [DownstreamCounters(.numbered(1)), DownstreamCounters(out)]
+        let text = page(.of([counters]))
+        #expect(value(of: #"udp_fanout_downstream_active{listener="one"}"#, in: text) == 1)
+        let health = "udp_fanout_downstream_health{listener=\"one\",downstream="
+        #expect(value(of: health + "\"r1\"}", in: text) == 0)
+        #expect(value(of: health + "\"r2\"}", in: text) == 1)
+    }
+
+    @Test("without health checks there is no sample of theirs")
+    func noHealthChecks() {
+        var snapshot = MetricsSnapshot.of([.sample("one", downstreams: 2)])
+        snapshot.health = nil
+        let text = page(snapshot)
+        #expect(!text.contains("udp_fanout_downstream_health"))
+        #expect(!text.contains("udp_fanout_health_probes_total"))
+    }
+
     @Test("received is forwarded plus the sum over every reason, and each reason has its sample")
     func ledger() throws {
         let text = page(.of([.sample("one")]))
@@ -77,7 +99,9 @@ struct ExpositionTests {
 
     @Test("a metric without samples is left out, HELP and TYPE with it")
     func nothingWithoutSamples() {
-        let text = Exposition.text(of: .of([]), server: ServerCounters(), process: nil)
+        var snapshot = MetricsSnapshot.of([])
+        snapshot.health = nil
+        let text = Exposition.text(of: snapshot, server: ServerCounters(), process: nil)
         let lines = String(decoding: text, as: UTF8.self).split(separator: "\n")
         let names = Set(lines.filter { $0.hasPrefix("# TYPE") }.map { $0.split(separator: " ")[2] })
         #expect(
@@ -119,9 +143,10 @@ struct ExpositionTests {
     @Test("200 listeners with 5 downstreams each get every sample")
     func large() {
         let lines = page(.large).split(separator: "\n")
-        let perDownstream = 4 + DropReason.allCases.count(where: \.isDownstreams)
+        let perDownstream = 5 + DropReason.allCases.count(where: \.isDownstreams)
         let perListener = 10 + DropReason.allCases.count + 5 * perDownstream
         // Build, start, two results of reloads, two of the last one, refused, three of the process.
-        #expect(lines.count { !$0.hasPrefix("#") } == 200 * perListener + 10)
+        let others = 10 + ProbeResult.allCases.count
+        #expect(lines.count { !$0.hasPrefix("#") } == 200 * perListener + others)
     }
 }

@@ -41,6 +41,11 @@ extension MetricsSnapshot {
     static func of(_ listeners: [ListenerCounters]) -> MetricsSnapshot {
         MetricsSnapshot(
             listeners: listeners,
+            health: HealthReport(
+                verdicts: Dictionary(
+                    uniqueKeysWithValues: (0..<10).map {
+                        (Downstream.numbered($0).endpoint, $0 % 2 == 0)
+                    }), probes: [.success: 5, .refused: 3]),
             reload: ReloadStatus(
                 lastSuccessful: false, lastSuccessTimestampSeconds: 1_700_000_000.25,
                 successes: 3, failures: 1),

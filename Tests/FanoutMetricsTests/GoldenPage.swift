@@ -68,9 +68,20 @@ let goldenPage = #"""
     # HELP udp_fanout_downstream_weight Share of new traffic relative to the listener's other downstreams; 0 = draining.
     # TYPE udp_fanout_downstream_weight gauge
     udp_fanout_downstream_weight{listener="syslog",mode="userspace",downstream="r1"} 5
-    # HELP udp_fanout_downstream_active Downstreams of the listener with a weight above 0.
+    # HELP udp_fanout_downstream_active Downstreams of the listener that get new traffic: a weight above 0, and not disabled by health checks.
     # TYPE udp_fanout_downstream_active gauge
     udp_fanout_downstream_active{listener="syslog"} 1
+    # HELP udp_fanout_downstream_health Whether the downstream is healthy (1 or 0) by its probes; without health checks there is no sample.
+    # TYPE udp_fanout_downstream_health gauge
+    udp_fanout_downstream_health{listener="syslog",downstream="r1"} 0
+    # HELP udp_fanout_health_probes_total Health probes that are over, by result; error = not sent for a reason of this host.
+    # TYPE udp_fanout_health_probes_total counter
+    udp_fanout_health_probes_total{result="success"} 5
+    udp_fanout_health_probes_total{result="timeout"} 0
+    udp_fanout_health_probes_total{result="refused"} 3
+    udp_fanout_health_probes_total{result="unreachable"} 0
+    udp_fanout_health_probes_total{result="wrong_answer"} 0
+    udp_fanout_health_probes_total{result="error"} 0
     # HELP udp_fanout_build_info Always 1; the labels describe the build.
     # TYPE udp_fanout_build_info gauge
     udp_fanout_build_info{version="1.2.3",kernel_modes="true"} 1

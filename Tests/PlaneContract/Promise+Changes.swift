@@ -11,6 +11,9 @@ extension Promise {
         Promise("a removed downstream receives nothing after apply returns") { stage in
             try await checkRemovedDownstream(stage)
         },
+        Promise("a downstream that is disabled receives nothing and keeps its counters") { stage in
+            try await checkDisabledDownstream(stage)
+        },
         Promise("a listener that is removed serves no more, and the others go on") { stage in
             let sinks = try stage.sinks(2)
             let gone = try stage.listener("gone", to: [sinks[0]].downstreams())
@@ -82,6 +85,37 @@ extension Promise {
         counters = try await rig.settled(at: 15)
         try claim(counters.drops[.noHealthy], is: 10, "no_healthy with one that is ready")
         try await eventually("its datagrams arrive") { sinks[0].count == 5 }
+        await rig.stop()
+    }
+
+    private static func checkDisabledDownstream(_ stage: Stage) async throws {
+        let sinks = try stage.sinks(2)
+        var listener = try stage.listener(to: sinks.downstreams())
+        let rig = try await stage.rig([listener])
+        let traffic = try stage.traffic(to: listener)
+        var sent: UInt64 = 0
+        // Both, the first alone, nobody, both: how many datagrams each has been sent after ten more.
+        let steps: [(enabled: [Bool], forwarded: [UInt64])] = [
+            ([true, true], [5, 5]), ([true, false], [15, 5]), ([false, false], [15, 5]),
+            ([true, true], [20, 10]),
+        ]
+        for step in steps {
+            for (index, isEnabled) in step.enabled.enumerated() {
+                listener.downstreams[index].isEnabled = isEnabled
+            }
+            try await rig.apply([listener])
+            for _ in 0..<10 { traffic.send([1]) }
+            sent += 10
+            let counters = try await rig.settled(at: sent)
+            try claim(
+                counters.downstreams.map(\.packetsForwarded), is: step.forwarded,
+                "datagrams for each with \(step.enabled) enabled")
+            try claim(
+                counters.downstreams.map(\.isReady), is: step.enabled, "who is shown as ready")
+        }
+        let counters = try await rig.counters()
+        try claim(counters.drops.filter { $0.value > 0 }, is: [.noHealthy: 10], "drops")
+        try await eventually("all arrive") { sinks.map(\.count) == [20, 10] }
         await rig.stop()
     }
 

@@ -162,6 +162,25 @@ int cnet_wish_huge_pages(void *start, size_t bytes);
  * RTM_GETTFILTER), or -errno. */
 int cnet_clsact_filters(uint32_t ifindex);
 
+/* A poller (epoll(7)), level-triggered: a descriptor, or -errno. */
+int cnet_poller(void);
+/* Waits for a descriptor from now on, until that is closed. Errors wake it too. */
+int cnet_poller_add(int poller, int fd, int for_writing, uint64_t token);
+/* The tokens of what is ready, 64 at most: how many, 0 after `milliseconds` (-1: never), or -errno. */
+int cnet_poller_wait(int poller, uint64_t *tokens, int count, int milliseconds);
+/* A descriptor that is readable while it is raised (eventfd(2)), or -errno. */
+int cnet_event(void);
+void cnet_event_raise(int event);
+void cnet_event_clear(int event);
+
+/* Calls on the socket fail with every error that ICMP reports, not only with port unreachable (ip(7),
+ * IP_RECVERR). */
+int cnet_report_errors(int fd, int family);
+/* A raw ICMP socket that receives echo replies and nothing else. */
+int cnet_echo_replies_only(int fd, int family);
+/* Closing resets the connection, which leaves nothing in TIME_WAIT (socket(7), SO_LINGER). */
+int cnet_reset_on_close(int fd);
+
 /* The type of the file system at a path, such as BPF_FS_MAGIC (statfs(2)), or -errno. */
 int64_t cnet_file_system(const char *path);
 

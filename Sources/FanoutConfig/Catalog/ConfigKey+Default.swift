@@ -39,6 +39,11 @@ extension ConfigKey {
         case .healthInterval: .value("5")
         case .healthTimeout: .value("2")
         case .healthProtocol: .value("icmp")
+        case .healthPort: .absent("the downstream's own port")
+        case .healthPayload: .absent("the words udp-fanout probe")
+        case .healthRise: .value("1")
+        case .healthFall: .value("3")
+        case .healthMinHealthy: .value("0")
         case .metricsBind: .value("0.0.0.0:9090")
         case .metricsPath: .value("/metrics")
         }

@@ -42,7 +42,13 @@ extension ConfigKey {
         case .healthInterval: "Seconds from one probe of a downstream to the next."
         case .healthTimeout: "Seconds that an answer may take; at most interval_secs."
         case .healthProtocol:
-            "What a probe sends: an ICMP echo request, or a datagram to be echoed."
+            "What a probe is: an ICMP echo request, a datagram to be echoed, a datagram, a connection."
+        case .healthPort: "Port that probes go to, if it is not the downstream's own; not for icmp."
+        case .healthPayload: "What a probe of protocol udp sends."
+        case .healthRise: "Successes in a row that enable a downstream."
+        case .healthFall: "Failures in a row that disable a downstream."
+        case .healthMinHealthy:
+            "With fewer healthy downstreams in a hundred a listener uses all of them."
         case .metricsEnabled: "Whether metrics are served."
         case .metricsBind: "TCP address of the server, which also answers /healthz."
         case .metricsPath: "Path of the metrics."

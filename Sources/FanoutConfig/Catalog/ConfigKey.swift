@@ -42,6 +42,11 @@ public enum ConfigKey: String, CaseIterable, Hashable, Sendable {
     case healthInterval = "health.interval_secs"
     case healthTimeout = "health.timeout_secs"
     case healthProtocol = "health.protocol"
+    case healthPort = "health.port"
+    case healthPayload = "health.payload"
+    case healthRise = "health.rise"
+    case healthFall = "health.fall"
+    case healthMinHealthy = "health.min_healthy_percent"
 
     case metricsEnabled = "metrics.enabled"
     case metricsBind = "metrics.bind"
@@ -95,7 +100,11 @@ extension ConfigKey {
         case .workers: .integer(0...256)
         case .receiveBuffer: .integer(0...(1 << 30))
         case .healthInterval, .healthTimeout: .integer(1...3600)
-        case .healthProtocol: .choice(HealthConfiguration.ProbeProtocol.allCases.map(\.rawValue))
+        case .healthProtocol: .choice(ProbeKind.allCases.map(\.rawValue))
+        case .healthPort: .integer(1...65535)
+        case .healthPayload: .text
+        case .healthRise, .healthFall: .integer(1...100)
+        case .healthMinHealthy: .integer(0...100)
         case .metricsPath: .urlPath
         case .listenerPreserveSource, .pinCPUs, .sharePort, .healthEnabled, .metricsEnabled:
             .boolean

@@ -4,6 +4,8 @@
 public enum ValueType: Equatable, Sendable {
     /// Text of 1...128 bytes without control characters.
     case name
+    /// Text of 1...512 bytes, of any characters.
+    case text
     /// `ip:port` or `[ip6]:port`.
     case endpoint
     /// The name of a network interface.
@@ -33,6 +35,7 @@ public enum ValueType: Equatable, Sendable {
     public var remedy: String {
         switch self {
         case .name: "write a name"
+        case .text: "write a text of 1 to 512 bytes"
         case .endpoint: "write ip:port, such as 192.0.2.1:514 or [2001:db8::1]:514"
         case .interface: "write the name of a network interface, such as eth0"
         case .integer(let range):

@@ -50,6 +50,17 @@ extension SectionReader {
 
     private static var longestName: Int { 128 }
 
+    /// A text of any characters, 1...512 bytes.
+    func text(_ key: ConfigKey) -> Located<String>? {
+        guard let field = scalar(key) else { return nil }
+        let text = field.value.text
+        guard text.utf8.count <= 512 else {
+            refuse(field.origin, "is \(text.utf8.count) bytes long", key)
+            return nil
+        }
+        return Located(value: text, origin: field.origin)
+    }
+
     /// `true` or `false`; the other words of YAML 1.1 are refused, for YAML 1.2 reads them as text.
     func boolean(_ key: ConfigKey) -> Located<Bool>? {
         guard let field = scalar(key) else { return nil }

@@ -28,39 +28,6 @@ extension KubernetesConfiguration {
     }
 }
 
-extension HealthConfiguration {
-    init(_ reader: SectionReader) {
-        self.init()
-        if let field = reader.boolean(.healthEnabled) {
-            enabled = field.value
-            enabledOrigin = field.origin
-        }
-        let interval = reader.integer(.healthInterval)
-        let timeout = reader.integer(.healthTimeout)
-        if let interval { self.interval = .seconds(interval.value) }
-        if let timeout { self.timeout = .seconds(timeout.value) }
-        if let field = reader.choice(.healthProtocol, of: ProbeProtocol.self) {
-            probeProtocol = field.value
-        }
-        // An unreadable neighbour has been reported, and comparing with its default would mislead.
-        let readable =
-            (interval != nil || reader.keyOrigin(of: .healthInterval) == nil)
-            && (timeout != nil || reader.keyOrigin(of: .healthTimeout) == nil)
-        if readable, self.timeout > self.interval {
-            let seconds = self.interval.components.seconds
-            let allowed =
-                timeout == nil
-                ? "timeout_secs (\(self.timeout.components.seconds) unless written)"
-                : "timeout_secs (\(self.timeout.components.seconds))"
-            reader.findings.error(
-                at: timeout?.origin ?? interval?.origin ?? reader.origin,
-                "\(allowed) exceeds interval_secs (\(seconds)"
-                    + (interval == nil ? " unless written)" : ")"),
-                "write timeout_secs: \(seconds) or less")
-        }
-    }
-}
-
 extension MetricsConfiguration {
     init(_ reader: SectionReader) {
         self.init()

@@ -18,6 +18,11 @@ extension Configuration {
             $0.plain(.healthInterval, health.interval.components.seconds)
             $0.plain(.healthTimeout, health.timeout.components.seconds)
             $0.plain(.healthProtocol, health.probeProtocol.rawValue)
+            if let port = health.port { $0.plain(.healthPort, port) }
+            if let payload = health.payload { $0.text(.healthPayload, payload) }
+            $0.plain(.healthRise, health.rise)
+            $0.plain(.healthFall, health.fall)
+            $0.plain(.healthMinHealthy, health.minHealthyPercent)
         }
         writer.section(.metrics) {
             $0.plain(.metricsEnabled, metrics.enabled)

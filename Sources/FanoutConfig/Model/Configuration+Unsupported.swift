@@ -3,8 +3,8 @@
 public import FanoutCore
 
 extension Configuration {
-    /// What this file asks for and a build that carries only `modes`, without discovery and health
-    /// checks, cannot do: one problem for each place, in line order.
+    /// What this file asks for and a build that carries only `modes`, without discovery, cannot
+    /// do: one problem for each place, in line order.
     public func unsupported(modes: Set<ForwardingMode>) -> [ConfigProblem] {
         let instead = ForwardingMode.allCases.filter(modes.contains).map(\.rawValue)
         var problems: [ConfigProblem] = []
@@ -23,12 +23,6 @@ extension Configuration {
                         what: "discovery through kubernetes is not part of this build",
                         remedy: "write downstream with the receivers' addresses"))
             }
-        }
-        if health.enabled {
-            problems.append(
-                ConfigProblem(
-                    at: health.enabledOrigin, what: "health checks are not part of this build",
-                    remedy: "write enabled: false"))
         }
         return problems.sorted(by: ConfigProblem.isBefore)
     }

@@ -1,31 +1,49 @@
 // SPDX-License-Identifier: Apache-2.0
 
+public import FanoutCore
+
 /// `health`: whether and how the downstreams are probed.
 public struct HealthConfiguration: Equatable, Sendable {
-    /// What a probe sends; the raw value is the spelling in YAML.
-    public enum ProbeProtocol: String, CaseIterable, Sendable {
-        /// An ICMP or ICMPv6 echo request.
-        case icmp
-        /// A datagram to the downstream's own port, which it sends back.
-        case udpEcho = "udp_echo"
-    }
-
     public var enabled: Bool
     /// From one probe of a downstream to the next, whole seconds, 1...3600.
     public var interval: Duration
     /// How long an answer may take, whole seconds, 1...`interval`.
     public var timeout: Duration
-    public var probeProtocol: ProbeProtocol
-
-    var enabledOrigin = Origin.none
+    public var probeProtocol: ProbeKind
+    /// Where probes go instead of the downstream's own port, 1...65535; `icmp` has none.
+    public var port: UInt16?
+    /// What a probe of kind `udp` sends, 1...512 bytes.
+    public var payload: String?
+    /// Successes in a row that enable a downstream, 1...100.
+    public var rise: Int
+    /// Failures in a row that disable one, 1...100.
+    public var fall: Int
+    /// 0...100: with fewer healthy downstreams in a hundred a listener uses them all.
+    public var minHealthyPercent: Int
 
     public init(
         enabled: Bool = false, interval: Duration = .seconds(5), timeout: Duration = .seconds(2),
-        probeProtocol: ProbeProtocol = .icmp
+        probeProtocol: ProbeKind = .icmp, port: UInt16? = nil, payload: String? = nil,
+        rise: Int = 1, fall: Int = 3, minHealthyPercent: Int = 0
     ) {
         self.enabled = enabled
         self.interval = interval
         self.timeout = timeout
         self.probeProtocol = probeProtocol
+        self.port = port
+        self.payload = payload
+        self.rise = rise
+        self.fall = fall
+        self.minHealthyPercent = minHealthyPercent
+    }
+
+    /// The same as a FanoutCore value; nil when nothing is to be probed.
+    public var policy: HealthPolicy? {
+        guard enabled else { return nil }
+        return HealthPolicy(
+            kind: probeProtocol, port: port,
+            payload: payload.map { Array($0.utf8) } ?? HealthPolicy.usualPayload,
+            interval: interval, timeout: timeout, rise: rise, fall: fall,
+            minHealthyPercent: minHealthyPercent)
     }
 }

@@ -28,7 +28,7 @@ public enum Balance: String, CaseIterable, Hashable, Sendable {
     /// The slot table for `downstreams`, whose indices it holds.
     ///
     /// - Parameters:
-    ///   - downstreams: at most `LB_DOWNSTREAMS_MAX`; those of weight 0 own no slot.
+    ///   - downstreams: at most `LB_DOWNSTREAMS_MAX`; those that are not ready own no slot.
     ///   - capacity: how many downstreams the listener may ever have (`settings.max_downstream`). It
     ///     fixes the size of a hash-keyed table, so that a change of membership never changes it.
     public func slotTable(for downstreams: [Downstream], capacity: Int) -> SlotTable {

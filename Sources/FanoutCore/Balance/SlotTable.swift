@@ -2,7 +2,7 @@
 
 /// Who owns each slot: a datagram with flow key `k` goes to downstream `slots[k mod slots.count]`.
 public struct SlotTable: Equatable, Sendable {
-    /// Indices into the listener's downstreams. Empty when no downstream has a weight above 0.
+    /// Indices into the listener's downstreams. Empty when no downstream is ready.
     public let slots: [UInt16]
 
     public init(slots: [UInt16]) { self.slots = slots }
@@ -19,6 +19,6 @@ extension [Downstream] {
     /// The positions of those that take new traffic, in the order of their endpoints: builders work
     /// in this order, so that two hosts whose configs list the same receivers differently agree.
     var readyPositions: [Int] {
-        indices.filter { self[$0].weight > 0 }.sorted { self[$0].endpoint < self[$1].endpoint }
+        indices.filter { self[$0].isReady }.sorted { self[$0].endpoint < self[$1].endpoint }
     }
 }

@@ -5,6 +5,8 @@ public struct DownstreamCounters: Equatable, Sendable {
     public var name: String
     public var endpoint: Endpoint
     public var weight: UInt16
+    /// Whether it has a share of new traffic now.
+    public var isReady: Bool
     /// Datagrams handed to the kernel for it.
     public var packetsForwarded: UInt64 = 0
     /// UDP payload bytes of those.
@@ -20,6 +22,7 @@ public struct DownstreamCounters: Equatable, Sendable {
         name = downstream.name
         endpoint = downstream.endpoint
         weight = downstream.weight
+        isReady = downstream.isReady
     }
 }
 

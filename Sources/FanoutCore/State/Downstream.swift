@@ -8,10 +8,16 @@ public struct Downstream: Hashable, Sendable {
     public let endpoint: Endpoint
     /// Its share of new traffic relative to the others, 0...65535; 0 = draining.
     public let weight: UInt16
+    /// Whether it gets new traffic at all; false while health checks keep it out.
+    public var isEnabled: Bool
 
-    public init(name: String, endpoint: Endpoint, weight: UInt16 = 1) {
+    public init(name: String, endpoint: Endpoint, weight: UInt16 = 1, isEnabled: Bool = true) {
         self.name = name
         self.endpoint = endpoint
         self.weight = weight
+        self.isEnabled = isEnabled
     }
+
+    /// Whether it has a share of new traffic.
+    public var isReady: Bool { isEnabled && weight > 0 }
 }

@@ -74,6 +74,8 @@ public struct Exposition {
         case .downstreamRefused: eachDownstream(\.refusals)
         case .downstreamWeight: eachDownstream { UInt64($0.weight) }
         case .downstreamActive: active()
+        case .downstreamHealth: health()
+        case .healthProbes: probes()
         case .buildInfo: build()
         case .startTime: page.sample(snapshot.startTimeSeconds)
         case .reloadSuccessful: page.sample(UInt64(snapshot.reload.lastSuccessful ? 1 : 0))
@@ -132,12 +134,36 @@ extension Exposition {
         }
     }
 
-    /// This metric bears no mode, so a listener between two modes would show twice: the first counts.
-    private mutating func active() {
+    /// The rows of metrics that bear no mode, where a listener between two modes would show twice: the
+    /// first counts.
+    private var rowsByName: [Row] {
         var seen: Set<String> = []
-        for row in listeners where seen.insert(row.counters.listener).inserted {
-            let count = row.counters.downstreams.count { $0.weight > 0 }
+        return listeners.filter { seen.insert($0.counters.listener).inserted }
+    }
+
+    private mutating func active() {
+        for row in rowsByName {
+            let count = row.counters.downstreams.count(where: \.isReady)
             page.sample(row.listenerLabel, UInt64(count))
+        }
+    }
+
+    private mutating func health() {
+        guard let health = snapshot.health else { return }
+        for row in rowsByName {
+            for downstream in row.counters.downstreams {
+                guard let isHealthy = health.verdicts[downstream.endpoint] else { continue }
+                let label = SampleWriter.labels(("downstream", downstream.name))
+                page.sample(row.listenerLabel, and: label, UInt64(isHealthy ? 1 : 0))
+            }
+        }
+    }
+
+    private mutating func probes() {
+        guard let health = snapshot.health else { return }
+        for result in ProbeResult.allCases {
+            let label = SampleWriter.labels(("result", result.rawValue))
+            page.sample(label, health.probes[result] ?? 0)
         }
     }
 

@@ -30,7 +30,14 @@ extension MetricCatalog {
                 + "unreachable), about datagrams already counted as forwarded."
         case .downstreamWeight:
             "Share of new traffic relative to the listener's other downstreams; 0 = draining."
-        case .downstreamActive: "Downstreams of the listener with a weight above 0."
+        case .downstreamActive:
+            "Downstreams of the listener that get new traffic: a weight above 0, and not disabled "
+                + "by health checks."
+        case .downstreamHealth:
+            "Whether the downstream is healthy (1 or 0) by its probes; without health checks there "
+                + "is no sample."
+        case .healthProbes:
+            "Health probes that are over, by result; error = not sent for a reason of this host."
         case .buildInfo: "Always 1; the labels describe the build."
         case .startTime: "When the daemon started, in seconds since 1970-01-01 UTC."
         case .reloadSuccessful: "Whether the last reload of the configuration succeeded (1 or 0)."

@@ -22,6 +22,8 @@ public enum MetricCatalog: String, CaseIterable, Hashable, Sendable {
     case downstreamRefused = "udp_fanout_downstream_refused_total"
     case downstreamWeight = "udp_fanout_downstream_weight"
     case downstreamActive = "udp_fanout_downstream_active"
+    case downstreamHealth = "udp_fanout_downstream_health"
+    case healthProbes = "udp_fanout_health_probes_total"
 
     case buildInfo = "udp_fanout_build_info"
     case startTime = "udp_fanout_start_time_seconds"
@@ -47,9 +49,10 @@ public enum MetricCatalog: String, CaseIterable, Hashable, Sendable {
         case .packetsReceived, .packetsForwarded, .packetsDropped, .packetsNoHealthy,
             .bytesReceived, .bytesForwarded, .kernelDrops, .receiveCalls, .sendCalls,
             .downstreamPacketsForwarded, .downstreamBytesForwarded, .downstreamPacketsDropped,
-            .downstreamRefused, .reloads, .connectionsRefused, .processCPU:
+            .downstreamRefused, .healthProbes, .reloads, .connectionsRefused, .processCPU:
             .counter
-        case .workers, .downstreamWeight, .downstreamActive, .buildInfo, .startTime,
+        case .workers, .downstreamWeight, .downstreamActive, .downstreamHealth, .buildInfo,
+            .startTime,
             .reloadSuccessful, .reloadSuccessTime, .processResidentMemory, .processOpenFDs:
             .gauge
         }
@@ -67,8 +70,9 @@ public enum MetricCatalog: String, CaseIterable, Hashable, Sendable {
             ["listener", "mode", "downstream"]
         case .downstreamPacketsDropped: ["listener", "mode", "downstream", "reason"]
         case .downstreamActive: ["listener"]
+        case .downstreamHealth: ["listener", "downstream"]
         case .buildInfo: ["version", "kernel_modes"]
-        case .reloads: ["result"]
+        case .healthProbes, .reloads: ["result"]
         case .startTime, .reloadSuccessful, .reloadSuccessTime, .connectionsRefused,
             .processResidentMemory, .processOpenFDs, .processCPU:
             []

@@ -7,16 +7,19 @@ public struct MetricsSnapshot: Equatable, Sendable {
     /// The counters of every listener of every data plane. A listener that is moving from one mode
     /// to another may stand here once for each.
     public var listeners: [ListenerCounters]
+    /// What health checks have found; nil when there are none.
+    public var health: HealthReport?
     public var reload: ReloadStatus
     public var build: BuildInfo
     /// When the daemon started, seconds since 1970-01-01 UTC.
     public var startTimeSeconds: Double
 
     public init(
-        listeners: [ListenerCounters], reload: ReloadStatus, build: BuildInfo,
-        startTimeSeconds: Double
+        listeners: [ListenerCounters], health: HealthReport? = nil, reload: ReloadStatus,
+        build: BuildInfo, startTimeSeconds: Double
     ) {
         self.listeners = listeners
+        self.health = health
         self.reload = reload
         self.build = build
         self.startTimeSeconds = startTimeSeconds

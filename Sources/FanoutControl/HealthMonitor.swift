@@ -1,0 +1,120 @@
+// SPDX-License-Identifier: Apache-2.0
+
+public import FanoutCore
+public import Logging
+
+/// Follows the health of the receivers: has them probed, keeps the verdicts, says in the log what has
+/// turned, and has somebody act on it.
+public actor HealthMonitor: HealthSource {
+    private let probe: any HealthProbe
+    private let logger: Logger
+    private let mailbox = ProbeMailbox()
+    private var table = HealthTable()
+    private var state = DesiredState()
+    /// Listeners that use all of their downstreams, because too few are healthy.
+    private var open: Set<String> = []
+    private var lastComplaint: ContinuousClock.Instant?
+
+    /// How long results are gathered after a change: when many receivers turn at once, a few changes
+    /// do for all.
+    private static let patience = Duration.milliseconds(25)
+
+    public init(probe: any HealthProbe, logger: Logger) {
+        self.probe = probe
+        self.logger = logger
+    }
+
+    /// Probes the downstreams of `state` from now on.
+    ///
+    /// - Parameter policy: nil: nothing is probed, and every downstream is taken for healthy.
+    /// - Throws: `HealthError` when probing could not begin; everything is as it was then.
+    public func follow(_ policy: HealthPolicy?, _ state: DesiredState) throws(HealthError) {
+        var next = table
+        next.follow(policy, state)
+        if let policy {
+            // The kernel modes have no socket that would keep their ports from being given away.
+            let avoided = state.listeners.filter(\.mode.needsInterface).map(\.bind.port)
+            let plan = ProbePlan(
+                targets: next.targets, interval: policy.interval, timeout: policy.timeout,
+                payload: policy.payload, avoidedPorts: Set(avoided))
+            try probe.follow(plan) { [mailbox] in mailbox.put($0) }
+        } else {
+            probe.stop()
+        }
+        (table, self.state) = (next, state)
+        noteOpen()
+    }
+
+    public func view() -> HealthView { table.view }
+
+    /// What has been found, for metrics.
+    public var report: HealthReport { table.report }
+
+    /// Takes the results as they come, until the task is cancelled.
+    ///
+    /// - Parameter act: called when the view is another one: brings it into force, and returns whether
+    ///   that worked. When it did not, it is called again with the results that come next.
+    public func run(_ act: @Sendable () async -> Bool) async {
+        var inForce = table.view
+        for await _ in mailbox.arrivals {
+            for report in mailbox.take() { note(report) }
+            let now = table.view
+            guard now != inForce else { continue }
+            noteOpen()
+            if await act() { inForce = now }
+            guard (try? await Task.sleep(for: Self.patience)) != nil else { return }
+        }
+    }
+
+    public func stop() { probe.stop() }
+
+    private func note(_ report: ProbeReport) {
+        if report.result == .error { complain(report) }
+        guard let event = table.note(report) else { return }
+        for user in event.users {
+            var fields: Logger.Metadata = [
+                "listener": "\(user.listener)", "downstream": "\(user.downstream.name)",
+                "address": "\(user.downstream.endpoint)",
+                "probe": "\(report.target.kind.rawValue)",
+            ]
+            switch event.turn {
+            case .healthy: logger.info("downstream is healthy", metadata: fields)
+            case .unhealthy:
+                fields["result"] = "\(report.result.rawValue)"
+                if !report.detail.isEmpty { fields["error"] = "\(report.detail)" }
+                logger.warning("downstream marked unhealthy, disabling", metadata: fields)
+            }
+        }
+    }
+
+    /// What is wrong with this host concerns every probe; one line a minute tells it.
+    private func complain(_ report: ProbeReport) {
+        let now = ContinuousClock.now
+        if let lastComplaint, now - lastComplaint < .seconds(60) { return }
+        lastComplaint = now
+        logger.warning(
+            "a health probe could not be sent; the downstream keeps its state",
+            metadata: [
+                "address": "\(report.target.endpoint)", "probe": "\(report.target.kind.rawValue)",
+                "error": "\(report.detail)",
+            ])
+    }
+
+    private func noteOpen() {
+        let view = table.view
+        let now = Set(state.listeners.filter(view.opens).map(\.name))
+        for name in now.subtracting(open).sorted() {
+            logger.warning(
+                "too few downstreams are healthy, all are used",
+                metadata: [
+                    "listener": "\(name)", "min_healthy_percent": "\(view.minHealthyPercent)",
+                ])
+        }
+        for name in open.subtracting(now).sorted() {
+            logger.info(
+                "enough downstreams are healthy, the others are not used",
+                metadata: ["listener": "\(name)"])
+        }
+        open = now
+    }
+}

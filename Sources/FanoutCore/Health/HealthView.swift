@@ -1,0 +1,47 @@
+// SPDX-License-Identifier: Apache-2.0
+
+/// What health checks say of the receivers at one moment: an input of the desired state, beside the
+/// configuration.
+public struct HealthView: Equatable, Sendable {
+    /// Endpoints of downstreams that are not healthy; every other one is, as far as is known.
+    public var unhealthy: Set<Endpoint>
+    /// See `HealthPolicy.minHealthyPercent`.
+    public var minHealthyPercent: Int
+
+    public init(unhealthy: Set<Endpoint> = [], minHealthyPercent: Int = 0) {
+        self.unhealthy = unhealthy
+        self.minHealthyPercent = minHealthyPercent
+    }
+
+    /// Whether so few of a listener's downstreams are healthy that all of them are to be used. Those
+    /// of weight 0 get nothing either way and are not counted.
+    public func opens(_ listener: Listener) -> Bool {
+        let wanted = listener.downstreams.filter { $0.weight > 0 }
+        let healthy = wanted.count { !unhealthy.contains($0.endpoint) }
+        return healthy < wanted.count && healthy * 100 < minHealthyPercent * wanted.count
+    }
+}
+
+extension DesiredState {
+    /// The state in which downstreams that are not healthy get nothing new. They stay in their
+    /// listeners, and so do their counters.
+    public func applying(_ view: HealthView) -> DesiredState {
+        guard !view.unhealthy.isEmpty else { return self }
+        return DesiredState(
+            listeners: listeners.map { listener in
+                guard !view.opens(listener) else { return listener }
+                var listener = listener
+                for index in listener.downstreams.indices {
+                    let endpoint = listener.downstreams[index].endpoint
+                    listener.downstreams[index].isEnabled = !view.unhealthy.contains(endpoint)
+                }
+                return listener
+            })
+    }
+}
+
+/// Where the view comes from.
+public protocol HealthSource: Sendable {
+    /// What is known at this moment.
+    func view() async -> HealthView
+}

@@ -1,0 +1,106 @@
+// SPDX-License-Identifier: Apache-2.0
+
+internal import FanoutCore
+internal import LinuxNet
+
+/// A probe that is under way. Its socket is its own and is closed with it, so that nothing that concerns
+/// an earlier probe can be taken for its answer.
+final class Flight {
+    let target: ProbeTarget
+    /// What an answer must bear.
+    let nonce: UInt64
+    private let socket: SocketBox?
+    /// Answers that are not ours to take for a sign of life.
+    private var wrongAnswers = 0
+
+    /// So many wrong answers end a probe: somebody talks to us without being asked.
+    private static let wrongAnswersMax = 16
+
+    /// An echo request: sent and received by the socket of all.
+    init(echoTo target: ProbeTarget, nonce: UInt64) {
+        self.target = target
+        self.nonce = nonce
+        socket = nil
+    }
+
+    /// A probe through a socket of its own, which is sent.
+    init(
+        _ target: ProbeTarget, plan: ProbePlan, nonce: UInt64, poller: Poller, token: UInt64
+    ) throws(SystemError) {
+        self.target = target
+        self.nonce = nonce
+        let isTCP = target.kind == .tcp
+        let box =
+            try isTCP
+            ? SocketBox(Socket.connecting(to: target.endpoint))
+            : Self.asking(target.endpoint, avoiding: plan.avoidedPorts)
+        socket = box
+        try poller.add(box.socket, for: isTCP ? .writing : .reading, token: token)
+        switch target.kind {
+        case .udpEcho: try box.socket.sendNow(Self.question(nonce))
+        case .udp: try box.socket.sendNow(plan.payload)
+        case .tcp, .icmp: break
+        }
+    }
+
+    /// A socket from a port that no listener without a socket would take the answer for itself by.
+    private static func asking(
+        _ endpoint: Endpoint, avoiding ports: Set<UInt16>
+    ) throws(SystemError) -> SocketBox {
+        // The kernel chooses at random; holding on to those before makes it choose others.
+        var avoided: [SocketBox] = []
+        while true {
+            let box = SocketBox(try Socket.asking(endpoint))
+            guard !ports.isEmpty else { return box }
+            let port = try box.socket.boundPort
+            guard ports.contains(port) else { return box }
+            avoided.append(box)
+        }
+    }
+
+    /// What `udp_echo` sends and wants to have back.
+    static func question(_ nonce: UInt64) -> [UInt8] {
+        let digits = String(nonce, radix: 16)
+        let zeros = String(repeating: "0", count: 16 - digits.utf8.count)
+        return Array("udp-fanout probe \(zeros)\(digits)\n".utf8)
+    }
+
+    /// Looks at what the socket has to say.
+    ///
+    /// - Returns: what came of the probe; nil while nothing has.
+    func outcome(_ buffer: inout [UInt8]) -> (result: ProbeResult, detail: String)? {
+        guard let socket else { return nil }
+        if target.kind == .tcp {
+            guard let error = socket.socket.connectionError else { return (.success, "") }
+            return (error.answer, error.description)
+        }
+        while true {
+            let count: Int
+            do throws(SystemError) {
+                guard let received = try socket.socket.receiveNow(into: &buffer) else { return nil }
+                count = received.count
+            } catch {
+                return (error.answer, error.description)
+            }
+            if target.kind == .udp { return (.success, "") }
+            if buffer[..<count].elementsEqual(Self.question(nonce)) { return (.success, "") }
+            wrongAnswers += 1
+            if wrongAnswers == Self.wrongAnswersMax { return (.wrongAnswer, "") }
+        }
+    }
+
+    /// What it means that the time is over.
+    var silence: ProbeResult {
+        switch target.kind {
+        case .udp: .success
+        case .udpEcho: wrongAnswers > 0 ? .wrongAnswer : .timeout
+        case .icmp, .tcp: .timeout
+        }
+    }
+}
+
+/// A socket that can be put where a value without copies cannot.
+final class SocketBox: Sendable {
+    let socket: Socket
+    init(_ socket: consuming Socket) { self.socket = socket }
+}

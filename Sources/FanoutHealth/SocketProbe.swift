@@ -1,0 +1,68 @@
+// SPDX-License-Identifier: Apache-2.0
+
+public import FanoutCore
+internal import LinuxNet
+internal import Synchronization
+
+/// Probes with sockets of its own, all from one thread, which waits for all of them at once. Nothing
+/// runs while there is nothing to probe.
+public final class SocketProbe: HealthProbe {
+    private struct Running: ~Copyable {
+        let orders: ProbeOrders
+        let thread: Thread
+    }
+
+    private struct State: ~Copyable {
+        var running: Running?
+        /// Kept over plans; a family's is opened when its first target comes.
+        var echo: [IPAddress.Family: EchoSocket] = [:]
+    }
+
+    private let state = Mutex(State())
+
+    public init() {}
+
+    deinit { stop() }
+
+    public func follow(
+        _ plan: ProbePlan, report: @escaping @Sendable ([ProbeReport]) -> Void
+    ) throws(HealthError) {
+        guard !plan.targets.isEmpty else { return stop() }
+        try state.withLock { state throws(HealthError) in
+            var echo = state.echo
+            let families = plan.targets.filter { $0.kind == .icmp }.map(\.endpoint.address.family)
+            for family in Set(families) where echo[family] == nil {
+                echo[family] = try EchoSocket(family)
+            }
+            if state.running == nil { state.running = try Self.start() }
+            state.echo = echo
+            state.running?.orders.give(.init(plan: plan, echo: echo, report: report))
+        }
+    }
+
+    private static func start() throws(HealthError) -> Running {
+        do throws(SystemError) {
+            let orders = try ProbeOrders()
+            let thread = try Thread(name: "health") {
+                var loop = ProbeLoop(orders)
+                loop.run()
+            }
+            return Running(orders: orders, thread: thread)
+        } catch {
+            throw HealthError(
+                operation: error.operation, subject: "the health checks' thread",
+                code: error.code, reason: error.reason,
+                remedy: "raise the limit of open files (ulimit -n) or of threads (ulimit -u)")
+        }
+    }
+
+    public func stop() {
+        let running = state.withLock { state in
+            state.echo = [:]
+            return state.running.take()
+        }
+        guard let running else { return }
+        running.orders.end()
+        running.thread.join()
+    }
+}

@@ -1,0 +1,35 @@
+// SPDX-License-Identifier: Apache-2.0
+
+internal import FanoutConfig
+internal import FanoutControl
+internal import FanoutCore
+internal import Logging
+
+extension Daemon {
+    /// Has the downstreams of a configuration probed, if it wants that.
+    func probe(_ wanted: Configuration) async throws(HealthError) {
+        try await health.follow(wanted.health.policy, wanted.desiredState)
+    }
+
+    /// Undoes `probe`: the downstreams in force are probed again.
+    func leadProbesBack() async {
+        do throws(HealthError) {
+            try await probe(configuration)
+        } catch {
+            logger.error("health checks have ended", metadata: ["error": "\(error)"])
+        }
+    }
+
+    /// Leads the data planes to the receivers that are healthy now.
+    ///
+    /// - Returns: whether they followed; everything is as it was otherwise.
+    func healthChanged() async -> Bool {
+        do throws(PlaneError) {
+            try await reconciler.followHealth()
+            return true
+        } catch {
+            logger.error("a change of health is not followed", metadata: ["error": "\(error)"])
+            return false
+        }
+    }
+}

@@ -1,0 +1,202 @@
+// SPDX-License-Identifier: Apache-2.0
+
+import FanoutControl
+import FanoutCore
+import Logging
+import Synchronization
+import Testing
+
+/// A probe that sends nothing: the test says what came of each.
+final class FakeProbe: HealthProbe {
+    private struct State {
+        var plans: [ProbePlan] = []
+        var report: (@Sendable ([ProbeReport]) -> Void)?
+        var error: HealthError?
+    }
+
+    private let state = Mutex(State())
+
+    var plans: [ProbePlan] { state.withLock { $0.plans } }
+    var isStopped: Bool { state.withLock { $0.report == nil } }
+
+    func follow(
+        _ plan: ProbePlan, report: @escaping @Sendable ([ProbeReport]) -> Void
+    ) throws(HealthError) {
+        try state.withLock { state throws(HealthError) in
+            if let error = state.error { throw error }
+            state.plans.append(plan)
+            state.report = report
+        }
+    }
+
+    func stop() { state.withLock { $0.report = nil } }
+
+    func fail(_ error: HealthError) { state.withLock { $0.error = error } }
+
+    func tell(_ result: ProbeResult, of target: ProbeTarget, times: Int = 1) {
+        let report = state.withLock { $0.report }
+        report?(Array(repeating: ProbeReport(target, result), count: times))
+    }
+}
+
+@Suite("The health monitor")
+struct HealthMonitorTests {
+    private let probe = FakeProbe()
+    private let plane = FakePlane<First>()
+    private let lines = LogLines()
+    private let policy = HealthPolicy()
+
+    private func state(_ count: UInt16 = 2, _ mode: ForwardingMode = .userspace) -> DesiredState {
+        let address = IPAddress(v4: 0x0a00_0000)
+        return DesiredState(listeners: [
+            Listener(
+                name: "in", bind: Endpoint(address, port: 514), mode: mode,
+                downstreams: (1...count).map {
+                    Downstream(
+                        name: "d\($0)",
+                        endpoint: Endpoint(IPAddress(v4: 0x0a00_0000 + UInt32($0)), port: 9))
+                })
+        ])
+    }
+
+    private func ready() async -> [String] {
+        await plane.listeners["in"]?.downstreams.filter(\.isReady).map(\.name) ?? []
+    }
+
+    private func target(_ number: Int) -> ProbeTarget {
+        policy.target(of: state().listeners[0].downstreams[number - 1].endpoint)
+    }
+
+    /// A monitor and a reconciler that follows it, for as long as `body` runs.
+    private func following(
+        _ failures: [PlaneError?] = [],
+        _ body: (HealthMonitor, Reconciler) async throws -> Void
+    ) async throws {
+        let logger = lines.logger
+        let monitor = HealthMonitor(probe: probe, logger: logger)
+        let reconciler = Reconciler(planes: [plane], health: monitor, logger: logger)
+        try await monitor.follow(policy, state())
+        try await reconciler.apply(state())
+        let task = Task {
+            await monitor.run {
+                do { try await reconciler.followHealth() } catch { return false }
+                return true
+            }
+        }
+        defer { task.cancel() }
+        try await body(monitor, reconciler)
+    }
+
+    @Test("three failures disable a downstream and one success enables it; the log says so")
+    func disables() async throws {
+        try await following { monitor, _ in
+            probe.tell(.timeout, of: target(1), times: 2)
+            probe.tell(.success, of: target(2))
+            try await until { lines.count("downstream is healthy") == 1 }
+            #expect(await ready() == ["d1", "d2"])
+            probe.tell(.refused, of: target(1))
+            try await until { await ready() == ["d2"] }
+            let line = lines.all.first { $0.message == "downstream marked unhealthy, disabling" }
+            #expect(line?.level == .warning)
+            #expect(line?.metadata["downstream"] == "d1" && line?.metadata["listener"] == "in")
+            #expect(line?.metadata["result"] == "refused")
+            probe.tell(.success, of: target(1))
+            try await until { await ready() == ["d1", "d2"] }
+            #expect(lines.count("downstream is healthy") == 2)
+            #expect(await monitor.report.probes == [.timeout: 2, .refused: 1, .success: 2])
+        }
+    }
+
+    @Test("a new configuration keeps out who is known to be down")
+    func reload() async throws {
+        try await following { monitor, reconciler in
+            probe.tell(.timeout, of: target(1), times: 3)
+            try await until { await ready() == ["d2"] }
+            try await monitor.follow(policy, state(3))
+            try await reconciler.apply(state(3))
+            #expect(await ready() == ["d2", "d3"])
+            #expect(probe.plans.last?.targets.count == 3)
+            try await monitor.follow(nil, state(3))
+            try await reconciler.apply(state(3))
+            #expect(await ready() == ["d1", "d2", "d3"])
+            #expect(probe.isStopped)
+        }
+    }
+
+    @Test("a plane that does not follow is asked again when the next results come")
+    func retries() async throws {
+        try await following { _, reconciler in
+            await plane.failNext(
+                PlaneError(operation: "flip", subject: "x", reason: "ENOMEM", remedy: "-"))
+            probe.tell(.timeout, of: target(1), times: 3)
+            try await until { await plane.changes.count == 2 }
+            #expect(await ready() == ["d1", "d2"])
+            probe.tell(.success, of: target(2))
+            try await until { await ready() == ["d2"] }
+        }
+    }
+
+    @Test("many that turn at once make few changes")
+    func coalesces() async throws {
+        try await following { monitor, reconciler in
+            let many = state(200)
+            try await monitor.follow(policy, many)
+            try await reconciler.apply(many)
+            let before = await plane.changes.count
+            for downstream in many.listeners[0].downstreams {
+                probe.tell(.timeout, of: policy.target(of: downstream.endpoint), times: 3)
+            }
+            try await until { await ready() == [] }
+            #expect(await plane.changes.count - before <= 20)
+        }
+    }
+
+    @Test("after the end no result brings a listener back")
+    func stopped() async throws {
+        try await following { monitor, reconciler in
+            _ = await reconciler.stop()
+            probe.tell(.timeout, of: target(1), times: 3)
+            try await until { lines.count("downstream marked unhealthy, disabling") == 1 }
+            try await reconciler.followHealth()
+            #expect(await plane.listeners.isEmpty)
+        }
+    }
+
+    @Test("probes that cannot begin leave everything as it was")
+    func refused() async throws {
+        try await following { monitor, _ in
+            let error = HealthError(
+                operation: "open", subject: "x", code: 1, reason: "EPERM", remedy: "-")
+            probe.fail(error)
+            await #expect(throws: error) { try await monitor.follow(policy, state(3)) }
+            probe.tell(.timeout, of: target(1), times: 3)
+            try await until { await ready() == ["d2"] }
+            #expect(await monitor.report.verdicts.count == 2)
+        }
+    }
+
+    @Test("kernel modes keep their ports from the probes, since no socket does")
+    func avoidedPorts() async throws {
+        let monitor = HealthMonitor(probe: probe, logger: lines.logger)
+        try await monitor.follow(policy, state(1, .tcEBPF))
+        #expect(probe.plans.last?.avoidedPorts == [514])
+        try await monitor.follow(policy, state(1))
+        #expect(probe.plans.last?.avoidedPorts == [])
+    }
+
+    @Test("with too few healthy ones all are used, and the log says when that begins and ends")
+    func failOpen() async throws {
+        try await following { monitor, reconciler in
+            var policy = policy
+            policy.minHealthyPercent = 60
+            try await monitor.follow(policy, state())
+            probe.tell(.timeout, of: target(1), times: 3)
+            try await until { lines.count("too few downstreams are healthy, all are used") == 1 }
+            #expect(await ready() == ["d1", "d2"])
+            probe.tell(.success, of: target(1))
+            try await until {
+                lines.count("enough downstreams are healthy, the others are not used") == 1
+            }
+        }
+    }
+}

@@ -1,0 +1,122 @@
+// SPDX-License-Identifier: Apache-2.0
+
+import FanoutCore
+import FanoutHealth
+import Glibc
+import LabNet
+import LinuxNet
+import Testing
+
+@Suite("A probe", .enabled(if: Privilege.isRoot, "NOT TESTED: needs root"))
+struct ProbeTests {
+    private static let families: [IPAddress] = [.loopback, .loopback6]
+
+    @Test("icmp: a host that answers is alive", arguments: families)
+    func icmp(address: IPAddress) async throws {
+        let watch = Watch()
+        let target = ProbeTarget(.icmp, Endpoint(address, port: 9))
+        try watch.follow([target])
+        #expect(try await watch.next(target) == .success)
+    }
+
+    @Test("udp_echo: who sends the nonce back is alive, time after time", arguments: families)
+    func udpEcho(address: IPAddress) async throws {
+        let (watch, responder) = (Watch(), try Responder(.echo, on: address))
+        let target = ProbeTarget(.udpEcho, responder.endpoint)
+        try watch.follow([target])
+        #expect(try await watch.next(target, after: 2) == .success)
+        #expect(Set(responder.datagrams).count == responder.datagrams.count, "a nonce came twice")
+    }
+
+    @Test("udp_echo: an answer without the nonce is none")
+    func wrongNonce() async throws {
+        let (watch, responder) = (Watch(), try Responder(.wrong))
+        let target = ProbeTarget(.udpEcho, responder.endpoint)
+        try watch.follow([target])
+        #expect(try await watch.next(target) == .wrongAnswer)
+    }
+
+    @Test("udp_echo: an answer from another source is none", arguments: families)
+    func otherSource(address: IPAddress) async throws {
+        let (watch, responder) = (Watch(), try Responder(.otherSource, on: address))
+        let target = ProbeTarget(.udpEcho, responder.endpoint)
+        try watch.follow([target])
+        #expect(try await watch.next(target) == .timeout)
+        #expect(responder.datagrams.count >= 1)
+    }
+
+    @Test("udp_echo: who is silent is not alive")
+    func silentEcho() async throws {
+        let (watch, responder) = (Watch(), try Responder(.silent))
+        let target = ProbeTarget(.udpEcho, responder.endpoint)
+        try watch.follow([target])
+        #expect(try await watch.next(target) == .timeout)
+    }
+
+    @Test("udp: who answers anything is alive, and so is who is silent")
+    func udp() async throws {
+        let watch = Watch()
+        let responders = try [Responder(.wrong), Responder(.silent)]
+        let targets = responders.map { ProbeTarget(.udp, $0.endpoint) }
+        try watch.follow(targets, payload: Array("alive?".utf8))
+        for target in targets { #expect(try await watch.next(target) == .success) }
+        #expect(responders[1].datagrams.first == Array("alive?".utf8))
+    }
+
+    @Test(
+        "a port that nobody listens on is refused, without waiting for the time to be over",
+        arguments: [ProbeKind.udpEcho, .udp, .tcp], families)
+    func deadPort(kind: ProbeKind, address: IPAddress) async throws {
+        let watch = Watch()
+        let target = ProbeTarget(kind, try Endpoint.free(on: address))
+        // The answer, and not the timeout, ends it; a plan with another interval begins anew.
+        try watch.follow([target], interval: .seconds(60), timeout: .seconds(60))
+        try watch.follow([target], interval: .milliseconds(500), timeout: .milliseconds(500))
+        #expect(try await watch.next(target) == .refused)
+        #expect(watch.reports.first?.detail.contains("ECONNREFUSED") == true)
+    }
+
+    @Test("tcp: who accepts is alive", arguments: families)
+    func tcp(address: IPAddress) async throws {
+        let watch = Watch()
+        let listening = try Socket.boundStream(on: Endpoint(address, port: 0))
+        #expect(listen(listening.descriptor, 8) == 0)
+        let target = ProbeTarget(.tcp, Endpoint(address, port: try listening.boundPort))
+        try watch.follow([target])
+        #expect(try await watch.next(target, after: 1) == .success)
+    }
+
+    @Test("who dies is noticed, and who comes back too")
+    func deathAndReturn() async throws {
+        let watch = Watch()
+        var responder: Responder? = try Responder(.echo)
+        let endpoint = try #require(responder?.endpoint)
+        let target = ProbeTarget(.udpEcho, endpoint)
+        try watch.follow([target])
+        #expect(try await watch.next(target) == .success)
+        responder?.stop()
+        try await eventually("it is missed") { watch.results(of: target).last == .timeout }
+        responder = nil
+        try await eventually("its port is free") { watch.results(of: target).last == .refused }
+        responder = try Responder(.echo, port: endpoint.port)
+        try await eventually("it answers again") { watch.results(of: target).last == .success }
+    }
+
+    @Test("a probe never comes from a port that it is to avoid")
+    func avoidedPorts() async throws {
+        let network = try Network()
+        try network.set("ipv4/ip_local_port_range", to: "40000 40009")
+        try await network.run {
+            let (watch, responder) = (Watch(), try Responder(.echo, port: 9000))
+            let target = ProbeTarget(.udpEcho, responder.endpoint)
+            // Left is one at least: the responder's second socket has one of them.
+            let avoided = Set(UInt16(40000)...40007)
+            try watch.follow([target], avoiding: avoided)
+            #expect(try await watch.next(target, after: 4) == .success)
+            #expect(avoided.isDisjoint(with: responder.sources))
+            // With nothing left the probe cannot be sent, which says nothing of the receiver.
+            try watch.follow([target], avoiding: Set(40000...40009))
+            try await eventually("it cannot be sent") { watch.results(of: target).last == .error }
+        }
+    }
+}
