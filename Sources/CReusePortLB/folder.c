@@ -101,7 +101,10 @@ int rplb_folder_lock(const char *root, const char *name, bool create, int *folde
 		return -ENOMEM;
 	for (;;) {
 		if (create && mkdir(path, S_IRWXU) && errno != EEXIST) {
-			error = errno == EPERM ? -EACCES : -errno;
+			error = -errno;
+			/* Who may search the root would have met the group, if it were there. */
+			if (error == -EACCES && !faccessat(AT_FDCWD, root, X_OK, AT_EACCESS))
+				error = -EPERM;
 			break;
 		}
 		/* A symbolic link may lead to a folder that is not the group's, or nowhere. */

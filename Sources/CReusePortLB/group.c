@@ -94,14 +94,18 @@ static int check_options(const char *name, const struct rplb_options *options)
 	return options->count > LB_MEMBERS_MAX ? -ERANGE : 0;
 }
 
+/* Without a count a group is opened as it is. */
+static bool may_create(const struct rplb_options *options)
+{
+	return !(options->flags & RPLB_EXISTING) && options->count;
+}
+
 static int create(struct rplb_group *group, const char *root, const struct rplb_options *options)
 {
 	int error;
 
-	if (options->flags & RPLB_EXISTING)
-		return -ENOENT;
-	if (options->count == 0)
-		return -ERANGE;
+	if (!may_create(options))
+		return group->name || options->flags & RPLB_EXISTING ? -ENOENT : -ERANGE;
 	error = rplb_load(group, options);
 	if (error || !group->name)
 		return error;
@@ -113,7 +117,8 @@ static int create(struct rplb_group *group, const char *root, const struct rplb_
 	return error;
 }
 
-/* Holds what the caller asks for against what the group is. */
+/* Holds what the caller asks for against what the group is. Another count is for the first join, so that a
+ * start that is refused after this changes nothing. */
 static int agree(struct rplb_group *group, const struct rplb_options *options)
 {
 	struct lb_reuseport_group record;
@@ -132,10 +137,9 @@ static int agree(struct rplb_group *group, const struct rplb_options *options)
 		return -ESTALE;
 	if (!options->count || options->count == count)
 		return 0;
-	error = rplb_resize_locked(group, options->count);
+	error = rplb_count_check(group, options->count);
 	if (!error)
-		rplb_log(group, RPLB_LOG_INFO, "group %s: count %u becomes %u", group->name, count,
-			 options->count);
+		group->wanted = options->count;
 	return error;
 }
 
@@ -154,6 +158,8 @@ static int adopt_or_create(struct rplb_group *group, const char *root,
 		error = rplb_pins_adopt(group, root);
 		return error ? error : agree(group, options);
 	}
+	if (!may_create(options))
+		return -ENOENT;
 	rplb_log(group, RPLB_LOG_INFO, "group %s was left half-built; building it anew",
 		 group->name);
 	error = rplb_pins_remove(root, group->name);
@@ -163,12 +169,11 @@ static int adopt_or_create(struct rplb_group *group, const char *root,
 static int open_pinned(struct rplb_group *group, const char *root,
 		       const struct rplb_options *options)
 {
-	bool may_create = !(options->flags & RPLB_EXISTING);
 	int lock, error;
 
 	error = rplb_root_check(root, options->flags);
 	if (!error)
-		error = rplb_folder_lock(root, group->name, may_create, &lock);
+		error = rplb_folder_lock(root, group->name, may_create(options), &lock);
 	if (error)
 		return error;
 	/* Opened, not duplicated: a lock belongs to all duplicates. */
@@ -177,7 +182,7 @@ static int open_pinned(struct rplb_group *group, const char *root,
 		error = -errno;
 	if (!error)
 		error = adopt_or_create(group, root, options);
-	if (error && may_create && rplb_folder_is_used(lock) == 0)
+	if (error && may_create(options) && rplb_folder_is_used(lock) == 0)
 		rplb_folder_remove(root, group->name);
 	rplb_folder_unlock(lock);
 	return error;

@@ -37,6 +37,8 @@ struct rplb_group {
 	int folder;    /* the pin folder; -1: private */
 	int program;
 	int maps[RPLB_MAPS];
+	/* The count that the first join through this handle gives the group; 0: the one it has. */
+	uint32_t wanted;
 	rplb_log_fn log;
 	void *log_context;
 };
@@ -97,6 +99,8 @@ int rplb_count_write(const struct rplb_group *group, uint32_t count, uint32_t ke
 int rplb_cookie_read(const struct rplb_group *group, int protocol, uint32_t slot, uint64_t *cookie);
 /* Whether a member lives in slot `first` or above. */
 int rplb_is_alive(const struct rplb_group *group, uint32_t first, bool *alive);
+/* Whether the group may have this count: -ERANGE, -EBUSY. */
+int rplb_count_check(const struct rplb_group *group, uint32_t count);
 int rplb_resize_locked(struct rplb_group *group, uint32_t count);
 
 /* table.c: the slot table of `count` members. */

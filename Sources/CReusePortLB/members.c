@@ -109,10 +109,37 @@ static int take_slot(struct rplb_group *group, int fd, const struct rplb_socket 
 	return error;
 }
 
+/* The count comes last, when nothing else can be refused any more. */
+static int join_locked(struct rplb_group *group, int fd, const struct rplb_socket *socket,
+		       uint32_t slot)
+{
+	uint32_t count, wanted;
+	int error = rplb_count_read(group, &count);
+
+	if (error)
+		return error;
+	wanted = group->wanted ? group->wanted : count;
+	if (slot >= wanted)
+		return -ERANGE;
+	if (wanted != count)
+		error = rplb_count_check(group, wanted);
+	if (!error)
+		error = agree_on_address(group, socket);
+	if (!error)
+		error = take_slot(group, fd, socket, slot);
+	if (!error && wanted != count) {
+		error = rplb_resize_locked(group, wanted);
+		if (error)
+			bpf_map_delete_elem(targets(group, socket->protocol), &slot);
+	}
+	if (!error)
+		group->wanted = 0;
+	return error;
+}
+
 int rplb_join(struct rplb_group *group, int fd, uint32_t slot)
 {
 	struct rplb_socket socket;
-	uint32_t count;
 	int lock, error;
 
 	if (!group)
@@ -123,13 +150,7 @@ int rplb_join(struct rplb_group *group, int fd, uint32_t slot)
 	error = rplb_group_lock(group, &lock);
 	if (error)
 		return error;
-	error = rplb_count_read(group, &count);
-	if (!error && slot >= count)
-		error = -ERANGE;
-	if (!error)
-		error = agree_on_address(group, &socket);
-	if (!error)
-		error = take_slot(group, fd, &socket, slot);
+	error = join_locked(group, fd, &socket, slot);
 	rplb_group_unlock(group, lock);
 	rplb_debug(group, "join: socket %d, slot %u: %d", fd, slot, error);
 	return error;

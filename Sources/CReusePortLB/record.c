@@ -88,18 +88,30 @@ int rplb_is_alive(const struct rplb_group *group, uint32_t first, bool *alive)
 	return 0;
 }
 
-int rplb_resize_locked(struct rplb_group *group, uint32_t count)
+int rplb_count_check(const struct rplb_group *group, uint32_t count)
 {
-	struct lb_reuseport_group record;
 	bool cut_off = false;
 	int error;
 
 	if (count == 0 || count > LB_MEMBERS_MAX)
 		return -ERANGE;
 	error = rplb_is_alive(group, count, &cut_off);
-	if (!error && cut_off)
-		error = -EBUSY;
+	return !error && cut_off ? -EBUSY : error;
+}
+
+int rplb_resize_locked(struct rplb_group *group, uint32_t count)
+{
+	struct lb_reuseport_group record;
+	int error = rplb_count_check(group, count);
+
 	if (!error)
 		error = rplb_record_read(group, &record);
-	return error ? error : rplb_count_write(group, count, record.key);
+	if (!error)
+		error = rplb_count_write(group, count, record.key);
+	if (error)
+		return error;
+	group->wanted = 0;
+	rplb_log(group, RPLB_LOG_INFO, "group %s: the count is now %u",
+		 group->name ? group->name : "without a name", count);
+	return 0;
 }

@@ -5,6 +5,7 @@
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/utsname.h>
 
 #include "lab.h"
 
@@ -71,6 +72,56 @@ static bool mark(const char *line, bool *named)
 	return known;
 }
 
+static const char *release = "6.18.0";
+
+/* The library's calls come here, as those of every object of a process do. */
+int uname(struct utsname *system)
+{
+	memset(system, 0, sizeof(*system));
+	strncpy(system->release, release, sizeof(system->release) - 1);
+	return 0;
+}
+
+static bool says(enum rplb_call call, int error, const char *words)
+{
+	return strstr(rplb_explain_call(call, error), words) != NULL;
+}
+
+/* What applies to another call is left out. */
+static void by_call(void)
+{
+	lab_ok(says(RPLB_CALL_DESTROY, EBUSY, "lives") && !says(RPLB_CALL_DESTROY, EBUSY, "slot"),
+	       "a group with members is not destroyed: that has nothing to do with slots");
+	lab_ok(says(RPLB_CALL_DESTROY, ENOENT, "no such group") &&
+		       !says(RPLB_CALL_DESTROY, ENOENT, "socket"),
+	       "a group to destroy that is not there is no socket's matter");
+	lab_ok(says(RPLB_CALL_OPEN, ENOENT, "count"), "a new group needs a count");
+	lab_ok(says(RPLB_CALL_SOCKET, EACCES, "port") && !says(RPLB_CALL_SOCKET, EACCES, "group"),
+	       "a port that a user may not bind is no group's matter");
+	lab_ok(says(RPLB_CALL_JOIN, EADDRNOTAVAIL, "network namespace") &&
+		       !says(RPLB_CALL_SOCKET, EADDRNOTAVAIL, "group"),
+	       "nor is an address that the host does not bear");
+	lab_ok(rplb_explain_call(RPLB_CALL_JOIN, -EEXIST) == rplb_explain(EEXIST),
+	       "what means one thing only is explained alike");
+	lab_ok(rplb_explain_call((enum rplb_call)99, EBUSY) == rplb_explain(EBUSY),
+	       "an unknown call is any call");
+}
+
+static void by_kernel(void)
+{
+	lab_ok(!strstr(rplb_explain(ENOEXEC), "5.6") && !strstr(rplb_explain(EOPNOTSUPP), "4.19"),
+	       "a new kernel is not called old");
+	release = "5.4.0-1-amd64";
+	lab_ok(strstr(rplb_explain(ENOEXEC), "Linux 5.6") &&
+		       !strstr(rplb_explain(EOPNOTSUPP), "4.19"),
+	       "Linux 5.4 is too old for the program, and has sk_reuseport");
+	release = "4.18.20";
+	lab_ok(strstr(rplb_explain(-ENOEXEC), "Linux 5.6") &&
+		       strstr(rplb_explain(-EOPNOTSUPP), "Linux 4.19"),
+	       "Linux 4.18 is too old for both");
+	release = "6.18.0";
+}
+
 int main(int count, char **arguments)
 {
 	const char *path = count > 1 ? arguments[1] : getenv("HEADER");
@@ -97,5 +148,7 @@ int main(int count, char **arguments)
 	lab_ok(rplb_explain(0) && *rplb_explain(0), "0 is explained as well");
 	lab_ok(rplb_explain(9999) && *rplb_explain(9999), "so is what is no error");
 	lab_ok(rplb_explain(-2147483647 - 1) != NULL, "so is the lowest number");
+	by_call();
+	by_kernel();
 	return lab_leave();
 }

@@ -46,15 +46,17 @@ static void malformed(void)
 	       "an unknown flag is refused");
 	refuse(-EINVAL, "g", (struct rplb_options){.count = 2, .mode = 01600},
 	       "a mode is made of read and write permissions");
-	refuse(-ERANGE, "g", (struct rplb_options){.count = 0}, "a new group has a count");
+	refuse(-ENOENT, "g", (struct rplb_options){.count = 0},
+	       "without a count a group that is not there is not made");
 	refuse(-ERANGE, "g", (struct rplb_options){.count = RPLB_MEMBERS_MAX + 1},
 	       "a count is 128 at most");
 	lab_error(
 		rplb_group_open("full", &(struct rplb_options){.count = RPLB_MEMBERS_MAX}, &group),
 		0, "a count may be 128");
 	rplb_group_close(group);
-	lab_error(rplb_group_open("g", NULL, &group), -ERANGE,
-		  "without options a new group has no count either");
+	lab_error(rplb_group_open("g", NULL, &group), -ENOENT, "nor without options");
+	lab_error(rplb_group_destroy(NULL, "g"), -ENOENT, "and no folder is left behind");
+	refuse(-ERANGE, NULL, (struct rplb_options){.count = 0}, "a private group has a count");
 }
 
 static void roots(void)
@@ -104,8 +106,8 @@ static void agreement(void)
 	rplb_group_close(again);
 	lab_error(rplb_group_open("agreed", &(struct rplb_options){.count = 4}, &again), 0,
 		  "a group may be opened with another count");
-	lab_need(rplb_info(group, &info), "its description");
-	lab_ok(info.count == 4, "and has it then, for those too who had it open");
+	lab_need(rplb_info(again, &info), "its description");
+	lab_ok(info.count == 3, "and keeps its own until somebody joins");
 	rplb_group_close(again);
 	rplb_group_close(group);
 	rplb_group_close(NULL);

@@ -4,6 +4,7 @@
 #include <errno.h>
 #include <netinet/in.h>
 #include <string.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 #include "lab.h"
@@ -83,8 +84,14 @@ static void creation(void)
 		  "who lacks it leaves no folder behind");
 	lab_error(open_as(LAB_NOBODY, NULL, (struct rplb_options){.count = 2}), -EPERM,
 		  "so does a private group");
-	lab_error(open_as(LAB_NOBODY, "g", (struct rplb_options){.count = 2}), -EACCES,
+	lab_error(open_as(LAB_NOBODY, "g", (struct rplb_options){.count = 2}), -EPERM,
 		  "nobody creates in a root that belongs to someone else");
+	lab_error(open_as(LAB_NOBODY, "g", (struct rplb_options){0}), -ENOENT,
+		  "nobody finds there what is not there");
+	lab_need(chmod(RPLB_PIN_ROOT, 0700) ? -errno : 0, "chmod");
+	lab_error(open_as(LAB_NOBODY, "g", (struct rplb_options){.count = 2}), -EACCES,
+		  "in a root that cannot be searched nobody can tell");
+	lab_need(chmod(RPLB_PIN_ROOT, 0711) ? -errno : 0, "chmod");
 	lab_error(open_as(LAB_NOBODY, "g",
 			  (struct rplb_options){
 				  .count = 2, .pin_root = LAB_PLAIN_ROOT, .flags = RPLB_MOUNT}),
@@ -137,6 +144,9 @@ static void address(void)
 		  "an address that a socket without SO_REUSEPORT has is in use");
 	close(exclusive);
 	lab_error(bind_it(&taken), 0, "an address that is free is not");
+	taken.sin_port = htons(53);
+	lab_error(lab_as(LAB_NOBODY, bind_it, &taken), -EACCES,
+		  "a port below 1024 is not for everybody");
 	taken.sin_family = AF_UNIX;
 	lab_error(bind_it(&taken), -EAFNOSUPPORT, "an address that is not of IP is refused");
 }

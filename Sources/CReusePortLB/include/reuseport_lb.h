@@ -10,8 +10,8 @@
  *
  *     struct rplb_group *group;
  *     int fd;
- *     int error = rplb_group_open("netflow", &(struct rplb_options){.count = 3}, &group);
- *     if (!error) error = rplb_socket_udp(address, address_length, 0, &fd);
+ *     int error = rplb_socket_udp(address, address_length, 0, &fd);
+ *     if (!error) error = rplb_group_open("netflow", &(struct rplb_options){.count = 3}, &group);
  *     if (!error) error = rplb_join(group, fd, 0);
  *     if (error) fprintf(stderr, "%s: %s\n", strerror(-error), rplb_explain(error));
  *
@@ -68,8 +68,10 @@ typedef void (*rplb_log_fn)(void *context, enum rplb_level level, const char *li
 struct rplb_options {
 	/* An absolute path on a BPF file system; NULL: RPLB_PIN_ROOT. */
 	const char *pin_root;
-	/* Members that the group is meant to have, 1..RPLB_MEMBERS_MAX; 0: as the group is. A group
-	 * with another count is resized: from N to N+1 about 1 source in N+1 moves. */
+	/* Members that the group is meant to have, 1..RPLB_MEMBERS_MAX; 0: as the group is, which must
+	 * then exist. A group with another count is resized by the first rplb_join through this handle
+	 * that succeeds, so that a start that is refused changes nothing; rplb_resize does it at once.
+	 * From N to N+1 about 1 source in N+1 moves. */
 	uint32_t count;
 	enum rplb_key key;
 	/* Mixed into the hash; hosts with the same seed and count choose alike. NULL: as the group
@@ -101,17 +103,17 @@ struct rplb_group;
  * @options  may be NULL
  *
  * -EINVAL           name or options are malformed
- * -ERANGE           count above RPLB_MEMBERS_MAX, or 0 for a new group
+ * -ERANGE           count above RPLB_MEMBERS_MAX, or 0 for a private group
  * -ENODEV           the pin root is no BPF file system
- * -ENOENT           RPLB_EXISTING and there is no such group
- * -EPERM            creating: the privilege is missing
- * -EACCES           the pins or the root belong to someone else
+ * -ENOENT           there is no such group, and RPLB_EXISTING or no count to create one with
+ * -EPERM            there is no such group, and the privilege to create it is missing
+ * -EACCES           the pins belong to someone else, or the pin root cannot be searched
  * -ESTALE           the group exists with another key or seed
  * -EBUSY            a lower count would cut off a member that lives
  * -EPROTONOSUPPORT  what is pinned there was made by another version, or by another program
  * -EOPNOTSUPP       the kernel is too old (sk_reuseport programs: Linux 4.19)
- * -ENOEXEC          the kernel or libbpf refused the program, which needs Linux 5.6; the log
- *                   says why
+ * -ENOEXEC          the kernel (which has to be Linux 5.6 or later) or libbpf refused the program;
+ *                   the log says why
  * -ETIMEDOUT        another process has held the group's lock for 5 seconds
  */
 int rplb_group_open(const char *name, const struct rplb_options *options,
@@ -128,7 +130,8 @@ void rplb_group_close(struct rplb_group *group);
 int rplb_group_destroy(const char *pin_root, const char *name);
 
 /*
- * Creates a UDP socket with SO_REUSEPORT and binds it.
+ * Creates a UDP socket with SO_REUSEPORT and binds it. Bound before the group is opened, an address that
+ * cannot be had leaves no group behind.
  *
  * @receive_buffer  bytes for SO_RCVBUF, uncapped with CAP_NET_ADMIN; 0: the system's default. What
  *                  the kernel granted is for getsockopt(2) to tell.
@@ -146,9 +149,10 @@ int rplb_socket_udp(const struct sockaddr *address, socklen_t length, int receiv
  * listen; both with SO_REUSEPORT set before. The socket stays the caller's; closing it (or dying)
  * empties the slot at once.
  *
- * -ERANGE         slot is not below the count
+ * -ERANGE         slot is not below the count, the group's or the one that it was opened with
  * -EEXIST         a live member has the slot
- * -EBUSY          the socket is in a slot already
+ * -EBUSY          the socket is in a slot already, or the count that the group was opened with would
+ *                 cut off a member that lives
  * -ENOTSOCK, -EPROTOTYPE  not a UDP or TCP socket over IP
  * -EDESTADDRREQ   the socket is not bound
  * -ENOTCONN       the TCP socket does not listen
@@ -223,6 +227,21 @@ int rplb_members(struct rplb_group *group, struct rplb_member *members, size_t c
 /* What an error of this library means and what helps against it; accepts errno and -errno. A constant
  * string, never NULL. */
 const char *rplb_explain(int error);
+
+/* The calls whose errors mean something of their own. */
+enum rplb_call {
+	RPLB_CALL_ANY = 0,
+	RPLB_CALL_OPEN,	   /* rplb_group_open */
+	RPLB_CALL_DESTROY, /* rplb_group_destroy */
+	RPLB_CALL_SOCKET,  /* rplb_socket_udp */
+	RPLB_CALL_JOIN,	   /* rplb_join, rplb_attach */
+	RPLB_CALL_LEAVE,   /* rplb_leave, rplb_retire */
+	RPLB_CALL_RESIZE,  /* rplb_resize */
+	RPLB_CALL_REPORT,  /* rplb_info, rplb_counters, rplb_left_to_kernel, rplb_members */
+};
+
+/* The same for the error of one call: only what it means there. */
+const char *rplb_explain_call(enum rplb_call call, int error);
 
 /* The version of the library, such as "0.1.0". */
 const char *rplb_version(void);
