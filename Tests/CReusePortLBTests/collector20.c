@@ -10,19 +10,22 @@ int main(int count, char **arguments)
 {
 	if (count != 4)
 		return fputs("usage: collector20 PORT SLOT COUNT\n", stderr), 2;
-	struct sockaddr_in at = {.sin_family = AF_INET, .sin_port = htons(atoi(arguments[1]))};
+	struct sockaddr_in from,
+		at = {.sin_family = AF_INET, .sin_port = htons(atoi(arguments[1]))};
 	struct rplb_options options = {.count = atoi(arguments[3]), .flags = RPLB_MOUNT};
 	struct rplb_group *group;
+	socklen_t size = sizeof(from);
 	char data[65536];
-	int fd, error = rplb_group_open("collector20", &options, &group);
+	int fd, error = rplb_socket_udp((struct sockaddr *)&at, sizeof(at), 0, &fd);
 	if (!error)
-		error = rplb_socket_udp((struct sockaddr *)&at, sizeof(at), 0, &fd);
+		error = rplb_group_open("collector20", &options, &group);
 	if (!error)
 		error = rplb_join(group, fd, atoi(arguments[2]));
 	if (error)
 		return fprintf(stderr, "%s: %s\n", strerror(-error), rplb_explain(error)), 1;
 	fprintf(stderr, "slot %s receives\n", arguments[2]);
-	for (ssize_t bytes; (bytes = recv(fd, data, sizeof(data), 0)) >= 0;)
-		printf("%.*s\n", (int)bytes, data), fflush(stdout);
+	for (ssize_t n;
+	     (n = recvfrom(fd, data, sizeof(data), 0, (struct sockaddr *)&from, &size)) >= 0;)
+		printf("%s: %zd bytes\n", inet_ntoa(from.sin_addr), n), fflush(stdout);
 	return 1;
 }

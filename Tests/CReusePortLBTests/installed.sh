@@ -56,6 +56,11 @@ is "$status" 0 "the collectors end as they should"
 is "$version" "$VERSION" "pkg-config says the version"
 manual=$stage$mandir/man3/reuseport_lb.3
 is "$(test -s "$manual" && echo installed)" installed "the manual page is installed"
+# As troff writes it: \e is a backslash; and four spaces are a tab.
+shown=$(sed -n '/^#include <arpa/,/^}/p' "$manual" | sed 's/\\e/\\/g')
+program=$(sed -n '/^#include <arpa/,/^}/p' "$srcdir/Tests/CReusePortLBTests/collector20.c" |
+    sed 's/	/    /g')
+is "$shown" "$program" "the manual page shows the program that was built"
 "$MAKE" -f Makefile uninstall "DESTDIR=$stage" >"$log" 2>&1 || bail "make uninstall failed"
 is "$(find "$stage" ! -type d)" "" "make uninstall leaves nothing behind"
 echo "1..$number"

@@ -50,7 +50,7 @@ static void start(struct collector *collector, const char *program, const char *
 	       strtok(line, "\n"));
 }
 
-/* Each source is an address of its own in 127.0.0.0/8 and says its number. */
+/* Each source is an address of its own in 127.0.0.0/8. */
 static void send_all(void)
 {
 	struct sockaddr_in to = {.sin_family = AF_INET,
@@ -81,7 +81,7 @@ static bool hear(struct collector collectors[2])
 {
 	struct pollfd polls[2] = {{.fd = fileno(collectors[0].out), .events = POLLIN},
 				  {.fd = fileno(collectors[1].out), .events = POLLIN}};
-	char line[16];
+	char line[64];
 
 	if (poll(polls, 2, 10000) <= 0)
 		return false;
@@ -90,7 +90,7 @@ static bool hear(struct collector collectors[2])
 			continue;
 		if (!fgets(line, sizeof(line), collectors[i].out))
 			return false;
-		int source = atoi(line);
+		int source = (int)(ntohl(inet_addr(strtok(line, ":"))) - INADDR_LOOPBACK - 1);
 		if (source >= 0 && source < SOURCES)
 			collectors[i].heard[source]++;
 		return true;
