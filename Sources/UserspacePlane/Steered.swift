@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 
 internal import FanoutCore
+internal import Glibc
 internal import LinuxNet
 internal import Logging
 
@@ -30,26 +31,33 @@ struct Steered {
                 metadata: ["listener": "\(listener.name)"])
             return nil
         }
-        var failures: [String] = []
+        var failures: [(what: String, level: Logger.Level)] = []
         for steering in preferences {
             do throws(SystemError) {
                 hold = try steering.steer(sockets, of: listener)
                 by = steering.name
                 for failure in failures {
-                    logger.debug(
-                        "a way to steer workers does not work here",
-                        metadata: ["listener": "\(listener.name)", "error": "\(failure)"])
+                    logger.log(
+                        level: failure.level, "a way to steer workers does not work here",
+                        metadata: ["listener": "\(listener.name)", "error": "\(failure.what)"])
                 }
                 return
             } catch {
-                failures.append("\(steering.name): \(error)")
+                failures.append(("\(steering.name): \(error)", Self.level(of: error)))
             }
         }
         logger.warning(
             "workers are not steered; the kernel chooses, and a source may meet several of them",
             metadata: [
-                "listener": "\(listener.name)", "error": "\(failures.joined(separator: "; "))",
+                "listener": "\(listener.name)",
+                "error": "\(failures.map(\.what).joined(separator: "; "))",
             ])
         return nil
+    }
+
+    /// To do without privilege is a choice of whoever runs the daemon, and an old kernel does what it
+    /// can; that a kernel refuses what it should take is a defect that somebody has to see.
+    private static func level(of error: SystemError) -> Logger.Level {
+        [EPERM, EACCES, EOPNOTSUPP].contains(error.code) ? .debug : .warning
     }
 }

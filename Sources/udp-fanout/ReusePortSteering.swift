@@ -33,9 +33,16 @@
                     }
                 return try group.seat(sockets)
             } catch {
-                throw SystemError("\(error.operation) \(error.subject)", code: error.errno)
+                var what = "\(error.operation) \(error.subject)"
+                if error.code == .programRefused, let reason = Self.reason.withLock({ $0 }) {
+                    what += " (\(reason))"
+                }
+                throw SystemError(what, code: error.errno)
             }
         }
+
+        /// What libbpf or the kernel said last when they refused the program.
+        private static let reason = Mutex<String?>(nil)
 
         /// A group with a slot a worker.
         private final class Group: Sendable {
@@ -44,7 +51,11 @@
 
             init(workers: Int) throws(ReusePortError) {
                 self.workers = workers
-                group = try ReusePortGroup(private: GroupOptions(count: workers))
+                var options = GroupOptions(count: workers)
+                options.log = { level, line in
+                    if level == .error { ReusePortSteering.reason.withLock { $0 = line } }
+                }
+                group = try ReusePortGroup(private: options)
             }
 
             func seat(_ sockets: [Int32]) throws(ReusePortError) -> Seats {

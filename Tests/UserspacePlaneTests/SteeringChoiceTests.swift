@@ -107,6 +107,19 @@ extension UserspacePlaneTests {
             await rig.stop()
         }
 
+        @Test("warns of one that the kernel refused though another works")
+        func refused() async throws {
+            let (sink, log) = (try Sink(), RecordedLog())
+            let first = Scripted("first", error: SystemError("load it", code: ENOEXEC))
+            let listener = try Stage.userspace.steered(workers: 2, to: sink)
+            let rig = try await Self.rig([first, Scripted("second")], log, [listener])
+            #expect(Self.started(log).contains("by=second "))
+            #expect(
+                log.lines.contains { $0.hasPrefix("warning") && $0.contains("first: load it") },
+                "\(log.lines)")
+            await rig.stop()
+        }
+
         @Test("warns once with every errno when none works, and forwards all the same")
         func noneWorks() async throws {
             let (sink, log) = (try Sink(), RecordedLog())
