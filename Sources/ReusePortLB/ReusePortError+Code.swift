@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 
+internal import CReusePortLB
 internal import Glibc
 
 extension ReusePortError.Code {
@@ -34,7 +35,8 @@ extension ReusePortError.Code {
 /// The one funnel of C results, 0 or -errno, into errors.
 @inline(__always)
 func check(
-    _ result: Int32, _ operation: @autoclosure () -> String, _ subject: @autoclosure () -> String
+    _ result: Int32, _ operation: @autoclosure () -> String, _ subject: @autoclosure () -> String,
+    _ call: rplb_call = RPLB_CALL_ANY
 ) throws(ReusePortError) {
-    if result < 0 { throw ReusePortError(operation(), subject(), errno: -result) }
+    if result < 0 { throw ReusePortError(operation(), subject(), errno: -result, call) }
 }

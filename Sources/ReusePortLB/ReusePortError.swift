@@ -28,13 +28,15 @@ public struct ReusePortError: Error, Equatable, Sendable {
         /// The socket is in a slot already; or a live member stands in the way of a lower count or
         /// of the end of the group.
         case busy
-        /// There is no such group, or the socket is in none of its slots.
+        /// There is no such group, and no count to make one with; or the socket is in none of its slots.
         case notFound
         /// The pin root is no BPF file system.
         case noBPFFileSystem
-        /// The privilege to load a program is missing (CAP_BPF and CAP_NET_ADMIN).
+        /// There is no such group, and the privilege to make one is missing (CAP_BPF, CAP_NET_ADMIN, and
+        /// the right to write to the pin root).
         case notPermitted
-        /// The pins, or a folder above them, belong to someone else.
+        /// The pins belong to someone else, or a folder above them is closed to the caller; of a socket:
+        /// its port is privileged.
         case accessDenied
         /// The group exists with another key or seed.
         case settingsDiffer
@@ -42,7 +44,7 @@ public struct ReusePortError: Error, Equatable, Sendable {
         case otherVersion
         /// The kernel lacks what is needed (Linux 4.19).
         case kernelTooOld
-        /// The kernel or libbpf refused the program; the log says why.
+        /// The kernel or libbpf refused the program; ``GroupOptions/log`` was told why.
         case programRefused
         /// Another process has held the group's lock for too long.
         case timedOut
@@ -62,13 +64,20 @@ public struct ReusePortError: Error, Equatable, Sendable {
         case other
     }
 
-    init(_ operation: String, _ subject: String, errno: Int32) {
+    /// - Parameters:
+    ///   - call: what the errno is explained for.
+    ///   - remedy: what is known better than the C library can; nil for its words.
+    init(
+        _ operation: String, _ subject: String, errno: Int32, _ call: rplb_call = RPLB_CALL_ANY,
+        remedy: String? = nil
+    ) {
         self.operation = operation
         self.subject = subject
         self.errno = errno
         code = Code(errno: errno)
         // SAFETY: a constant, NUL-terminated string for every errno.
-        remedy = unsafe String(cString: rplb_explain(errno))
+        let meaning = unsafe String(cString: rplb_explain_call(call, errno))
+        self.remedy = remedy ?? meaning
     }
 }
 

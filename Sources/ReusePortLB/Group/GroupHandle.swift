@@ -19,7 +19,12 @@ internal import KernelPrograms
         log = options.log.map(LogBox.init)
         var group: OpaquePointer?
         let result = unsafe Self.open(name, options, log, &group)
-        try check(result, options.existingOnly ? "open" : "open or create", subject)
+        guard result == 0 else {
+            let isOpened = options.existingOnly || options.count == nil
+            throw ReusePortError(
+                isOpened ? "open" : "open or create", subject, errno: -result, RPLB_CALL_OPEN,
+                remedy: name == nil ? nil : PinRoot(options.pinRoot).remedy(errno: -result))
+        }
         guard let group = unsafe group else {
             throw ReusePortError("open", subject, errno: EINVAL)
         }

@@ -9,8 +9,9 @@ public struct GroupOptions: Sendable {
     /// ``ReusePortGroup/defaultPinRoot``.
     public var pinRoot: String?
     /// Members that the group is meant to have, 1...``ReusePortGroup/maximumCount``; nil: as the group
-    /// is, which must then exist. A group with another count is resized: from N to N+1 about one source
-    /// in N+1 moves.
+    /// is, which must then exist. A group with another count is resized by the first socket that joins
+    /// through this value, so that a start that is refused changes nothing; ``ReusePortGroup/resize(count:)``
+    /// does it at once. From N to N+1 about one source in N+1 moves.
     public var count: Int?
     /// What the group balances by; nil: as the group is, a new one: by source address.
     public var key: ReusePortGroup.Key?

@@ -18,7 +18,7 @@ public struct Membership: ~Copyable, Sendable {
         let number = UInt32(exactly: slot) ?? .max
         try check(
             unsafe rplb_join(group.native, socket.descriptor, number), "join slot \(slot) of",
-            group.subject)
+            group.subject, RPLB_CALL_JOIN)
         self.group = group
         self.socket = socket
         self.slot = slot
@@ -45,7 +45,7 @@ public struct Membership: ~Copyable, Sendable {
         guard socket.cookie == cookie else { return }
         try check(
             unsafe rplb_retire(group.native, socket.descriptor), "retire from slot \(slot) of",
-            group.subject)
+            group.subject, RPLB_CALL_LEAVE)
     }
 
     deinit {
@@ -59,6 +59,6 @@ public struct Membership: ~Copyable, Sendable {
         let result = unsafe rplb_leave(group.native, socket.descriptor)
         // Somebody else took it out of the slot, which is what was asked for.
         guard result != -ENOENT else { return }
-        try check(result, "leave slot \(slot) of", group.subject)
+        try check(result, "leave slot \(slot) of", group.subject, RPLB_CALL_LEAVE)
     }
 }

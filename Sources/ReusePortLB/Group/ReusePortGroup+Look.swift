@@ -7,7 +7,9 @@ internal import Glibc
 extension ReusePortGroup {
     public borrowing func info() throws(ReusePortError) -> GroupInfo {
         var info = rplb_info()
-        try check(unsafe rplb_info(handle.native, &info), "look at", handle.subject)
+        try check(
+            unsafe rplb_info(handle.native, &info), "look at", handle.subject,
+            RPLB_CALL_REPORT)
         guard let key = Key(info.key) else {
             throw ReusePortError("look at", handle.subject, errno: EPROTONOSUPPORT)
         }
@@ -25,7 +27,7 @@ extension ReusePortGroup {
         try check(
             unsafe rplb_counters(handle.native, number, &row),
             "read the counters of slot \(slot) of",
-            handle.subject)
+            handle.subject, RPLB_CALL_REPORT)
         return SlotCounters(selected: row.selected, fallback: row.fallback, missed: row.missed)
     }
 
@@ -41,7 +43,7 @@ extension ReusePortGroup {
         var packets: UInt64 = 0
         try check(
             unsafe rplb_left_to_kernel(handle.native, &packets), "read the counters of",
-            handle.subject)
+            handle.subject, RPLB_CALL_REPORT)
         return packets
     }
 
@@ -53,7 +55,7 @@ extension ReusePortGroup {
         var found = 0
         try check(
             unsafe rplb_members(handle.native, &rows, capacity, &found), "list the members of",
-            handle.subject)
+            handle.subject, RPLB_CALL_REPORT)
         return rows.prefix(found).map(Member.init)
     }
 }

@@ -38,7 +38,10 @@ extension ReusePortGroup {
         guard let folder = unsafe opendir(root) else {
             // Without the folder there is no file system on it either.
             let code = [ENOENT, ENOTDIR].contains(Glibc.errno) ? ENODEV : Glibc.errno
-            throw ReusePortError("list the groups below", root, errno: code)
+            let remedy =
+                code == EACCES
+                ? "this user may not list it" : PinRoot(root).remedy(errno: code)
+            throw ReusePortError("list the groups below", root, errno: code, remedy: remedy)
         }
         defer { unsafe closedir(folder) }
         var names: [String] = []

@@ -2,6 +2,7 @@
 
 internal import CDatapath
 internal import CReusePortLB
+internal import Glibc
 
 /// A group of sockets on one address and port, whose members a BPF program chooses among.
 ///
@@ -29,8 +30,8 @@ public struct ReusePortGroup: ~Copyable, Sendable {
     /// - Parameters:
     ///   - name: 1...64 characters without `/` and `.`.
     ///   - options: a new group needs at least a count.
-    /// - Throws: `.notFound` when only an existing group would do; `.outOfRange` without a count in
-    ///   range; `.noBPFFileSystem`, `.notPermitted`, `.accessDenied`, `.settingsDiffer`, `.busy`,
+    /// - Throws: `.notFound` without a count, or when only an existing group would do; `.outOfRange` with
+    ///   a count out of range; `.noBPFFileSystem`, `.notPermitted`, `.accessDenied`, `.settingsDiffer`, `.busy`,
     ///   `.otherVersion`, `.kernelTooOld`, `.timedOut`, `.invalid`.
     public init(
         _ name: String, _ options: GroupOptions = GroupOptions()
@@ -47,7 +48,8 @@ public struct ReusePortGroup: ~Copyable, Sendable {
         handle = try GroupHandle(nil, options)
     }
 
-    /// Puts a socket into a slot, from which moment on the packets of the slot's sources reach it.
+    /// Puts a socket into a slot, from which moment on the packets of the slot's sources reach it; and
+    /// gives the group the count that it was opened with, if it has another.
     ///
     /// A UDP socket must be bound, a TCP socket must listen, both with SO_REUSEPORT set before. No packet
     /// is dropped in between.
@@ -77,7 +79,8 @@ public struct ReusePortGroup: ~Copyable, Sendable {
     /// choice holds for sockets that others have bound.
     public borrowing func attach(descriptor: Int32) throws(ReusePortError) {
         try check(
-            unsafe rplb_attach(handle.native, descriptor), "attach the program of", handle.subject)
+            unsafe rplb_attach(handle.native, descriptor), "attach the program of", handle.subject,
+            RPLB_CALL_JOIN)
     }
 
     /// Gives the group another count, 1...``maximumCount``.
@@ -86,7 +89,8 @@ public struct ReusePortGroup: ~Copyable, Sendable {
     public borrowing func resize(count: Int) throws(ReusePortError) {
         let wanted = UInt32(exactly: count) ?? .max
         try check(
-            unsafe rplb_resize(handle.native, wanted), "resize to \(count) members", handle.subject)
+            unsafe rplb_resize(handle.native, wanted), "resize to \(count) members", handle.subject,
+            RPLB_CALL_RESIZE)
     }
 
     /// Removes the pins of a group, half-built ones too.
@@ -100,7 +104,12 @@ public struct ReusePortGroup: ~Copyable, Sendable {
         let result = unsafe withOptionalCString(pinRoot) { root in
             unsafe rplb_group_destroy(root, name)
         }
-        try check(result, "destroy", "group \(name)")
+        guard result == 0 else {
+            // Of pins and root only the C library knows which was in the way.
+            let remedy = -result == EACCES ? nil : PinRoot(pinRoot).remedy(errno: -result)
+            throw ReusePortError(
+                "destroy", "group \(name)", errno: -result, RPLB_CALL_DESTROY, remedy: remedy)
+        }
     }
 
     /// The version of the layout of the pins, which a group of another version is refused for.

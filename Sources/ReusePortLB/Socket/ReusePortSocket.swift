@@ -29,7 +29,7 @@ public struct ReusePortSocket: ~Copyable, Sendable {
         let result = unsafe try endpoint.withNative { address, length in
             unsafe rplb_socket_udp(address, length, bytes, &descriptor)
         }
-        try check(result, "bind a UDP socket to", "\(endpoint)")
+        try check(result, "bind a UDP socket to", "\(endpoint)", RPLB_CALL_SOCKET)
         handle = SocketHandle(owning: descriptor)
     }
 
