@@ -14,6 +14,9 @@ struct Collector: AsyncParsableCommand {
             `collector IP PORT INDEX COUNT` joins slot INDEX of COUNT in the SO_REUSEPORT group bound \
             to IP:PORT and prints what it receives and from whom. The group is made when it does not \
             exist, which needs root; `collector create` makes one that others may join.
+
+            It ends with 0 in order (a signal, --count, output that nobody reads any more), 1 when it \
+            cannot start or go on, and 2 for bad usage.
             """,
         version: "\(ReusePortGroup.libraryVersion) (BPF ABI \(ReusePortGroup.abiVersion))",
         subcommands: [
@@ -21,8 +24,25 @@ struct Collector: AsyncParsableCommand {
         ],
         defaultSubcommand: ReceiveCommand.self)
 
+    /// What `help` was asked about though there is no such command; the parser takes no offence.
+    private static var strangerToHelp: String? {
+        let words = CommandLine.arguments.dropFirst()
+        guard words.first == "help", let word = words.dropFirst().first, !word.hasPrefix("-") else {
+            return nil
+        }
+        let isKnown = configuration.subcommands.contains { $0.configuration.commandName == word }
+        return isKnown || word == "help" ? nil : word
+    }
+
     static func main() async {
         StandardStream.prepare()
+        if let stranger = strangerToHelp {
+            let names = configuration.subcommands.compactMap { $0.configuration.commandName }
+            StandardStream.error.write(
+                "collector: '\(Printable.line(stranger))' is no command; there are "
+                    + "\(names.joined(separator: ", "))\n")
+            ThisProcess.exitNow(2)
+        }
         do {
             var command = try parseAsRoot()
             if var asynchronous = command as? any AsyncParsableCommand {

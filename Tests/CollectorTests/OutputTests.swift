@@ -178,6 +178,29 @@ extension CollectorTests.OutputTests {
         #expect(shown.contains("\u{1b}[K"))
         collector.process.send(SIGINT)
         #expect(try await collector.process.exit() == .exited(0))
+        var end = ""
+        var chunk = [UInt8](repeating: 0, count: 4096)
+        // Its side of the terminal is closed by now, and EIO follows what it has written (pty(7)).
+        while case let count = read(terminal, &chunk, chunk.count), count > 0 {
+            end += String(decoding: chunk[..<count], as: UTF8.self)
+        }
+        #expect(end.contains("collector ended: received 1  bytes 2"), "\(end)")
+    }
+
+    @Test("its counts begin with its start, those of the slot too")
+    func since() async throws {
+        let pins = try BPFFileSystem()
+        let endpoint = try Endpoint.free()
+        for datagrams in [3, 1] {
+            let collector = try await CollectorUnderTest.inSlot(
+                0, of: 1, at: endpoint, ["--pin-root", pins.path, "--quiet", "--json"])
+            let sender = try Traffic(to: endpoint)
+            for _ in 0..<datagrams { sender.send([1]) }
+            let end = try EndReport(try await collector.stop().last)
+            #expect(end.received == datagrams && end.selected == datagrams)
+        }
+        let slot = try await StatusReport(pins).groups.first?.slots?.first
+        #expect(slot?.selected == 4)
     }
 
     @Test("it ends when nobody reads its lines any more")

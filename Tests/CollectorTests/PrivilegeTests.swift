@@ -15,6 +15,7 @@ extension CollectorTests.PrivilegeTests {
     @Test("without a group that root made, a user without privilege is told how to get one")
     func noGroup() async throws {
         let pins = try BPFFileSystem()
+        chmod(pins.path, 0o700)
         let program = try CollectorUnderTest.Program.asNobody()
         let endpoint = try Endpoint.free()
         let run = try await CollectorUnderTest.run(
@@ -22,8 +23,38 @@ extension CollectorTests.PrivilegeTests {
             program: program)
         #expect(run.code == 1)
         let said = run.errors.joined()
-        #expect(said.contains("EPERM") || said.contains("EACCES"), "\(said)")
-        #expect(said.contains("owner"), "\(said)")
+        #expect(said.contains("EACCES") && said.contains("chmod 711 \(pins.path)"), "\(said)")
+        chmod(pins.path, 0o711)
+        let searching = try await CollectorUnderTest.run(
+            ["\(endpoint.address)", "\(endpoint.port)", "0", "1", "--pin-root", pins.path],
+            program: program)
+        let heard = searching.errors.joined(separator: "\n")
+        #expect(searching.code == 1 && heard.contains("EPERM"), "\(heard)")
+        #expect(heard.contains("as root: collector create collector-127-0-0-1-"), "\(heard)")
+        #expect(heard.contains("--count 1 --owner USER --pin-root \(pins.path)"), "\(heard)")
+        _ = try await CollectorUnderTest.run(
+            ["create", "g", "--count", "1", "--pin-root", pins.path])
+        let theirs = try await CollectorUnderTest.run(
+            [
+                "\(endpoint.address)", "\(endpoint.port)", "0", "1", "--pin-root", pins.path,
+                "--group", "g",
+            ], program: program)
+        let told = theirs.errors.joined()
+        #expect(told.contains("EACCES") && told.contains("belong to another user"), "\(told)")
+        #expect(!told.contains("chmod"), "\(told)")
+    }
+
+    @Test("a privileged port is the socket's error, and leaves no group behind")
+    func port() async throws {
+        let pins = try BPFFileSystem()
+        chmod(pins.path, 0o777)
+        let run = try await CollectorUnderTest.run(
+            ["127.0.0.1", "53", "0", "1", "--pin-root", pins.path],
+            program: try CollectorUnderTest.Program.asNobody())
+        let said = run.errors.joined()
+        #expect(run.code == 1 && said.contains("bind a UDP socket"), "\(said)")
+        #expect(said.contains("CAP_NET_BIND_SERVICE") && !said.contains("group"), "\(said)")
+        #expect(try await StatusReport(pins).groups.isEmpty)
     }
 
     @Test("status names a group that it may not read, and shows the others")
@@ -44,7 +75,7 @@ extension CollectorTests.PrivilegeTests {
     }
 
     @Test(
-        "create warns when the owner cannot search the way to the group, and of a group before it")
+        "create warns when the owner cannot search the way, and refuses a group of another's")
     func warnings() async throws {
         let pins = try BPFFileSystem()
         chmod(pins.path, 0o700)
@@ -58,8 +89,14 @@ extension CollectorTests.PrivilegeTests {
         chmod(pins.path, 0o711)
         let open = try await CollectorUnderTest.run(words + ["--owner", "nobody"])
         #expect(open.code == 0 && open.errors == [])
-        let other = try await CollectorUnderTest.run(words + ["--owner", "12345"])
+        let other = try await CollectorUnderTest.run(
+            ["create", "g", "--count", "2", "--pin-root", pins.path, "--owner", "12345"])
+        #expect(other.code == 1 && other.output == [] && other.errors.count == 1)
         #expect(other.errors.joined().contains("belongs to uid 65534"), "\(other.errors)")
+        #expect(try await StatusReport(pins).groups.first?.count == 1)
+        let wider = try await CollectorUnderTest.run(
+            ["create", "g", "--count", "2", "--pin-root", pins.path])
+        #expect(wider.code == 0 && wider.output.joined().contains(": 2 slots"))
     }
 
     @Test("--mode opens a group to others; its members still need one uid")

@@ -60,6 +60,8 @@ extension CollectorTests.UsageTests {
             (["create", "x", "--count", "1", "--owner", "no such user"], "no such user"),
             (["destroy"], "<name>"),
             (["status", "--stray"], "stray"),
+            (["help", "bogus"], "'bogus' is no command"),
+            (["127.0.0.1", "9", "0", "1", "--stats-interval", "-1"], "0.01 to 86400"),
         ])
     func badUsage(words: [String], says: String) async throws {
         let run = try await CollectorUnderTest.run(words)
@@ -80,6 +82,7 @@ extension CollectorTests.UsageTests {
             (at + ["1", "2", "--pin-root", pins.path, "--seed", "1"], ["ESTALE", "seed"]),
             (at + ["0", "2", "--pin-root", pins.path + "x"], ["ENODEV", "mount -t bpf"]),
             (["192.0.2.1", "9", "0", "1", "--pin-root", pins.path], ["bind", "EADDRNOTAVAIL"]),
+            (at + ["0", "5", "--pin-root", pins.path], ["join slot 0", "EEXIST"]),
             (["destroy", "nothing", "--pin-root", pins.path], ["ENOENT", "nothing"]),
             (["status", "--pin-root", pins.path + "x"], ["ENODEV"]),
         ] {
@@ -88,6 +91,9 @@ extension CollectorTests.UsageTests {
             #expect(run.errors.count == 1, "\(run.errors)")
             for word in says { #expect(run.errors.joined().contains(word), "\(run.errors)") }
         }
+        // None of them has changed the group that is there, or made another.
+        let groups = try await StatusReport(pins).groups
+        #expect(groups.map(\.count) == [2])
         try await first.stop()
     }
 

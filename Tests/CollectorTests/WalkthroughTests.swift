@@ -24,7 +24,12 @@ extension CollectorTests.WalkthroughTests {
     /// A host with 10.0.2.15, as a virtual machine has it, and neighbours 10.0.2.16 to 10.0.2.63.
     private static func onThatHost(_ body: @Sendable () async throws -> Void) async throws {
         try await Namespace.withOwnMounts(
-            ["link set lo up", "addr add 10.0.2.15/24 dev lo"], body)
+            ["link set lo up", "addr add 10.0.2.15/24 dev lo"]
+        ) {
+            // What this machine has mounted there, if anything, is of no concern.
+            while umount2("/sys/fs/bpf", Int32(MNT_DETACH)) == 0 {}
+            try await body()
+        }
     }
 
     private static func collectors(
@@ -76,7 +81,7 @@ extension CollectorTests.WalkthroughTests {
             try Self.publish()
             try await Self.checkHeard(collectors)
 
-            // The default pin root was mounted, since it was not there in this namespace.
+            // The default pin root was mounted, since it is not there in this namespace.
             let pins = "/sys/fs/bpf/collector-10-0-2-15-10001"
             let pinned = try await bpftool("map dump pinned \(pins)/udp_balancing_targets")
             let members = pinned.matches(of: /"value": \d+/).map { String($0.output) }

@@ -11,7 +11,8 @@ struct CreateCommand: ParsableCommand {
         abstract: "Make a group that collectors of another user can join without any privilege.",
         discussion: """
             Loads the program once, which needs root or CAP_BPF and CAP_NET_ADMIN. The group stays \
-            until `collector destroy` or a reboot.
+            until `collector destroy` or a reboot. A group that is there gets the new --count, if no \
+            member sits at or above it.
             """)
 
     @Argument(help: "1 to 64 characters without '/' and '.'.")
@@ -52,12 +53,24 @@ struct CreateCommand: ParsableCommand {
         options.owner = account?.uid
         options.ownerGroup = account?.group
         options.mode = permissions
-        let group = try ReusePortGroup(name, options)
+        let group = try GroupOpening.open(name, options)
+        if let account { try check(account) }
+        if try group.info().count != count { try group.resize(count: count) }
         let info = try group.info()
         StandardStream.output.write(
             "group \(name) below \(root.pinRoot): \(info.count) slots, \(info.key.rawValue), "
                 + "seed \(info.seed)\n")
         if let account { warn(account) }
+    }
+
+    /// A group that was there before keeps its owner.
+    private func check(_ account: Account) throws {
+        let owner = SearchPath.owner(of: "\(root.pinRoot)/\(name)")
+        guard let owner, owner != account.uid else { return }
+        StandardStream.error.write(
+            "collector: group \(name) is there already and belongs to uid \(owner), not "
+                + "\(account.uid); collector destroy \(name) first, or create another\n")
+        throw ExitCode(1)
     }
 
     /// What will keep the owner out though the group is there.
@@ -68,11 +81,6 @@ struct CreateCommand: ParsableCommand {
                 "collector: warning: uid \(account.uid) cannot search \(closed.path) (mode "
                     + "\(closed.mode)): chmod 711 \(closed.path), or create the group below another "
                     + "pin root\n")
-        }
-        if let owner = SearchPath.owner(of: folder), owner != account.uid {
-            StandardStream.error.write(
-                "collector: warning: the group was there before and belongs to uid \(owner); "
-                    + "collector destroy it first to give it to another\n")
         }
     }
 }

@@ -12,7 +12,10 @@ struct ReceiveCommand: AsyncParsableCommand {
         abstract: "Join a slot and print what arrives (the default).",
         discussion: """
             A line a datagram: source and text, or the first bytes when it is no text. Ctrl+C or \
-            SIGTERM leaves the slot, reads what is in the queue, and prints a report.
+            SIGTERM leaves the slot, reads what is in the queue, and prints a report, whose counts begin \
+            with the start of this process.
+
+            COUNT is how many slots the group has; --count is how many datagrams to receive.
             """)
 
     @Argument(
@@ -31,7 +34,7 @@ struct ReceiveCommand: AsyncParsableCommand {
     @Argument(help: "The slot of this process, 0 to COUNT - 1.")
     var index: Int
 
-    @Argument(help: "Slots of the group, 1 to 128; a group with another count is resized.")
+    @Argument(help: "How many slots the group has, 1 to 128; one with another count is resized.")
     var count: Int
 
     @Option(
@@ -47,15 +50,20 @@ struct ReceiveCommand: AsyncParsableCommand {
 
     @Option(
         name: .customLong("count"),
-        help: ArgumentHelp("Stop after so many datagrams.", valueName: "number"))
+        parsing: .unconditional,
+        help: ArgumentHelp(
+            "End after receiving so many datagrams (not the number of slots).",
+            valueName: "datagrams"))
     var limit: UInt64?
 
     @Option(
+        parsing: .unconditional,
         help: ArgumentHelp(
             "Memory for datagrams that wait in the kernel (SO_RCVBUF).", valueName: "bytes"))
     var recvBuffer: Int?
 
     @Option(
+        parsing: .unconditional,
         help: ArgumentHelp(
             "Bytes of a datagram that are kept; longer ones are cut and counted.",
             valueName: "bytes"))
@@ -133,6 +141,7 @@ struct ShowFlags: ParsableArguments {
     var quiet = false
 
     @Option(
+        parsing: .unconditional,
         help: ArgumentHelp("Print the counts so often; fractions count.", valueName: "seconds"))
     var statsInterval: Double?
 

@@ -40,7 +40,7 @@ struct StatusCommand: ParsableCommand {
             guard error.code == .accessDenied else { throw error }
             // A root of mode 711 can be searched for a name, but not listed.
             StandardStream.error.write(
-                "collector: \(error); or name the groups: collector status NAME\n")
+                "collector: \(error); name the groups: collector status NAME\n")
             throw ExitCode(1)
         }
     }

@@ -13,13 +13,17 @@ final class Reception: Sendable {
     private let group: ReusePortGroup
     private let membership: Mutex<Membership?>
     private let stopping = Atomic(false)
+    /// The slot's counters when it was joined; nobody but its member adds to what it is given.
+    private let before: SlotCounters
 
+    /// Binds first, so that an address that cannot be had leaves no group behind.
     init(
         name: String, _ endpoint: Endpoint, slot: Int, _ options: GroupOptions,
         receiveBuffer: Int?
-    ) throws(ReusePortError) {
-        let group = try ReusePortGroup(name, options)
+    ) throws {
         let socket = try ReusePortSocket(boundTo: endpoint, receiveBuffer: receiveBuffer)
+        let group = try GroupOpening.open(name, options)
+        before = try group.counters(slot: slot)
         membership = Mutex(try group.join(socket, slot: slot))
         self.name = name
         self.slot = slot
@@ -43,6 +47,12 @@ final class Reception: Sendable {
         socket.wakeReceiver()
     }
 
-    /// What the program counted for the slot; nil when it cannot be read any more.
-    var counters: SlotCounters? { try? group.counters(slot: slot) }
+    /// What the program has counted for the slot since it was joined; nil when it cannot be read any more.
+    var counters: SlotCounters? {
+        guard var counters = try? group.counters(slot: slot) else { return nil }
+        counters.selected &-= before.selected
+        counters.fallback &-= before.fallback
+        counters.missed &-= before.missed
+        return counters
+    }
 }

@@ -57,17 +57,18 @@ struct GroupStatus {
     private static func table(_ details: Details) -> String {
         var rows = [
             [
-                "slot", "member", "pid", "uid", "since", "selected", "fallback", "missed",
+                "slot", "member", "pid", "uid", "cookie", "since", "selected", "fallback",
+                "missed",
             ]
         ]
         for (slot, counters) in details.counters.enumerated() {
             let counts = [counters.selected, counters.fallback, counters.missed].map { "\($0)" }
             let members = details.members.filter { $0.slot == slot }
-            if members.isEmpty { rows.append(["\(slot)", "none", "-", "-", "-"] + counts) }
+            if members.isEmpty { rows.append(["\(slot)", "none", "-", "-", "-", "-"] + counts) }
             for (number, member) in members.enumerated() {
                 let facts = [
                     "\(slot)", member.transport.rawValue, member.pid.map { "\($0)" } ?? "?",
-                    member.uid.map { "\($0)" } ?? "?", since(member),
+                    member.uid.map { "\($0)" } ?? "?", "\(member.cookie)", since(member),
                 ]
                 // A slot's counters hold for its UDP and its TCP socket together.
                 rows.append(facts + (number == 0 ? counts : ["", "", ""]))

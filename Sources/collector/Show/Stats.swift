@@ -12,7 +12,7 @@ struct Stats {
     /// Whether more sources came than are told apart.
     var hasMoreSources: Bool
     var kernelDrops: UInt64
-    /// What the program counted for the slot since the group was made; nil when it cannot be read.
+    /// What the program counted for the slot since it was joined; nil when it cannot be read.
     var slot: SlotCounters?
 
     init(_ reception: Reception, _ tally: Tally) {

@@ -27,7 +27,7 @@ struct StatsDisplay: Sendable {
         guard let interval else { return }
         while !Task.isCancelled {
             do { try await Task.sleep(for: interval) } catch { return }
-            if !show("stats") { return reception.stop() }
+            if !show("stats", isRewritten: isRewritten) { return reception.stop() }
         }
     }
 
@@ -35,14 +35,14 @@ struct StatsDisplay: Sendable {
     ///
     /// - Returns: false when they could not be written.
     func report() -> Bool {
-        if !isJSON, !isRewritten { StandardStream.output.write("collector ended: ") }
-        let isShown = show("end")
-        if isRewritten { StandardStream.output.write("\n") }
-        return isShown
+        // In place of the line that was kept up to date.
+        if isRewritten { StandardStream.output.write("\r\u{1b}[K") }
+        if !isJSON { StandardStream.output.write("collector ended: ") }
+        return show("end", isRewritten: false)
     }
 
     /// - Returns: false when nobody reads it any more.
-    private func show(_ event: String) -> Bool {
+    private func show(_ event: String, isRewritten: Bool) -> Bool {
         let stats = Stats(reception, tally)
         if isJSON { return StandardStream.output.write(stats.json(event) + "\n") }
         // Back to the line's begin, and the rest of what stood there erased (ECMA-48: EL).
