@@ -17,10 +17,15 @@ struct Publisher: ParsableCommand {
             says how far the run has come. N, --duration, Ctrl+C and SIGTERM end it, whichever comes \
             first, with a report: datagrams sent and failed are those attempted.
 
+            It ends with 0 when the run has ended, whatever became of its datagrams: those that the \
+            kernel did not take (with --connect, those that were refused) are counted in the report. 1 \
+            means that it could not begin, 2 bad usage.
+
               publisher 10.0.2.15 10001 100
               publisher 10.0.2.15 10001 0 --rate 50000 --sources 10.1.0.0/16 --workers 2
               publisher ::1 10001 0 --rate 0 --duration 10 --size 1400 --json
-            """)
+            """,
+        version: "0.1.0")
 
     @Argument(
         help: "The receiver's IPv4 or IPv6 address; names are not resolved.",
@@ -34,11 +39,13 @@ struct Publisher: ParsableCommand {
     var n: UInt64
 
     @Option(
+        parsing: .unconditional,
         help: "Datagrams a second, all workers together; 0 = as fast as possible. (default: 1)",
         transform: Reading.rate)
     var rate = 1.0
 
-    @Option(help: "Bytes of each payload; the message is padded with spaces.")
+    @Option(
+        parsing: .unconditional, help: "Bytes of each payload; the message is padded with spaces.")
     var size: Int?
 
     @Option(
@@ -49,11 +56,13 @@ struct Publisher: ParsableCommand {
     var sources: SourceList?
 
     @Option(
+        parsing: .unconditional,
         help: ArgumentHelp("End after this time.", valueName: "seconds"),
         transform: Reading.duration)
     var duration: Double?
 
-    @Option(help: "Threads; each has its share of the sources.")
+    @Option(
+        parsing: .unconditional, help: "Threads; each has its share of the sources.")
     var workers = 1
 
     @Flag(help: "A connected socket for each source, so that refusals (ICMP) are counted.")
@@ -133,7 +142,7 @@ struct Publisher: ParsableCommand {
                 StandardStream.error.write(text)
                 ThisProcess.exitNow(isUsage ? 2 : 1)
             }
-            StandardStream.output.write(text)  // --help
+            StandardStream.output.write(text)  // --help, --version
         }
         ThisProcess.exitNow(0)
     }

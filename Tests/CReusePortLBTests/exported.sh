@@ -50,5 +50,7 @@ version_swift=$srcdir/Sources/udp-fanout/Version.swift
 if [ -f "$version_swift" ]; then
     is "$(sed -n 's/.*static let number = "\(.*\)"/\1/p' "$version_swift")" "$VERSION" \
         "the Swift package's version is configure's"
+    is "$(sed -n 's/.* version: "\(.*\)")/\1/p' "$srcdir/Sources/publisher/Publisher.swift")" \
+        "$VERSION" "so is the publisher's"
 fi
 echo "1..$number"

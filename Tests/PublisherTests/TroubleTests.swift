@@ -98,6 +98,9 @@ extension PublisherTests.TroubleTests {
             ("127.0.0.1 9 1 --no-such-flag", ["--no-such-flag"]),
             ("127.0.0.1 9 1 --rate fast", ["--rate", "as fast as possible"]),
             ("127.0.0.1 9 1 --rate=-1", ["--rate", "as fast as possible"]),
+            ("127.0.0.1 9 1 --rate -1", ["--rate", "as fast as possible"]),
+            ("127.0.0.1 9 1 --duration -3", ["--duration", "0.001"]),
+            ("127.0.0.1 9 1 --workers -2", ["--workers", "1 to 256"]),
             ("127.0.0.1 9 1 --rate nan", ["--rate", "as fast as possible"]),
             ("127.0.0.1 9 1 --duration 0", ["--duration", "0.001"]),
             ("127.0.0.1 9 1 --size 13", ["--size 13", "give 14"]),
@@ -123,8 +126,11 @@ extension PublisherTests.TroubleTests {
         for part in says { #expect(message.contains(part), "\(run.errors)") }
     }
 
-    @Test("--help names every argument, and exits 0")
+    @Test("--help names every argument, --version the version, and both exit 0")
     func help() async throws {
+        let version = try await PublisherRun("--version")
+        #expect(version.code == 0 && version.errors == [])
+        #expect(version.output.first?.wholeMatch(of: /\d+\.\d+\.\d+/) != nil)
         let run = try await PublisherRun("--help")
         #expect(run.code == 0 && run.errors == [])
         for word in [
