@@ -17,6 +17,15 @@ func collect(slot: Int, at endpoint: Endpoint, pinRoot: String?) async throws ->
     return bytes
 }
 
+// The front page's program; README.md quotes it.
+func receive(slot: Int) async throws {
+    let socket = try ReusePortSocket(boundTo: Endpoint(parsing: "127.0.0.1:2055"))
+    let group = try ReusePortGroup("netflow", GroupOptions(count: 3))
+    let membership = try group.join(socket, slot: slot)
+    for try await datagram in socket.datagrams() { print(datagram.source, datagram.bytes.count) }
+    try membership.leave()
+}
+
 extension ReusePortTests {
     @Suite("The tutorial")
     struct TutorialTests {}
@@ -38,6 +47,19 @@ extension ReusePortTests.TutorialTests {
         let here = try Self.source("Tests/ReusePortTests/TutorialTests.swift")
         #expect(here.contains("\n" + quote))
         #expect(quote.split(separator: "\n").count <= 10)
+    }
+
+    @Test("the front page's program is one that is compiled here")
+    func frontPage() throws {
+        let page = try Self.source("README.md")
+        let block = try #require(page.firstMatch(of: /```swift\n((?s:.*?))```/)).output.1
+        let paragraphs = block.split(separator: "\n\n")
+        try #require(paragraphs.count == 3)
+        #expect(paragraphs[0] == "import ReusePortLB")
+        #expect(paragraphs[2] == "try await receive(slot: 0)\n")
+        let quote = paragraphs[1] + "\n"
+        let here = try Self.source("Tests/ReusePortTests/TutorialTests.swift")
+        #expect(here.contains("\n" + quote))
     }
 
     @Test("it counts what three of them get, until they are cancelled")
