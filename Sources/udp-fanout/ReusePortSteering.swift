@@ -41,7 +41,7 @@
             }
         }
 
-        /// What libbpf or the kernel said last when they refused the program.
+        /// What libbpf said first when the program was refused: the reason, before what follows from it.
         private static let reason = Mutex<String?>(nil)
 
         /// A group with a slot a worker.
@@ -51,9 +51,11 @@
 
             init(workers: Int) throws(ReusePortError) {
                 self.workers = workers
+                ReusePortSteering.reason.withLock { $0 = nil }
                 var options = GroupOptions(count: workers)
                 options.log = { level, line in
-                    if level == .error { ReusePortSteering.reason.withLock { $0 = line } }
+                    guard level == .error else { return }
+                    ReusePortSteering.reason.withLock { $0 = $0 ?? line }
                 }
                 group = try ReusePortGroup(private: options)
             }
