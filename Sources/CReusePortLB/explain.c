@@ -19,8 +19,7 @@ static const struct text of_calls[] = {
 	 "an argument is malformed: a group's name has 1 to 64 characters without '/' and '.', a "
 	 "pin root is an absolute path, a build without a program needs one given"},
 	{RPLB_CALL_OPEN, ERANGE, "a group's count is 1 to 128"},
-	{RPLB_CALL_OPEN, ENOENT,
-	 "there is no such group, and only with a count would one be created"},
+	{RPLB_CALL_OPEN, ENOENT, "there is no such group; a new one needs a count"},
 	{RPLB_CALL_OPEN, EBUSY,
 	 "a member that lives is in a slot at or above that count: end it first, or give a higher "
 	 "count"},

@@ -39,6 +39,10 @@ extension ReusePortTests.RefusalTests {
         }
         #expect(missing.code == .notFound && missing.remedy.contains("count"), "\(missing)")
         #expect(!missing.remedy.contains("socket"))
+        let wanted = try Self.failure { () throws(ReusePortError) in
+            _ = try ReusePortGroup("h", place.options(existingOnly: true))
+        }
+        #expect(wanted.remedy == "there is no such group")
         let nowhere = try Self.failure { () throws(ReusePortError) in
             _ = try ReusePortGroup("g", GroupOptions(count: 1, pinRoot: "/tmp"))
         }

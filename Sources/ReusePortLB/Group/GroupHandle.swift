@@ -21,9 +21,11 @@ internal import KernelPrograms
         let result = unsafe Self.open(name, options, log, &group)
         guard result == 0 else {
             let isOpened = options.existingOnly || options.count == nil
+            var remedy = name == nil ? nil : PinRoot(options.pinRoot).remedy(errno: -result)
+            if options.existingOnly, -result == ENOENT { remedy = "there is no such group" }
             throw ReusePortError(
                 isOpened ? "open" : "open or create", subject, errno: -result, RPLB_CALL_OPEN,
-                remedy: name == nil ? nil : PinRoot(options.pinRoot).remedy(errno: -result))
+                remedy: remedy)
         }
         guard let group = unsafe group else {
             throw ReusePortError("open", subject, errno: EINVAL)
