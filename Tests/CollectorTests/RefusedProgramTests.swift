@@ -63,7 +63,7 @@ extension CollectorTests.RefusedProgramTests {
         let log = run.errors.dropFirst()
         #expect(!log.isEmpty && log.count <= 12, "\(run.errors)")
         #expect(log.allSatisfy { $0.hasPrefix("collector: the log: ") }, "\(run.errors)")
-        #expect(log.contains { $0.contains("lb_select") }, "\(run.errors)")
+        #expect(log.contains { $0.contains("'lb_select': BPF program load failed") }, "\(log)")
         #expect(try await StatusReport(pins).groups.isEmpty)
     }
 }
