@@ -63,18 +63,29 @@ let floor1: [Target] = [
         swiftSettings: strict),
 ]
 
+// What several planes stand on.
+let floor1Half: [Target] = [
+    // The host's network as the kernel modes see it.
+    .target(
+        name: "HostNetwork", dependencies: ["CDatapath", "FanoutCore", "Netlink"],
+        swiftSettings: strict),
+    // What a hot loop shares with its plane.
+    .target(
+        name: "Workers", dependencies: ["CDatapath", "CNet", "FanoutCore"], swiftSettings: strict),
+]
+
 let floor2: [Target] = [
     .target(
         name: "UserspacePlane",
         dependencies: [
-            "CDatapath", "CNet", "FanoutCore", "LinuxNet",
+            "CDatapath", "CNet", "FanoutCore", "LinuxNet", "Workers",
             .product(name: "Logging", package: "swift-log"),
         ],
         swiftSettings: strict),
     .target(
         name: "TCPlane",
         dependencies: [
-            "BPFRuntime", "CDatapath", "FanoutCore", "KernelPrograms", "Netlink",
+            "BPFRuntime", "CDatapath", "FanoutCore", "HostNetwork", "KernelPrograms", "Netlink",
             .product(name: "Logging", package: "swift-log"),
         ],
         swiftSettings: strict),
@@ -168,15 +179,16 @@ let tests: [Target] = [
     .testTarget(
         name: "UserspacePlaneTests",
         dependencies: [
-            "FanoutCore", "LabNet", "LinuxNet", "PlaneContract", "UserspacePlane",
+            "FanoutCore", "LabNet", "LinuxNet", "PlaneContract", "UserspacePlane", "Workers",
             .product(name: "Logging", package: "swift-log"),
         ],
         swiftSettings: strictTests),
     .testTarget(
         name: "TCPlaneTests",
         dependencies: [
-            "BPFRuntime", "CDatapath", "FanoutCore", "KernelPrograms", "LabNet", "LinuxNet",
-            "Netlink", "PlaneContract", "TCPlane", .product(name: "Logging", package: "swift-log"),
+            "BPFRuntime", "CDatapath", "FanoutCore", "HostNetwork", "KernelPrograms", "LabNet",
+            "LinuxNet", "Netlink", "PlaneContract", "TCPlane",
+            .product(name: "Logging", package: "swift-log"),
         ],
         swiftSettings: strictTests),
     .testTarget(
@@ -249,7 +261,7 @@ let package = Package(
         .package(url: "https://github.com/jpsim/Yams", from: "6.0.0"),
         .package(url: "https://github.com/swift-server/swift-service-lifecycle", from: "2.6.0"),
     ],
-    targets: floor0 + pure + floor1 + floor2 + floor3 + floor4 + tests + [
+    targets: floor0 + pure + floor1 + floor1Half + floor2 + floor3 + floor4 + tests + [
         .plugin(name: "BPFObjects", capability: .buildTool())
     ]
 )

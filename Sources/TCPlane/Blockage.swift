@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 
 internal import FanoutCore
+internal import HostNetwork
 
 /// Receivers that nothing gets to, although the program counts their datagrams as forwarded: it hands
 /// them to the kernel's stack, which drops them.

@@ -2,6 +2,7 @@
 
 internal import BPFRuntime
 internal import FanoutCore
+internal import HostNetwork
 internal import Glibc
 
 /// Our program at the ingress hook of one interface.

@@ -4,7 +4,6 @@ internal import BPFRuntime
 internal import CDatapath
 internal import FanoutCore
 internal import Glibc
-internal import Netlink
 
 extension PlaneError {
     /// The oldest kernel that can verify the program, one of whose global functions takes a pointer to
@@ -14,28 +13,7 @@ extension PlaneError {
 
     /// What libbpf or the kernel refused.
     init(_ error: BPFError) {
-        var (reason, remedy) = (error.reason, error.remedy)
-        if !error.log.isEmpty {
-            reason =
-                (["\(reason), the verifier's last words:"] + error.log)
-                .joined(separator: "\n    ") + "\n"
-            remedy =
-                "mode tc_ebpf needs Linux \(Self.oldestKernel), and this is "
-                + "\(BPFRuntimeInfo.kernelRelease); on a newer one " + remedy
-        }
-        self.init(
-            operation: error.operation, subject: error.subject, code: error.errno, reason: reason,
-            remedy: remedy)
-    }
-
-    /// A listener's interface is not there.
-    init(noInterface listener: Listener, among interfaces: [HostInterface]) {
-        let names = interfaces.map(\.name).joined(separator: ", ")
-        self.init(
-            operation: "attach",
-            subject: "listener \(listener.name) to interface \(listener.interface ?? "")",
-            code: ENODEV, reason: "there is no such interface",
-            remedy: "write one of those that exist: \(names)")
+        self.init(error, mode: .tcEBPF, oldestKernel: Self.oldestKernel)
     }
 
     /// Two listeners of one interface want it hooked in different ways.
@@ -44,13 +22,6 @@ extension PlaneError {
             operation: "attach", subject: "listener \(listener.name) to interface \(interface)",
             reason: "another listener of the interface has another tc_attach",
             remedy: "write one tc_attach for both, best under settings at the top")
-    }
-
-    /// The kernel does not tell about the network.
-    init(looking error: NetlinkError) {
-        self.init(
-            operation: error.operation, subject: error.subject, code: error.errno,
-            reason: error.reason, remedy: error.remedy)
     }
 }
 

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 
 internal import CDatapath
+internal import HostNetwork
 
 /// Who is served on a port: an element of the map `ports`.
 enum ServedPort: Equatable, Sendable {

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 
 internal import FanoutCore
+internal import HostNetwork
 internal import Logging
 internal import Netlink
 
@@ -8,11 +9,6 @@ internal import Netlink
 // network again, and where that makes a difference it leads tables and hooks there.
 
 extension TCPlane {
-    /// How long events are gathered before the network is looked at: a change most often makes several.
-    private static let patience = Duration.milliseconds(50)
-    /// When to try again what did not work out.
-    private static let retry = Duration.seconds(1)
-
     /// The network as it is, for these listeners.
     func look(for listeners: [Listener]) throws(PlaneError) -> NetworkView {
         let receivers = listeners.flatMap { $0.downstreams.map(\.endpoint.address) }
@@ -34,29 +30,13 @@ extension TCPlane {
 
     /// Begins to follow the network, unless it is followed already. What changes after this has an event.
     func follow() throws(PlaneError) {
-        guard monitor == nil else { return }
-        let (events, hint) = AsyncStream.makeStream(
-            of: Void.self, bufferingPolicy: .bufferingNewest(1))
-        do throws(NetlinkError) {
-            monitor = try NetlinkMonitor { _ in hint.yield() }
-        } catch {
-            throw PlaneError(looking: error)
-        }
-        watch = Task { [weak self] in
-            for await _ in events {
-                guard (try? await Task.sleep(for: Self.patience)) != nil else { return }
-                while let self, await !self.refresh() {
-                    guard (try? await Task.sleep(for: Self.retry)) != nil else { return }
-                }
-            }
-        }
+        guard watch == nil else { return }
+        watch = try NetworkWatch { [weak self] in await self?.refresh() ?? true }
     }
 
     func unfollow() {
-        watch?.cancel()
+        watch?.stop()
         watch = nil
-        monitor?.stop()
-        monitor = nil
         netlink = nil
     }
 

@@ -3,6 +3,7 @@
 internal import BPFRuntime
 public import FanoutCore
 internal import Logging
+internal import HostNetwork
 
 extension TCPlane {
     /// Leads the maps of the program in force to another layout.

@@ -2,6 +2,7 @@
 
 public import BPFRuntime
 public import FanoutCore
+internal import HostNetwork
 public import Logging
 internal import Netlink
 
@@ -33,8 +34,7 @@ public actor TCPlane: DataPlane {
     /// What was warned of and still is so.
     var blockages: Set<Blockage> = []
     var netlink: Netlink?
-    var monitor: NetlinkMonitor?
-    var watch: Task<Void, Never>?
+    var watch: NetworkWatch?
     /// What was counted in rows that are no more, by listener.
     var past: [String: Tally] = [:]
 

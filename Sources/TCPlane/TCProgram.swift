@@ -3,6 +3,8 @@
 internal import BPFRuntime
 internal import CDatapath
 internal import FanoutCore
+internal import HostNetwork
+internal import KernelPrograms
 
 /// The kernel program with maps of its own. Interfaces hook into the program; what stands in the maps is
 /// the plane's to say.
@@ -20,7 +22,7 @@ final class TCProgram: Sendable {
 
     /// - Throws: `BPFError` when the object is not one of ours or the kernel refuses it.
     init(_ source: ProgramSource, capacity: TableCapacity) throws(BPFError) {
-        var object = try source.open()
+        var object = try source.open(.tcFanout, with: Self.name)
         try object.set("lb_receivers_max", to: UInt32(capacity.receivers))
         try object.set("lb_slots_max", to: UInt32(capacity.slots))
         try object.set("lb_serves_any", to: UInt8(capacity.servesAny ? 1 : 0))

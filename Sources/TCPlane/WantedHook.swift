@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 
 internal import FanoutCore
+internal import HostNetwork
 
 /// An interface that the program is to be attached to, and how.
 struct WantedHook: Equatable, Sendable {

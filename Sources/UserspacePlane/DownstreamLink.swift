@@ -4,6 +4,7 @@ internal import CNet
 internal import FanoutCore
 internal import Glibc
 internal import LinuxNet
+internal import Workers
 
 /// A socket that leads to one receiver. It is connected, so the kernel remembers the route, reports
 /// what ICMP says of this receiver and of no other, and holds this receiver's backlog against this

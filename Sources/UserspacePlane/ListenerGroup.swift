@@ -3,6 +3,7 @@
 internal import FanoutCore
 internal import LinuxNet
 internal import Logging
+internal import Workers
 
 /// One listener in operation: its workers and what has been counted so far.
 final class ListenerGroup {

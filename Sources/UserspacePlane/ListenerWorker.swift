@@ -4,6 +4,7 @@ internal import FanoutCore
 internal import Glibc
 internal import LinuxNet
 internal import Logging
+internal import Workers
 
 /// One worker as the plane holds it: its socket, its thread and the table that it looks things up in.
 @safe final class ListenerWorker {
@@ -35,7 +36,7 @@ internal import Logging
         self.socket = socket
         links = table.links
         unsafe cell = .allocate(capacity: 1)
-        unsafe cell.initialize(to: WorkerCell(table.take()))
+        unsafe cell.initialize(to: WorkerCell(UnsafeMutableRawPointer(table.take())))
         let entry = unsafe Entry(
             cell: cell, descriptor: self.socket.descriptor, counters: counters, plan: plan,
             gate: gate, logger: logger)
@@ -53,7 +54,7 @@ internal import Logging
             endAfterQueue()
             thread.join()
         }
-        let table = unsafe cell.pointee.currentTable()
+        let table = unsafe cell.pointee.currentTable().assumingMemoryBound(to: WorkerTable.self)
         unsafe WorkerTable.free(table)
         unsafe cell.deinitialize(count: 1)
         unsafe cell.deallocate()
@@ -79,9 +80,9 @@ internal import Logging
     /// sockets that only that one named are closed.
     func adopt(_ table: PreparedTable) {
         let kept = table.links
-        let old = unsafe cell.pointee.exchange(table.take())
+        let old = unsafe cell.pointee.exchange(UnsafeMutableRawPointer(table.take()))
         unsafe cell.pointee.awaitQuiescence()
-        unsafe WorkerTable.free(old)
+        unsafe WorkerTable.free(old.assumingMemoryBound(to: WorkerTable.self))
         links = kept
     }
 

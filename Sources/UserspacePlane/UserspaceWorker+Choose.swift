@@ -4,6 +4,7 @@ internal import CDatapath
 internal import CNet
 internal import FanoutCore
 internal import Glibc
+internal import Workers
 
 /// The address that a listener is bound to, as the flow key wants it.
 struct BoundAddress {
@@ -22,7 +23,7 @@ struct BoundAddress {
 extension UserspaceWorker {
     /// Counts message `index` and puts its datagrams on their receivers' chains, or counts why not.
     @_noLocks @_noAllocation
-    mutating func admit(_ index: Int, _ table: WorkerCell.Table) {
+    mutating func admit(_ index: Int, _ table: UnsafeMutablePointer<WorkerTable>) {
         let message = unsafe memory.incoming + index
         // A receive call that only woke up because the plane ends this worker names no sender.
         guard unsafe message.pointee.header.msg_namelen > 0 else { return }
@@ -55,7 +56,7 @@ extension UserspaceWorker {
     @_noLocks @_noAllocation
     private mutating func admitWithinSize(
         _ index: Int, length: Int32, segment: Int32, _ facts: cnet_received,
-        _ table: WorkerCell.Table
+        _ table: UnsafeMutablePointer<WorkerTable>
     ) {
         let last = length % segment
         guard length > segment, last > 0, last <= maxPacketSize,
@@ -76,7 +77,9 @@ extension UserspaceWorker {
     }
 
     @_noLocks @_noAllocation
-    private mutating func choose(_ run: Run, _ facts: cnet_received, _ table: WorkerCell.Table) {
+    private mutating func choose(
+        _ run: Run, _ facts: cnet_received, _ table: UnsafeMutablePointer<WorkerTable>
+    ) {
         let slots = unsafe table.pointee.slotCount
         switch key {
         case .counter, .randomNumber:
@@ -121,7 +124,9 @@ extension UserspaceWorker {
     }
 
     @_noLocks @_noAllocation @inline(__always)
-    private mutating func append(_ run: Run, to owner: Int32, _ table: WorkerCell.Table) {
+    private mutating func append(
+        _ run: Run, to owner: Int32, _ table: UnsafeMutablePointer<WorkerTable>
+    ) {
         // A large batch of super-packets can hold more than there is room for; and before Linux 6.7 a
         // virtual network card (virtio, tun) passes on whatever number of segments its guest claims.
         if Int(runCount) == memory.runsMax { unsafe sendAll(table) }

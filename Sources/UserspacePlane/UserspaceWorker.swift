@@ -4,6 +4,7 @@ internal import CDatapath
 internal import CNet
 internal import FanoutCore
 internal import Glibc
+internal import Workers
 
 // The life of a datagram in userspace mode:
 //
@@ -85,7 +86,7 @@ internal import Glibc
             pauseAfter(received)
             return received
         }
-        let table = unsafe cell.pointee.enter()
+        let table = unsafe cell.pointee.enter().assumingMemoryBound(to: WorkerTable.self)
         tally = Tally()
         for index in 0..<Int(received) {
             unsafe admit(index, table)
@@ -100,7 +101,7 @@ internal import Glibc
 
     /// Sends what has been put on the receivers' chains.
     @_noLocks @_noAllocation
-    mutating func sendAll(_ table: WorkerCell.Table) {
+    mutating func sendAll(_ table: UnsafeMutablePointer<WorkerTable>) {
         for index in 0..<touchedCount {
             let target = unsafe table.pointee.targets + Int(memory.touched[index])
             if unsafe target.pointee.preservesSource {

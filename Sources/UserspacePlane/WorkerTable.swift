@@ -3,6 +3,7 @@
 internal import CDatapath
 internal import CNet
 internal import FanoutCore
+internal import Workers
 
 /// A receiver as one worker sees it.
 struct Target {

@@ -5,7 +5,7 @@ internal import FanoutCore
 internal import Logging
 
 #if KernelModes
-    internal import TCPlane
+    internal import BPFRuntime
 #endif
 
 /// What the kernel modes load: the programs inside, or those that the command line names.

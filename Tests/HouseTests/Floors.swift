@@ -48,6 +48,11 @@ enum Floors {
             imports: system.union([
                 "CNet", "CDatapath", "CReusePortLB", "FanoutCore", "KernelPrograms",
             ])),
+        // 1½: what several planes stand on
+        "HostNetwork": Rule(
+            floor: 1.5, imports: system.union(["CDatapath", "FanoutCore", "Netlink"])),
+        "Workers": Rule(
+            floor: 1.5, imports: system.union(["CDatapath", "CNet", "FanoutCore"])),
         // 2: adapters
         "UserspacePlane": adapter(),
         "TCPlane": adapter(kernelLibraries.union(["KernelPrograms"])),
@@ -69,7 +74,9 @@ enum Floors {
     static let planes: Set = ["UserspacePlane", "TCPlane", "AFXDPPlane", "XDPNATPlane"]
 
     private static func adapter(_ more: Set<String> = []) -> Rule {
-        let below = edges.union(["FanoutCore", "CNet", "CDatapath", "Logging"])
+        let below = edges.union([
+            "FanoutCore", "CNet", "CDatapath", "HostNetwork", "Logging", "Workers",
+        ])
         return Rule(floor: 2, imports: system.union(below).union(more))
     }
 

@@ -5,6 +5,7 @@ import FanoutCore
 import Testing
 
 @testable import TCPlane
+import HostNetwork
 
 @Suite("A listener's table")
 struct ListenerTableTests {

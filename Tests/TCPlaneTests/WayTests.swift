@@ -6,6 +6,7 @@ import Netlink
 import Testing
 
 @testable import TCPlane
+import HostNetwork
 
 extension TCPlaneTests {
     @Suite("chooses the way to a receiver")

@@ -7,6 +7,7 @@ import PlaneContract
 import Testing
 
 @testable import UserspacePlane
+import Workers
 
 extension UserspacePlaneTests {
     /// One batch whose content is known: it waits in the socket before the worker takes it.
@@ -32,7 +33,8 @@ extension UserspacePlaneTests {
             }
 
             deinit {
-                WorkerTable.free(cell.pointee.currentTable())
+                WorkerTable.free(
+                    cell.pointee.currentTable().assumingMemoryBound(to: WorkerTable.self))
                 cell.deinitialize(count: 1)
                 cell.deallocate()
                 row.free()

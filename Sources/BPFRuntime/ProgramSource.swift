@@ -1,10 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 
-internal import BPFRuntime
 internal import Glibc
-internal import KernelPrograms
+package import KernelPrograms
 
-/// Where the kernel program comes from.
+/// Where a kernel program comes from.
 public enum ProgramSource: Sendable {
     /// The one that the build put in.
     case embedded
@@ -13,31 +12,38 @@ public enum ProgramSource: Sendable {
 
     /// The object, opened and found to be of our kind.
     ///
+    /// - Parameters:
+    ///   - embedded: the one of the build; an object from a file has to be made from the same source.
+    ///   - program: one that it has.
     /// - Throws: `BPFError` when it is no BPF object, lacks something or has another ABI.
-    func open() throws(BPFError) -> BPFObject {
+    package func open(
+        _ embedded: EmbeddedObject, with program: String
+    ) throws(BPFError) -> BPFObject {
         switch self {
-        case .embedded: return try BPFObject(opening: .tcFanout)
+        case .embedded: return try BPFObject(opening: embedded)
         case .file(let path):
             let object = try BPFObject(opening: try ObjectFile.bytes(at: path), name: path)
-            try Self.check(object)
+            try Self.check(object, program, "bpf/\(embedded.name).bpf.c")
             return object
         }
     }
 
-    private static func check(_ object: borrowing BPFObject) throws(BPFError) {
+    private static func check(
+        _ object: borrowing BPFObject, _ program: String, _ origin: String
+    ) throws(BPFError) {
         let ours = BPFRuntimeInfo.abiVersion
-        guard object.programNames.contains(TCProgram.name) else {
+        guard object.programNames.contains(program) else {
             throw BPFError(
                 operation: "open", subject: object.name, errno: EINVAL,
-                reason: "it has no program \(TCProgram.name)",
-                remedy: "give an object made from bpf/tc_fanout.bpf.c of this version")
+                reason: "it has no program \(program)",
+                remedy: "give an object made from \(origin) of this version")
         }
         let its = object.value(of: "lb_abi", as: UInt32.self).map { Int($0) }
         guard its == ours else {
             throw BPFError(
                 operation: "open", subject: object.name, errno: EINVAL,
                 reason: "its ABI is \(its.map { "\($0)" } ?? "unknown"), this daemon's \(ours)",
-                remedy: "give an object made from bpf/tc_fanout.bpf.c of this version")
+                remedy: "give an object made from \(origin) of this version")
         }
     }
 }

@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 
-internal import CDatapath
-internal import FanoutCore
+package import CDatapath
+package import FanoutCore
 
 /// How a receiver is reached: what the program does with a packet that has been rewritten for it.
-enum ReceiverPath: Equatable, Sendable {
+package enum ReceiverPath: Equatable, Sendable {
     /// Up the stack: the receiver is on this host.
     case stack
     /// By a look at the routes for each packet: there is more than one next hop, or none is known.
@@ -15,7 +15,7 @@ enum ReceiverPath: Equatable, Sendable {
     case peer(interface: UInt32, mac: [UInt8], mtu: UInt32)
 
     /// The receiver as the kernel program knows it.
-    func receiver(_ endpoint: Endpoint, row: UInt32) -> lb_receiver {
+    package func receiver(_ endpoint: Endpoint, row: UInt32) -> lb_receiver {
         var result = lb_receiver()
         result.address = endpoint.address.datapath
         result.next_hop = endpoint.address.datapath

@@ -1,33 +1,23 @@
 // SPDX-License-Identifier: Apache-2.0
 
-internal import FanoutCore
+package import FanoutCore
 internal import Glibc
-internal import Netlink
+package import Netlink
 
-/// An interface as far as a hook is concerned.
-struct HostInterface: Equatable, Sendable {
-    /// The kernel's number for it, above 0; another one when it is deleted and made again.
-    var index: UInt32
-    /// As the configuration calls it.
-    var name: String
-    /// Without zones.
-    var addresses: [IPAddress] = []
-    /// The families of which the kernel sends on what comes in here.
-    var forwards: Set<IPAddress.Family> = []
-}
-
-/// The host's network as far as the plane looks at it, at one moment.
-struct NetworkView: Equatable, Sendable {
+/// The host's network as far as a plane looks at it, at one moment.
+package struct NetworkView: Equatable, Sendable {
     /// By number.
-    var interfaces: [HostInterface]
+    package var interfaces: [HostInterface]
     /// The way to each receiver that was asked about.
-    var paths: [IPAddress: ReceiverPath] = [:]
+    package var paths: [IPAddress: ReceiverPath] = [:]
     /// Receivers that the kernel has no route to.
-    var routeless: Set<IPAddress> = []
+    package var routeless: Set<IPAddress> = []
     /// Receivers on other hosts that only the kernel's forwarding reaches.
-    var forwarded: Set<IPAddress> = []
+    package var forwarded: Set<IPAddress> = []
 
-    func interface(named name: String?) -> HostInterface? {
+    package init(interfaces: [HostInterface]) { self.interfaces = interfaces }
+
+    package func interface(named name: String?) -> HostInterface? {
         interfaces.first { $0.name == name }
     }
 
@@ -35,7 +25,7 @@ struct NetworkView: Equatable, Sendable {
     /// taken that name.
     ///
     /// - Parameter known: the numbers of hooked interfaces by the names in the configuration.
-    mutating func follow(_ known: [String: UInt32]) {
+    package mutating func follow(_ known: [String: UInt32]) {
         for (name, index) in known where interface(named: name) == nil {
             guard let place = interfaces.firstIndex(where: { $0.index == index }) else { continue }
             interfaces[place].name = name
@@ -45,7 +35,7 @@ struct NetworkView: Equatable, Sendable {
     /// Asks the kernel.
     ///
     /// - Parameter names: interfaces whose addresses matter.
-    static func ask(
+    package static func ask(
         _ netlink: inout Netlink, names: Set<String>, known: [String: UInt32],
         receivers: Set<IPAddress>
     ) throws(NetlinkError) -> NetworkView {

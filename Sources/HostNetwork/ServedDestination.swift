@@ -1,17 +1,23 @@
 // SPDX-License-Identifier: Apache-2.0
 
-internal import CDatapath
-internal import FanoutCore
+package import CDatapath
+package import FanoutCore
 
 /// A destination of datagrams that a listener serves, where they come in: a key of the map `listeners`.
-struct ServedDestination: Hashable, Sendable {
+package struct ServedDestination: Hashable, Sendable {
     /// nil for every address.
-    let address: IPAddress?
+    package let address: IPAddress?
     /// 0 for fragments, which have no port: the address is served on some port.
-    let port: UInt16
-    let interface: UInt32
+    package let port: UInt16
+    package let interface: UInt32
 
-    var key: lb_listener_key {
+    package init(address: IPAddress?, port: UInt16, interface: UInt32) {
+        self.address = address
+        self.port = port
+        self.interface = interface
+    }
+
+    package var key: lb_listener_key {
         var key = lb_listener_key()
         key.address = address?.datapath ?? lb_addr(high: 0, low: 0)
         key.ifindex = interface
@@ -20,7 +26,7 @@ struct ServedDestination: Hashable, Sendable {
     }
 
     /// How many entries the listeners take.
-    static func count(_ listeners: [Listener], _ network: NetworkView) -> Int {
+    package static func count(_ listeners: [Listener], _ network: NetworkView) -> Int {
         listeners.reduce(0) { sum, listener in
             sum
                 + (network.interface(named: listener.interface)
@@ -30,7 +36,9 @@ struct ServedDestination: Hashable, Sendable {
 
     /// What a listener serves on an interface. A wildcard bind means the interface's own addresses;
     /// `::` those of both families, as a socket's would.
-    static func all(of listener: Listener, on interface: HostInterface) -> [ServedDestination] {
+    package static func all(of listener: Listener, on interface: HostInterface)
+        -> [ServedDestination]
+    {
         var addresses: [IPAddress?] = []
         let bind = listener.bind.address
         if !bind.isWildcard {

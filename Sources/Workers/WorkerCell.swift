@@ -1,25 +1,26 @@
 // SPDX-License-Identifier: Apache-2.0
 
 internal import CNet
-internal import Synchronization
+package import Synchronization
 
 /// What the plane and one worker share: the worker's table, whether it is in a batch, and whether it
 /// is to end. Swapping the table takes no lock on the worker's side.
-struct WorkerCell: ~Copyable {
-    typealias Table = UnsafeMutablePointer<WorkerTable>
+package struct WorkerCell: ~Copyable {
+    /// A table, of whatever type the plane's workers use.
+    package typealias Table = UnsafeMutableRawPointer
 
-    private let table: Atomic<UInt>
+    @usableFromInline let table: Atomic<UInt>
     /// Odd while the worker uses a table.
-    private let epoch = Atomic<UInt64>(0)
-    private let ending = Atomic<Bool>(false)
+    @usableFromInline let epoch = Atomic<UInt64>(0)
+    @usableFromInline let ending = Atomic<Bool>(false)
 
-    init(_ first: Table) { table = Atomic(UInt(bitPattern: first)) }
+    package init(_ first: Table) { table = Atomic(UInt(bitPattern: first)) }
 
     // MARK: The worker's side
 
     /// Opens a batch. The table stays valid until `leave`.
-    @_noLocks @_noAllocation @inline(__always)
-    borrowing func enter() -> Table {
+    @_noLocks @_noAllocation @inlinable @inline(__always)
+    package borrowing func enter() -> Table {
         // The exchange is a full barrier: a plane that does not see the odd epoch has already put its
         // table where the load below finds it.
         let now = epoch.load(ordering: .relaxed)
@@ -29,33 +30,33 @@ struct WorkerCell: ~Copyable {
             .unsafelyUnwrapped
     }
 
-    @_noLocks @_noAllocation @inline(__always)
-    borrowing func leave() {
+    @_noLocks @_noAllocation @inlinable @inline(__always)
+    package borrowing func leave() {
         epoch.store(epoch.load(ordering: .relaxed) &+ 1, ordering: .releasing)
     }
 
-    @_noLocks @_noAllocation @inline(__always)
-    borrowing func isEnding() -> Bool { ending.load(ordering: .acquiring) }
+    @_noLocks @_noAllocation @inlinable @inline(__always)
+    package borrowing func isEnding() -> Bool { ending.load(ordering: .acquiring) }
 
     // MARK: The plane's side
 
-    borrowing func end() { ending.store(true, ordering: .releasing) }
+    package borrowing func end() { ending.store(true, ordering: .releasing) }
 
     /// Puts `new` in place and returns the table that it replaces, which the worker may still be using.
-    borrowing func exchange(_ new: Table) -> Table {
+    package borrowing func exchange(_ new: Table) -> Table {
         let old = table.exchange(
             UInt(bitPattern: new), ordering: .sequentiallyConsistent)
         return unsafe Table(bitPattern: old).unsafelyUnwrapped
     }
 
     /// The table in place; for its owner, once the worker has ended.
-    borrowing func currentTable() -> Table {
+    package borrowing func currentTable() -> Table {
         unsafe Table(bitPattern: table.load(ordering: .sequentiallyConsistent)).unsafelyUnwrapped
     }
 
     /// Returns once the worker has been outside a batch at least for a moment; a batch is bounded by
     /// non-blocking sends, so this takes microseconds.
-    borrowing func awaitQuiescence() {
+    package borrowing func awaitQuiescence() {
         let seen = epoch.load(ordering: .sequentiallyConsistent)
         guard seen % 2 == 1 else { return }
         while epoch.load(ordering: .sequentiallyConsistent) == seen { cnet_pause(20) }

@@ -1,51 +1,51 @@
 // SPDX-License-Identifier: Apache-2.0
 
-internal import CDatapath
-internal import FanoutCore
-internal import Synchronization
+package import CDatapath
+package import FanoutCore
+package import Synchronization
 
 /// A row of counters in shared memory: one worker writes it, anybody reads it.
 ///
 /// With a single writer a relaxed load and a relaxed store make an addition; no locked instruction is
 /// needed, and a reader sees every cell whole.
-@safe struct CounterRow: @unchecked Sendable {
+@safe package struct CounterRow: @unchecked Sendable {
     // SAFETY: LB_COUNTERS initialised cells, alive until `free`, which the owner calls after the last worker
     // that writes them has ended or lost the table that names them.
-    private let cells: UnsafeMutablePointer<Atomic<UInt64>>
+    @usableFromInline let cells: UnsafeMutablePointer<Atomic<UInt64>>
 
     private static let cellCount = Int(LB_COUNTERS.rawValue)
 
-    init() {
+    package init() {
         unsafe cells = .allocate(capacity: Self.cellCount)
         for index in 0..<Self.cellCount {
             unsafe (cells + index).initialize(to: Atomic(0))
         }
     }
 
-    func free() {
+    package func free() {
         unsafe cells.deinitialize(count: Self.cellCount)
         unsafe cells.deallocate()
     }
 
-    @_noLocks @_noAllocation @inline(__always)
-    func add(_ amount: UInt64, at counter: lb_counter) {
+    @_noLocks @_noAllocation @inlinable @inline(__always)
+    package func add(_ amount: UInt64, at counter: lb_counter) {
         let index = Int(counter.rawValue)
         let sum = unsafe cells[index].load(ordering: .relaxed) &+ amount
         unsafe cells[index].store(sum, ordering: .relaxed)
     }
 
     /// The same for a drop.
-    @_noLocks @_noAllocation @inline(__always)
-    func add(_ amount: UInt64, droppedFor reason: lb_drop_reason) {
+    @_noLocks @_noAllocation @inlinable @inline(__always)
+    package func add(_ amount: UInt64, droppedFor reason: lb_drop_reason) {
         add(amount, at: lb_counter(LB_COUNT_DROPS.rawValue &+ reason.rawValue))
     }
 
-    subscript(counter: lb_counter) -> UInt64 {
+    package subscript(counter: lb_counter) -> UInt64 {
         unsafe cells[Int(counter.rawValue)].load(ordering: .relaxed)
     }
 
     /// The drops, by reason; every reason has an entry.
-    var drops: [DropReason: UInt64] {
+    package var drops: [DropReason: UInt64] {
         Dictionary(
             uniqueKeysWithValues: DropReason.allCases.map { reason in
                 (reason, self[lb_counter(LB_COUNT_DROPS.rawValue + UInt32(reason.index))])

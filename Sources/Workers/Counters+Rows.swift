@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 
 internal import CDatapath
-internal import FanoutCore
+package import FanoutCore
 
 extension ListenerCounters {
-    mutating func add(_ row: CounterRow) {
+    package mutating func add(_ row: CounterRow) {
         packetsReceived += row[LB_COUNT_PACKETS_RECEIVED]
         bytesReceived += row[LB_COUNT_BYTES_RECEIVED]
         packetsForwarded += row[LB_COUNT_PACKETS_FORWARDED]
@@ -17,7 +17,7 @@ extension ListenerCounters {
 
 extension ListenerCounters {
     /// Adds what another group counted; its downstreams are left to the caller.
-    mutating func add(_ other: ListenerCounters) {
+    package mutating func add(_ other: ListenerCounters) {
         packetsReceived += other.packetsReceived
         bytesReceived += other.bytesReceived
         packetsForwarded += other.packetsForwarded
@@ -30,7 +30,7 @@ extension ListenerCounters {
 }
 
 extension DownstreamCounters {
-    mutating func add(_ row: CounterRow) {
+    package mutating func add(_ row: CounterRow) {
         packetsForwarded += row[LB_COUNT_PACKETS_FORWARDED]
         bytesForwarded += row[LB_COUNT_BYTES_FORWARDED]
         refusals += row[LB_COUNT_REFUSALS]
@@ -38,11 +38,11 @@ extension DownstreamCounters {
     }
 
     /// The same receiver with nothing counted.
-    var withoutCounts: DownstreamCounters {
+    package var withoutCounts: DownstreamCounters {
         DownstreamCounters(Downstream(name: name, endpoint: endpoint, weight: weight))
     }
 
-    mutating func add(_ other: DownstreamCounters) {
+    package mutating func add(_ other: DownstreamCounters) {
         packetsForwarded += other.packetsForwarded
         bytesForwarded += other.bytesForwarded
         refusals += other.refusals

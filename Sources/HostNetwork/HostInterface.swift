@@ -1,0 +1,25 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package import FanoutCore
+
+/// An interface as far as a plane that hooks into it is concerned.
+package struct HostInterface: Equatable, Sendable {
+    /// The kernel's number for it, above 0; another one when it is deleted and made again.
+    package var index: UInt32
+    /// As the configuration calls it.
+    package var name: String
+    /// Without zones.
+    package var addresses: [IPAddress] = []
+    /// The families of which the kernel sends on what comes in here.
+    package var forwards: Set<IPAddress.Family> = []
+
+    package init(
+        index: UInt32, name: String, addresses: [IPAddress] = [],
+        forwards: Set<IPAddress.Family> = []
+    ) {
+        self.index = index
+        self.name = name
+        self.addresses = addresses
+        self.forwards = forwards
+    }
+}
