@@ -38,7 +38,7 @@ struct ListenerTable {
 
     private func head(slots: Int) -> lb_table {
         var head = lb_table()
-        head.seed = 0
+        head.seed = listener.settings.seed
         head.seed_v4 = lb_hash_high(head.seed, 0)
         head.key = listener.balance.keySource.datapath
         head.slots = UInt32(slots)

@@ -128,6 +128,7 @@ internal import Workers
         let listener = plan.listener
         var worker = unsafe UserspaceWorker(
             descriptor: descriptor, key: listener.balance.keySource,
+            seed: listener.settings.seed,
             maxPacketSize: Int32(listener.settings.maxPacketSize), counters: counters, cell: cell,
             memory: BatchMemory(capacity: listener.settings.batchSize),
             bound: BoundAddress(listener.bind),

@@ -98,11 +98,11 @@ extension UserspaceWorker {
             }
         case .sourceAddress:
             let flow = flow(of: Int(run.message), facts)
-            let slot = lb_slot(lb_key_source_ip(0, flow.source), slots)
+            let slot = lb_slot(lb_key_source_ip(seed, flow.source), slots)
             unsafe append(run, to: Int32(table.pointee.slots[Int(slot)]), table)
         case .fourTuple:
             var flow = flow(of: Int(run.message), facts)
-            let slot = unsafe lb_slot(lb_key_four_tuple(0, &flow), slots)
+            let slot = unsafe lb_slot(lb_key_four_tuple(seed, &flow), slots)
             unsafe append(run, to: Int32(table.pointee.slots[Int(slot)]), table)
         }
     }

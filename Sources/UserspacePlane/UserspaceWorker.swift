@@ -22,6 +22,8 @@ internal import Workers
 @safe struct UserspaceWorker: ~Copyable {
     let descriptor: Int32
     let key: Balance.KeySource
+    /// Of the hash.
+    let seed: UInt64
     let maxPacketSize: Int32
     let counters: CounterRow
     // SAFETY: the plane keeps the cell until it has joined this worker's thread.

@@ -16,8 +16,8 @@ struct DifferentialTests {
 
     private static func listeningPort(_ way: Int) -> UInt16 { 5514 + UInt16(way) }
 
-    private func config(_ sinks: [Sink], _ family: IPAddress.Family) -> String {
-        var lines = ["listeners:"]
+    private func config(_ sinks: [Sink], _ family: IPAddress.Family, seed: UInt64) -> String {
+        var lines = ["settings:", "  seed: \(seed)", "listeners:"]
         for (way, words) in Self.ways.enumerated() {
             let bind = Endpoint(VethLab.address(family, 0, 1), port: Self.listeningPort(way))
             lines += ["  - name: way-\(way)", "    bind: \"\(bind)\"", "    balance: source_ip"]
@@ -42,15 +42,15 @@ struct DifferentialTests {
 
     @Test(
         "userspace, with its own or the client's source, and tc_ebpf lead 10 000 sources alike",
-        arguments: [IPAddress.Family.v4, .v6])
-    func sameReceiver(family: IPAddress.Family) async throws {
+        arguments: [(IPAddress.Family.v4, UInt64(0)), (.v6, 0), (.v4, 0x5eed), (.v6, 0x5eed)])
+    func sameReceiver(family: IPAddress.Family, seed: UInt64) async throws {
         let lab = try VethLab(receivers: Self.weights.count)
         try lab.client.ip("route add local 10.64.0.0/12 dev lo")
         try await lab.balancer.run(ownMounts: true) {
             let sinks = try lab.receivers.enumerated().map { index, receiver in
                 try receiver.enter { try Sink(on: VethLab.address(family, index + 1, 2)) }
             }
-            try await DaemonUnderTest.running(config(sinks, family)) { daemon in
+            try await DaemonUnderTest.running(config(sinks, family, seed: seed)) { daemon in
                 for number in 0..<Self.sources {
                     for way in Self.ways.indices {
                         try send(number, way, family, lab)
@@ -64,7 +64,7 @@ struct DifferentialTests {
                 }
                 try await daemon.stop()
             }
-            try check(sinks, family)
+            try check(sinks, family, seed: seed)
         }
     }
 
@@ -78,7 +78,7 @@ struct DifferentialTests {
         try #require(isSent, "source \(number)")
     }
 
-    private func check(_ sinks: [Sink], _ family: IPAddress.Family) throws {
+    private func check(_ sinks: [Sink], _ family: IPAddress.Family, seed: UInt64) throws {
         let downstreams = sinks.enumerated().map {
             Downstream(
                 name: "r\($0)", endpoint: $1.endpoint, weight: Self.weights[$0])
@@ -98,7 +98,7 @@ struct DifferentialTests {
             }
         }
         let wanted = (0..<Self.sources).map {
-            table.owner(of: FlowKey.sourceIP(source($0, family)))
+            table.owner(of: FlowKey.sourceIP(source($0, family), seed: seed))
         }
         for way in Self.ways.indices {
             let others = wanted.indices.filter { owners[way][$0] != wanted[$0] }

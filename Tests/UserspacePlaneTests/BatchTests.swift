@@ -44,6 +44,7 @@ extension UserspacePlaneTests {
             func turn() -> (messages: Int, counts: ListenerCounters) {
                 var worker = UserspaceWorker(
                     descriptor: socket.descriptor, key: listener.balance.keySource,
+                    seed: listener.settings.seed,
                     maxPacketSize: Int32(listener.settings.maxPacketSize), counters: row,
                     cell: cell, memory: BatchMemory(capacity: listener.settings.batchSize),
                     bound: BoundAddress(listener.bind), turn: 0, random: 1,

@@ -31,7 +31,7 @@ extension ConfigKey {
         case .maxPacketSize: .value("9000")
         case .maxDownstream: .value("64")
         case .batchSize: .value("32")
-        case .workers, .receiveBuffer: .value("0")
+        case .workers, .receiveBuffer, .seed: .value("0")
         case .pinCPUs: .value("true")
         case .sharePort, .healthEnabled, .metricsEnabled: .value("false")
         case .steer: .value("source_ip")

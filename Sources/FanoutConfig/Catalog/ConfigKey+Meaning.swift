@@ -38,6 +38,8 @@ extension ConfigKey {
         case .steer:
             "Who chooses the worker of a datagram: its source address, or the kernel flow by flow."
         case .tcAttach: "How tc_ebpf hooks into the interface; auto = tcx where the kernel has it."
+        case .seed:
+            "Mixed into the hash of source_ip and four_tuple; hosts with one seed choose alike."
         case .healthEnabled: "Whether downstreams are probed."
         case .healthInterval: "Seconds from one probe of a downstream to the next."
         case .healthTimeout: "Seconds that an answer may take; at most interval_secs."

@@ -37,6 +37,7 @@ public enum ConfigKey: String, CaseIterable, Hashable, Sendable {
     case sharePort = "settings.share_port"
     case steer = "settings.steer"
     case tcAttach = "settings.tc_attach"
+    case seed = "settings.seed"
 
     case healthEnabled = "health.enabled"
     case healthInterval = "health.interval_secs"
@@ -99,6 +100,7 @@ extension ConfigKey {
         case .maxDownstream, .batchSize: .integer(1...1024)
         case .workers: .integer(0...256)
         case .receiveBuffer: .integer(0...(1 << 30))
+        case .seed: .integer(0...Int.max)
         case .healthInterval, .healthTimeout: .integer(1...3600)
         case .healthProtocol: .choice(ProbeKind.allCases.map(\.rawValue))
         case .healthPort: .integer(1...65535)

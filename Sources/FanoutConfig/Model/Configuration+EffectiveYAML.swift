@@ -141,5 +141,6 @@ extension YAMLWriter {
         plain(.sharePort, settings.sharePort)
         plain(.steer, settings.steer.rawValue)
         plain(.tcAttach, settings.tcAttach.rawValue)
+        plain(.seed, Int(settings.seed))
     }
 }

@@ -20,11 +20,13 @@ public struct ListenerSettings: Hashable, Sendable {
     public var steer: Steer
     /// How `tc_ebpf` hooks into the interface.
     public var tcAttach: TCAttach
+    /// Mixed into hash-keyed flow keys. Hosts with one seed and the same receivers choose alike.
+    public var seed: UInt64
 
     public init(
         maxPacketSize: Int = 9000, maxDownstream: Int = 64, batchSize: Int = 32, workers: Int = 0,
         pinCPUs: Bool = true, receiveBufferBytes: Int = 0, sharePort: Bool = false,
-        steer: Steer = .sourceIP, tcAttach: TCAttach = .auto
+        steer: Steer = .sourceIP, tcAttach: TCAttach = .auto, seed: UInt64 = 0
     ) {
         self.maxPacketSize = maxPacketSize
         self.maxDownstream = maxDownstream
@@ -35,5 +37,6 @@ public struct ListenerSettings: Hashable, Sendable {
         self.sharePort = sharePort
         self.steer = steer
         self.tcAttach = tcAttach
+        self.seed = seed
     }
 }
