@@ -19,18 +19,27 @@ struct Turns {
 
     /// A binary heap: the entry at 0 is due first. In the beginning that is the order of the indices.
     private var heap: [Entry]
+    /// Where all weights are equal the turns go round in the order of the indices, for which no heap is
+    /// needed: half the time of a large table.
+    private let isEven: Bool
+    private var upcoming = 0
 
     /// - Parameter weights: all above 0, at least one.
     init(weights: [UInt16]) {
         let heaviest = UInt64(weights.max()!)
+        isEven = weights.allSatisfy { $0 == weights[0] }
         heap = weights.enumerated().map { index, weight in
             let period = (heaviest << 16) / UInt64(weight)
             return Entry(due: 0, period: period, index: index)
         }
     }
 
-    /// The next index. O(log n).
+    /// The next index. O(log n), or O(1) where all weights are equal.
     mutating func next() -> Int {
+        if isEven {
+            defer { upcoming = upcoming + 1 == heap.count ? 0 : upcoming + 1 }
+            return upcoming
+        }
         let index = heap[0].index
         heap[0].due += heap[0].period
         sink()
