@@ -175,8 +175,9 @@ let tests: [Target] = [
     .testTarget(
         name: "TCPlaneTests",
         dependencies: [
-            "BPFRuntime", "CDatapath", "FanoutCore", "KernelPrograms", "LabNet", "LinuxNet",
-            "Netlink", "PlaneContract", "TCPlane", .product(name: "Logging", package: "swift-log"),
+            "BPFRuntime", "CDatapath", "CLibBPF", "FanoutCore", "KernelPrograms", "LabNet",
+            "LinuxNet", "Netlink", "PlaneContract", "TCPlane",
+            .product(name: "Logging", package: "swift-log"),
         ],
         swiftSettings: strictTests),
     .testTarget(
