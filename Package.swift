@@ -186,8 +186,8 @@ let tests: [Target] = [
     .testTarget(
         name: "TCPlaneTests",
         dependencies: [
-            "BPFRuntime", "CDatapath", "FanoutCore", "HostNetwork", "KernelPrograms", "LabNet",
-            "LinuxNet", "Netlink", "PlaneContract", "TCPlane",
+            "BPFRuntime", "CDatapath", "CLibBPF", "FanoutCore", "HostNetwork", "KernelPrograms",
+            "LabNet", "LinuxNet", "Netlink", "PlaneContract", "TCPlane",
             .product(name: "Logging", package: "swift-log"),
         ],
         swiftSettings: strictTests),

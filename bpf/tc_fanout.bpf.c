@@ -29,8 +29,7 @@
 #include "path.bpf.h"
 #include "tables.bpf.h"
 
-#define PACKET_HOST 0	   /* linux/if_packet.h */
-#define LOOPBACK_IFINDEX 1 /* net/flow.h */
+#define PACKET_HOST 0 /* linux/if_packet.h */
 
 /* The headers that lie in the linear part of the skb: an enum lb_parse.
  *

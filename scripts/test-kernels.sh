@@ -14,7 +14,7 @@ set -euo pipefail
 cd "$(dirname "$0")/.."
 
 folder=$PWD/.build/kernels
-limit=${LIMIT:-600} # seconds a kernel
+limit=${LIMIT:-900} # seconds a kernel
 filter=${FILTER:-'^(DatapathTests[.]|TCPlaneTests[.]KernelTests)'}
 # What takes minutes where the CPU is emulated and learns nothing of the kernel: the parser outside of it, and
 # forty thousand test runs for keys that FlowKeyProgramTests holds against Swift's, too.

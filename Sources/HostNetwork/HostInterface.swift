@@ -10,7 +10,7 @@ package struct HostInterface: Equatable, Sendable {
     package var name: String
     /// Without zones.
     package var addresses: [IPAddress] = []
-    /// The families of which the kernel sends on what comes in here.
+    /// The families of which the kernel forwards what comes in here.
     package var forwards: Set<IPAddress.Family> = []
 
     package init(

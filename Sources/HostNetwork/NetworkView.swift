@@ -42,7 +42,8 @@ package struct NetworkView: Equatable, Sendable {
         let links = try netlink.links()
         var view = NetworkView(
             interfaces: links.map {
-                HostInterface(index: $0.index, name: $0.name, forwards: $0.forwards)
+                HostInterface(
+                    index: $0.index, name: $0.name, forwards: forwards($0, among: links))
             })
         view.follow(known)
         for place in view.interfaces.indices where names.contains(view.interfaces[place].name) {
@@ -58,11 +59,18 @@ package struct NetworkView: Equatable, Sendable {
             }
             let path = try path(by: route, among: byIndex, &netlink)
             view.paths[receiver] = path
-            if path == .routes || (path == .stack && route.kind != .local) {
-                view.forwarded.insert(receiver)
-            }
+            if path == .routes || path == .forwarding { view.forwarded.insert(receiver) }
         }
         return view
+    }
+
+    /// Of IPv6 it is the host that forwards, whatever the interface's setting says: ip6_forward in
+    /// net/ipv6/ip6_output.c. The loopback's setting follows the host's.
+    private static func forwards(
+        _ link: NetworkLink, among links: [NetworkLink]
+    ) -> Set<IPAddress.Family> {
+        let host = links.first { $0.index == 1 }?.forwards ?? []
+        return link.forwards.intersection([.v4]).union(host.intersection([.v6]))
     }
 
     private static func addresses(
@@ -80,12 +88,13 @@ package struct NetworkView: Equatable, Sendable {
     private static func path(
         by route: Route, among links: [UInt32: NetworkLink], _ netlink: inout Netlink
     ) throws(NetlinkError) -> ReceiverPath {
-        if route.kind == .local { return .stack }
+        // The kernel's own decision: for this host, or for many.
+        if [.local, .broadcast, .anycast, .multicast].contains(route.kind) { return .stack }
         guard route.kind == .unicast, !route.isMultipath, let interface = route.interface,
             let link = links[interface]
         else { return .routes }
         // Links without addresses of their own, such as tunnels, are the stack's business.
-        guard link.mac != nil else { return .stack }
+        guard link.mac != nil else { return .forwarding }
         let mtu = route.mtu ?? link.mtu
         if link.kind == "veth", link.isPeerElsewhere,
             let neighbour = try netlink.neighbour(of: route.nextHop, on: interface),

@@ -7,6 +7,8 @@ package import FanoutCore
 package enum ReceiverPath: Equatable, Sendable {
     /// Up the stack: the receiver is on this host.
     case stack
+    /// Up the stack, which forwards it: out of a link without addresses, such as a tunnel.
+    case forwarding
     /// By a look at the routes for each packet: there is more than one next hop, or none is known.
     case routes
     /// Out of an interface to the next hop, whose link-layer address the kernel resolves.
@@ -22,8 +24,9 @@ package enum ReceiverPath: Equatable, Sendable {
         result.port = endpoint.port
         result.row = row
         result.is_v6 = endpoint.address.family == .v6 ? 1 : 0
+        if self != .stack { result.flags = UInt8(LB_RECEIVER_REMOTE) }
         switch self {
-        case .stack: result.path = UInt8(LB_PATH_STACK.rawValue)
+        case .stack, .forwarding: result.path = UInt8(LB_PATH_STACK.rawValue)
         case .routes: result.path = UInt8(LB_PATH_FIB.rawValue)
         case .neighbour(let interface, let nextHop, let mtu):
             result.path = UInt8(LB_PATH_NEIGH.rawValue)

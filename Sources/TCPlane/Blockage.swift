@@ -3,12 +3,11 @@
 internal import FanoutCore
 internal import HostNetwork
 
-/// Receivers that nothing gets to, although the program counts their datagrams as forwarded: it hands
-/// them to the kernel's stack, which drops them.
+/// Receivers that nothing gets to: the program drops their datagrams, as the kernel's stack would.
 struct Blockage: Hashable, Sendable {
     enum Cause: Hashable, Sendable {
         case noRoute
-        /// The interface where the datagrams come in does not forward those of the family.
+        /// The kernel does not forward datagrams of the family that come in by the listener's interface.
         case noForwarding(IPAddress.Family)
     }
 
@@ -61,6 +60,6 @@ struct Blockage: Hashable, Sendable {
     }
 
     private func sysctl(_ family: IPAddress.Family) -> String {
-        "net.\(family == .v4 ? "ipv4" : "ipv6").conf.\(interface).forwarding"
+        family == .v4 ? "net.ipv4.conf.\(interface).forwarding" : "net.ipv6.conf.all.forwarding"
     }
 }

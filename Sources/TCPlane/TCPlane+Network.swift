@@ -72,7 +72,7 @@ extension TCPlane {
         let now = Blockage.all(of: listeners, on: network)
         for blockage in now where !blockages.contains(blockage) {
             logger.warning(
-                "receivers are out of reach, their datagrams count as forwarded and get lost",
+                "receivers are out of reach, their datagrams are dropped",
                 metadata: [
                     "listener": "\(blockage.listener)", "interface": "\(blockage.interface)",
                     "downstreams": "\(blockage.receivers.joined(separator: ","))",

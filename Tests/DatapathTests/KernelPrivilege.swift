@@ -40,4 +40,18 @@ extension Trait where Self == ConditionTrait {
             if: KernelRelease.running >= .takesFanout,
             "NOT TESTED: tc_fanout needs Linux \(KernelRelease.takesFanout)")
     }
+
+    /// The test loads xdp_steer.bpf.c.
+    static var takesSteering: Self {
+        .enabled(
+            if: KernelRelease.running >= .takesFrags,
+            "NOT TESTED: xdp_steer needs Linux \(KernelRelease.takesFrags)")
+    }
+
+    /// The test loads xdp_nat.bpf.c.
+    static var takesNAT: Self {
+        .enabled(
+            if: KernelRelease.running >= .takesNAT,
+            "NOT TESTED: xdp_nat needs Linux \(KernelRelease.takesNAT)")
+    }
 }

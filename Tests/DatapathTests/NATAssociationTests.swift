@@ -4,7 +4,7 @@ import CDatapath
 import FanoutCore
 import Testing
 
-@Suite("Who xdp_nat associates with whom", .loadsPrograms)
+@Suite("Who xdp_nat associates with whom", .loadsPrograms, .takesNAT)
 struct NATAssociationTests {
     static let families = [IPAddress.Family.v4, .v6]
 

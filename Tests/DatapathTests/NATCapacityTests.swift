@@ -4,7 +4,7 @@ import CDatapath
 import FanoutCore
 import Testing
 
-@Suite("How many clients xdp_nat remembers", .loadsPrograms)
+@Suite("How many clients xdp_nat remembers", .loadsPrograms, .takesNAT)
 struct NATCapacityTests {
     /// As many as both maps have room for in these tests.
     static let capacity = 1024

@@ -6,7 +6,7 @@ import FanoutCore
 import Testing
 
 /// ICMP errors quote a packet as it was where the error arose; who gets one must know that packet.
-@Suite("ICMP errors in xdp_nat", .loadsPrograms)
+@Suite("ICMP errors in xdp_nat", .loadsPrograms, .takesNAT)
 struct NATErrorTests {
     /// An error of either family.
     struct Kind: Sendable, CustomTestStringConvertible {

@@ -5,7 +5,7 @@ import FanoutCore
 import Testing
 
 /// Datagrams in three fragments. Round robin would send them apart if each were chosen for.
-@Suite("Fragments in xdp_nat", .loadsPrograms)
+@Suite("Fragments in xdp_nat", .loadsPrograms, .takesNAT)
 struct NATFragmentTests {
     static let families = [IPAddress.Family.v4, .v6]
 

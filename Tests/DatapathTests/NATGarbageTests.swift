@@ -6,7 +6,7 @@ import FanoutCore
 import GoldenVectors
 import Testing
 
-@Suite("Garbage in xdp_nat", .loadsPrograms)
+@Suite("Garbage in xdp_nat", .loadsPrograms, .takesNAT)
 struct NATGarbageTests {
     @Test("5000 mutated packets: each is left as it came or accounted for", arguments: [1, 2])
     func mutated(seed: UInt64) throws {

@@ -4,7 +4,7 @@ import CDatapath
 import FanoutCore
 import Testing
 
-@Suite("Packets that xdp_nat does not translate", .loadsPrograms)
+@Suite("Packets that xdp_nat does not translate", .loadsPrograms, .takesNAT)
 struct NATRefusalTests {
     @Test("is left to the stack as it came", arguments: try notOurs() + beyond())
     func untouched(packet: NATCase) throws {

@@ -7,7 +7,7 @@ import LabNet
 import Testing
 
 /// Test runs come in by the loopback, so every way out is another interface.
-@Suite("How xdp_nat routes", .loadsPrograms)
+@Suite("How xdp_nat routes", .loadsPrograms, .takesNAT)
 struct NATRouteTests {
     static let commands = [
         "link set lo up", "link add near type veth peer name far",

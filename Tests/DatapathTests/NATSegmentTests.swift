@@ -5,7 +5,7 @@ import CDatapath
 import FanoutCore
 import Testing
 
-@Suite("TCP in xdp_nat", .loadsPrograms)
+@Suite("TCP in xdp_nat", .loadsPrograms, .takesNAT)
 struct NATSegmentTests {
     static let families = [IPAddress.Family.v4, .v6]
 

@@ -5,7 +5,7 @@ import FanoutCore
 import Testing
 
 /// A server leaves by its generation: whatever names the old one is void at once.
-@Suite("Servers that leave xdp_nat", .loadsPrograms)
+@Suite("Servers that leave xdp_nat", .loadsPrograms, .takesNAT)
 struct NATServerGoneTests {
     static let families = [IPAddress.Family.v4, .v6]
 

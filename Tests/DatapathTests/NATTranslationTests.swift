@@ -3,7 +3,7 @@
 import FanoutCore
 import Testing
 
-@Suite("Packets that xdp_nat translates", .loadsPrograms)
+@Suite("Packets that xdp_nat translates", .loadsPrograms, .takesNAT)
 struct NATTranslationTests {
     @Test(
         "is translated, one hop older, with right checksums, and goes back where it came from",

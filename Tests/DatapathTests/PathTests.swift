@@ -79,6 +79,44 @@ struct PathTests {
         }
     }
 
+    @Test("the stack gets what it will send on, and not what it would drop")
+    func byStack() async throws {
+        let commands = [
+            "link set lo up", "link add near type veth peer name far",
+            "addr add 10.1.0.254/24 dev near", "link set near up mtu 1300",
+        ]
+        try await Namespace.run(commands) {
+            for (forwarding, timeToLive, payload, mayBeCut, address, reason) in [
+                ("1", 64, 20, false, "10.1.0.1", DropReason?.none),
+                ("1", 64, 1300, true, "10.1.0.1", nil),
+                ("1", 64, 1300, false, "10.1.0.1", .messageTooLong),
+                ("0", 64, 20, false, "10.1.0.1", .unreachable),
+                ("1", 1, 20, false, "10.1.0.1", .ttlExpired),
+                ("1", 64, 20, false, "10.9.0.1", .unreachable),
+            ] as [(String, UInt8, Int, Bool, String, DropReason?)] {
+                try Namespace.set("ipv4/conf/all/forwarding", to: forwarding)
+                let fixture = try TCFixture()
+                var receiver = try Receiver("\(address):5140")
+                (receiver.path, receiver.isRemote) = (LB_PATH_STACK, true)
+                var packet = try PacketCase.datagram(.v4)
+                (packet.timeToLive, packet.mayBeCut) = (timeToLive, mayBeCut)
+                packet.payload = [UInt8](repeating: 1, count: payload)
+                try fixture.serve(packet.destination, on: 1)
+                try fixture.fill(.sourceIP, [receiver])
+                let outcome = try fixture.run(packet.frame, on: 1)
+                let counts = try fixture.receiverCounts(0)
+                if let reason {
+                    #expect(outcome.verdict == .dropped && counts[reason] == 1)
+                } else {
+                    var expected = packet.led(to: receiver.endpoint)
+                    expected.timeToLive = timeToLive
+                    #expect(outcome == .init(verdict: .passed, output: expected.frame))
+                    #expect(counts.forwarded == 1)
+                }
+            }
+        }
+    }
+
     private static func lookUp(
         _ address: IPAddress, _ verdict: TCVerdict, _ reason: DropReason?
     ) throws {

@@ -4,7 +4,7 @@ import CDatapath
 import FanoutCore
 import Testing
 
-@Suite("Destinations that share a port, or have it for themselves", .loadsPrograms)
+@Suite("Destinations that share a port, or have it for themselves", .loadsPrograms, .takesFanout)
 struct PortTests {
     private static let service = "192.0.2.1:514"
     private static let other = "192.0.2.2:514"

@@ -4,7 +4,7 @@ import BPFRuntime
 import FanoutCore
 import Testing
 
-@Suite("Packets that xdp_steer leaves to the stack", .loadsPrograms)
+@Suite("Packets that xdp_steer leaves to the stack", .loadsPrograms, .takesSteering)
 struct SteerPassTests {
     @Test("passes", arguments: try foreign() + malformed() + fragments() + refusedByHosts())
     func passed(packet: SteerCase) throws {

@@ -43,7 +43,7 @@ struct SteerCase: Sendable, CustomTestStringConvertible {
     }
 }
 
-@Suite("Packets that xdp_steer gives to a socket", .loadsPrograms)
+@Suite("Packets that xdp_steer gives to a socket", .loadsPrograms, .takesSteering)
 struct SteerTests {
     @Test("goes to the socket of its queue", arguments: try taken())
     func steered(packet: SteerCase) throws {

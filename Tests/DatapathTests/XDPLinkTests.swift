@@ -6,7 +6,9 @@ import KernelPrograms
 import LabNet
 import Testing
 
-@Suite("Programs at the XDP hook", .enabled(if: Privilege.isRoot, "NOT TESTED: needs root"))
+@Suite(
+    "Programs at the XDP hook", .enabled(if: Privilege.isRoot, "NOT TESTED: needs root"),
+    .takesSteering)
 struct XDPLinkTests {
     /// Two networks and a veth between them, `a0` and `b0`.
     struct Veth {

@@ -32,6 +32,16 @@ public struct KernelRelease: Comparable, Sendable, CustomStringConvertible {
     /// functions.
     public static let takesFanout = KernelRelease(5, 12)
 
+    /// The first with programs of type sk_reuseport that say where a closing listener's connections go.
+    public static let takesMigration = KernelRelease(5, 14)
+
+    /// The first with XDP programs for packets of several buffers (`xdp.frags`), which xdp_steer.bpf.c and
+    /// xdp_nat.bpf.c are, and with live frames in test runs.
+    public static let takesFrags = KernelRelease(5, 18)
+
+    /// The first that verifies xdp_nat.bpf.c: a global function's argument may be the key of a map.
+    public static let takesNAT = KernelRelease(6, 2)
+
     /// The first that has the hook TCX.
     public static let hasTCX = KernelRelease(6, 6)
 

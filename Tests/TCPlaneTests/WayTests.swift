@@ -98,7 +98,7 @@ extension TCPlaneTests {
             }
         }
 
-        @Test("on this host, or behind a link without addresses: up the stack")
+        @Test("on this host: up the stack; behind a link without addresses: up to be forwarded")
         func stack() async throws {
             let lab = try VethLab(receivers: 1)
             try await lab.balancer.run {
@@ -108,7 +108,8 @@ extension TCPlaneTests {
                 let own = [VethLab.v4(1, 1), VethLab.v6(1, 1)]
                 let tunnelled = try #require(IPAddress("10.34.0.1"))
                 let view = try view(own + [tunnelled])
-                #expect(view.paths.values.allSatisfy { $0 == .stack }, "\(view.paths)")
+                let expected = [own[0]: ReceiverPath.stack, own[1]: .stack, tunnelled: .forwarding]
+                #expect(view.paths == expected)
                 #expect(view.forwarded == [tunnelled])
             }
         }

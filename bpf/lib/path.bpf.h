@@ -17,6 +17,10 @@
 #define AF_INET 2
 #define AF_INET6 10
 #define LB_IPV6_MTU_MIN 1280
+/* RFC 791, section 3.1: flags and offset, and the flag that forbids to cut. */
+#define LB_IPV4_FRAGMENT 6
+#define LB_IPV4_DONT_FRAGMENT 0x4000
+#define LOOPBACK_IFINDEX 1 /* net/flow.h */
 
 /* The way of one packet: up the stack, or to `ifindex`. */
 struct lb_way {
@@ -54,7 +58,30 @@ static __always_inline __u16 questionable_length(const struct lb_receiver *recei
 	return receiver->is_v6 && bytes <= LB_IPV6_MTU_MIN ? 0 : bytes;
 }
 
-/* Looks the route up. What has no drop reason goes to the stack, which knows what to do, or to say. */
+/* Whether the stack forwards packets that the lookup says the interface does not forward. For IPv4 both
+ * look at the interface's setting; for IPv6 the stack looks at the host's (net/ipv6/ip6_output.c,
+ * ip6_forward), which the loopback's follows. */
+static __always_inline int stack_forwards(struct __sk_buff *skb, struct bpf_fib_lookup *fib)
+{
+	if (fib->family != AF_INET6)
+		return 0;
+	fib->ifindex = LOOPBACK_IFINDEX;
+	return find_route(skb, fib) != BPF_FIB_LKUP_RET_FWD_DISABLED;
+}
+
+/* Whether a packet that is too long for its route is one that a router must not cut. */
+static __always_inline int is_indivisible(struct __sk_buff *skb, const struct lb_packet *packet)
+{
+	__be16 fragment = 0;
+
+	if (packet->is_v6)
+		return 1;
+	bpf_skb_load_bytes(skb, packet->ip + LB_IPV4_FRAGMENT, &fragment, sizeof(fragment));
+	return (fragment & bpf_htons(LB_IPV4_DONT_FRAGMENT)) != 0;
+}
+
+/* Looks the route up. What the stack would drop is dropped here, where it is counted; what is left without
+ * a way goes up to it. */
 static __always_inline int look_up(struct __sk_buff *skb, const struct lb_packet *packet,
 				   const struct lb_receiver *receiver, struct lb_way *way)
 {
@@ -78,13 +105,22 @@ static __always_inline int look_up(struct __sk_buff *skb, const struct lb_packet
 	}
 	way->path = LB_PATH_STACK;
 	switch (find_route(skb, &fib)) {
+	case BPF_FIB_LKUP_RET_FWD_DISABLED:
+		return stack_forwards(skb, &fib) ? -1 : LB_DROP_UNREACHABLE;
+	case BPF_FIB_LKUP_RET_NOT_FWDED:
+		/* No route, or one to this host. */
+		return receiver->flags & LB_RECEIVER_REMOTE ? LB_DROP_UNREACHABLE : -1;
 	case BPF_FIB_LKUP_RET_BLACKHOLE:
 	case BPF_FIB_LKUP_RET_UNREACHABLE:
 		return LB_DROP_UNREACHABLE;
 	case BPF_FIB_LKUP_RET_PROHIBIT:
 		return LB_DROP_NOT_PERMITTED;
+	case BPF_FIB_LKUP_RET_FRAG_NEEDED:
+		return is_indivisible(skb, packet) ? LB_DROP_MESSAGE_TOO_LONG : -1;
 	case BPF_FIB_LKUP_RET_SUCCESS:
 	case BPF_FIB_LKUP_RET_NO_NEIGH:
+		if (receiver->path == LB_PATH_STACK)
+			return -1;
 		way->path = LB_PATH_NEIGH;
 		way->ifindex = fib.ifindex;
 		way->next.nh_family = fib.family;
@@ -99,12 +135,16 @@ static __always_inline int find_way(struct __sk_buff *skb, const struct lb_packe
 {
 	way->path = receiver->path;
 	way->ifindex = receiver->ifindex;
-	/* Whoever is too long for the route is cut by the stack, or its sender told. */
+	/* The stack lowers the TTL by itself if it has to send the packet on, and what is for this host may
+	 * have any. Whether it will send it on is for the lookup to say. */
+	if (way->path == LB_PATH_STACK) {
+		if (!(receiver->flags & LB_RECEIVER_REMOTE))
+			return -1;
+		way->path = LB_PATH_FIB;
+	}
+	/* What is too long for the route that the plane knows goes by the kernel's own word. */
 	if (receiver->mtu && ip_bytes(skb, packet) > receiver->mtu)
-		way->path = LB_PATH_STACK;
-	/* The stack lowers the TTL by itself if it has to send the packet on. */
-	if (way->path == LB_PATH_STACK)
-		return -1;
+		way->path = LB_PATH_FIB;
 	if (packet->ttl <= 1)
 		return LB_DROP_TTL_EXPIRED;
 	if (way->path == LB_PATH_FIB)

@@ -29,6 +29,8 @@ struct Datagram: Sendable {
     var ethernetSource: [UInt8] = [2, 0, 0, 0, 0, 9]
     /// The part of the IP payload that this packet has, if it is a fragment.
     var fragment: Fragment?
+    /// Of an IPv4 packet that is whole: whether a router may make fragments of it.
+    var mayBeCut = false
 
     enum Checksum: Sendable { case right, absent, wrong }
 
@@ -109,7 +111,7 @@ struct Datagram: Sendable {
         header += bytes(UInt16(Int(words) * 4 + (ipLength ?? body.count)))
         let flags = fragment.map { UInt16($0.range.lowerBound / 8) | ($0.isLast ? 0 : 0x2000) }
         header += bytes(UInt16(truncatingIfNeeded: fragment?.identification ?? 0x1234))
-        header += bytes(flags ?? 0x4000)
+        header += bytes(flags ?? (mayBeCut ? 0 : 0x4000))
         header += [timeToLive, protocolNumber]
         let sum = internetChecksum(header + [0, 0] + addresses + options)
         return header + bytes(sum) + addresses + options + body

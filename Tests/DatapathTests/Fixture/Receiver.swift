@@ -11,6 +11,8 @@ struct Receiver: Sendable {
     var interface: UInt32 = 1
     /// Of the route; 0: any.
     var mtu: UInt32 = 0
+    /// Whether it is known to be on another host.
+    var isRemote = false
     var hardwareAddress: [UInt8] = [2, 0, 0, 0, 0, 3]
 
     init(_ endpoint: String, weight: UInt16 = 1) throws {
@@ -30,6 +32,7 @@ struct Receiver: Sendable {
         record.port = endpoint.port
         record.path = UInt8(path.rawValue)
         record.is_v6 = endpoint.address.family == .v6 ? 1 : 0
+        record.flags = isRemote ? UInt8(LB_RECEIVER_REMOTE) : 0
         withUnsafeMutableBytes(of: &record.mac) { $0.copyBytes(from: hardwareAddress) }
         return record
     }

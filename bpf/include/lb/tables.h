@@ -43,11 +43,15 @@ enum lb_key_source {
 /* How a receiver is reached; user space finds out by the routes, and follows their changes. */
 enum lb_path {
 	LB_PATH_STACK =
-		0, /* rewritten, it goes up: a receiver on this host, or a route unlike others */
+		0, /* rewritten, it goes up: a receiver on this host, or a link without addresses */
 	LB_PATH_FIB = 1,   /* the route is looked up for each packet: more than one next hop */
 	LB_PATH_NEIGH = 2, /* out of `ifindex` to `next_hop`, whose address the kernel resolves */
 	LB_PATH_PEER = 3,  /* straight to the other end of the veth `ifindex`, as `mac` */
 };
+
+/* What else is known of a receiver: bits of `flags`. */
+#define LB_RECEIVER_REMOTE                                                                         \
+	1 /* on another host: without a route, or without forwarding, nothing gets there */
 
 /* A receiver, as the programs use it. */
 struct lb_receiver {
@@ -60,7 +64,8 @@ struct lb_receiver {
 	__u8 path;  /* enum lb_path */
 	__u8 is_v6;
 	__u8 mac[6]; /* the peer's (LB_PATH_PEER) */
-	__u16 reserved;
+	__u8 flags;
+	__u8 reserved;
 };
 
 /* The head of a listener's table. After it stand LB_DOWNSTREAMS_MAX receivers at most and the slots
