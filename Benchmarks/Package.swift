@@ -22,6 +22,9 @@ let package = Package(
         .executableTarget(name: "loadgen", cSettings: strictC),
         .executableTarget(name: "reference", cSettings: strictC),
         .executableTarget(name: "firstpacket", cSettings: strictC),
+        .executableTarget(
+            name: "xskreference", cSettings: strictC,
+            linkerSettings: [.linkedLibrary("xdp"), .linkedLibrary("bpf")]),
         .target(
             name: "CSteering", cSettings: strictC, linkerSettings: [.linkedLibrary("bpf")]),
         .target(
@@ -44,7 +47,7 @@ let package = Package(
             name: "bench",
             dependencies: [
                 "CForwarding", "CNAT", "CSteering", "CVethLab", "Measure", "loadgen", "reference",
-                "firstpacket",
+                "firstpacket", "xskreference",
                 .product(name: "KernelPrograms", package: "udp-fanout"),
                 .product(name: "ReusePortLB", package: "udp-fanout"),
             ],

@@ -10,46 +10,10 @@
 #include <bpf/bpf.h>
 
 #include "include/CVethLab.h"
+#include "instructions.h"
 
 /* Debian 12's headers do not have it yet: enum bpf_attach_type, linux/bpf.h of Linux 6.6. */
 #define TCX_INGRESS 46
-
-static struct bpf_insn set(uint8_t reg, uint32_t value)
-{
-	return (struct bpf_insn){
-		.code = BPF_ALU64 | BPF_MOV | BPF_K, .dst_reg = reg, .imm = (int32_t)value};
-}
-
-static struct bpf_insn copy(uint8_t to, uint8_t from)
-{
-	return (struct bpf_insn){
-		.code = BPF_ALU64 | BPF_MOV | BPF_X, .dst_reg = to, .src_reg = from};
-}
-
-static struct bpf_insn add(uint8_t reg, int value)
-{
-	return (struct bpf_insn){.code = BPF_ALU64 | BPF_ADD | BPF_K, .dst_reg = reg, .imm = value};
-}
-
-/* 32 bits on the stack, `at` bytes from its end. */
-static struct bpf_insn store(int at, uint32_t value)
-{
-	return (struct bpf_insn){.code = BPF_ST | BPF_MEM | BPF_W,
-				 .dst_reg = BPF_REG_10,
-				 .off = (int16_t)at,
-				 .imm = (int32_t)value};
-}
-
-static struct bpf_insn call(int function)
-{
-	return (struct bpf_insn){.code = BPF_JMP | BPF_CALL, .imm = function};
-}
-
-/* With what the function returned. */
-static struct bpf_insn leave(void)
-{
-	return (struct bpf_insn){.code = BPF_JMP | BPF_EXIT};
-}
 
 /* The link keeps the program. */
 static int attach(const struct bpf_insn *code, size_t count, const char *at)

@@ -5,14 +5,13 @@
 #include <linux/filter.h>
 #include <linux/sock_diag.h>
 #include <netinet/in.h>
-#include <pthread.h>
 #include <sched.h>
 #include <string.h>
 #include <sys/socket.h>
 #include <time.h>
 #include <unistd.h>
 
-#include "include/CVethLab.h"
+#include "frames.h"
 
 enum {
 	FLOWS = 16,
@@ -171,7 +170,6 @@ static int run(struct flood *flood)
 	return 0;
 }
 
-/* On a thread of its own, whose network and CPU are nobody else's. */
 static void *work(void *argument)
 {
 	struct flood *flood = argument;
@@ -187,7 +185,6 @@ int lab_flood(const struct lab_lane *lanes, int count, const struct lab_turns *t
 	      struct lab_count *counts)
 {
 	struct flood flood = {.turns = turns, .count = count};
-	pthread_t thread;
 	int error;
 
 	if (count < 1 || count > LAB_LANES_MAX)
@@ -197,11 +194,8 @@ int lab_flood(const struct lab_lane *lanes, int count, const struct lab_turns *t
 		flood.lanes[i] = (struct lane){.ends = &lanes[i], .count = &counts[i], .sink = -1};
 		memset(flood.lanes[i].flows, -1, sizeof(flood.lanes[i].flows));
 	}
-	error = pthread_create(&thread, NULL, work, &flood);
-	if (error)
-		return -error;
-	pthread_join(thread, NULL);
+	error = lab_on_a_thread(work, &flood);
 	for (int i = 0; i < count; i++)
 		close_lane(&flood.lanes[i]);
-	return flood.error;
+	return error ? error : flood.error;
 }

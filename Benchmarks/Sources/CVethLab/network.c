@@ -2,10 +2,11 @@
 /* network.c: network namespaces that no file names, so that none is left behind. */
 #include <errno.h>
 #include <fcntl.h>
+#include <pthread.h>
 #include <sched.h>
 #include <unistd.h>
 
-#include "include/CVethLab.h"
+#include "frames.h"
 
 static int current(void)
 {
@@ -40,4 +41,24 @@ int lab_network(void)
 	}
 	close(before);
 	return made;
+}
+
+int lab_stay_in(int network)
+{
+	int before = lab_enter(network);
+
+	if (before < 0)
+		return before;
+	close(before);
+	return 0;
+}
+
+int lab_on_a_thread(void *(*body)(void *), void *argument)
+{
+	pthread_t thread;
+	int error = pthread_create(&thread, NULL, body, argument);
+
+	if (!error)
+		pthread_join(thread, NULL);
+	return -error;
 }

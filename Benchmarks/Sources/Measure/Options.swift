@@ -8,6 +8,8 @@ public enum Part: String, CaseIterable, Sendable {
     case programs
     /// Mode `tc_ebpf` in a lab of veths.
     case veths
+    /// Mode `af_xdp` in a lab of veths.
+    case afxdp
 }
 
 /// What the command line asks for.
@@ -40,7 +42,8 @@ public struct Options: Equatable, Sendable {
           --daemon PATH    the udp-fanout to measure; without it only the references run
           --rounds N       interleaved rounds a case, 1 or more (5; fewer say little)
           --seconds S      measured time of a round, above 0 (3)
-          --only PART      loopback, programs (of the kernel, by themselves) or veths (mode tc_ebpf)
+          --only PART      loopback, programs (of the kernel, by themselves), veths (mode tc_ebpf)
+                           or afxdp
           --markdown FILE  write the table there too, with the machine and this command
           --smoke          one round of 0.3 s: shows that the bench works, measures nothing
         """

@@ -33,6 +33,15 @@ public struct PerformancePage: Sendable {
         way runs on the sender's CPU, so it holds what the sender and the receiver's stack take, too: the same for
         all three, and most of it. A ratio divides the rates of one round; `lost` is sent less delivered.
 
+        For mode `af_xdp`, frames of 64 bytes of payload from 4096 sources that the kernel makes out of nothing on
+        one CPU (BPF_F_TEST_XDP_LIVE_FRAMES), more than anybody forwards, arrive at a veth; who forwards has
+        the other CPU. Each has a lab of its own and 40 turns of 50 ms a round, and is stopped (SIGSTOP)
+        outside them. `xskreference` (`Benchmarks/Sources/xskreference`) receives by AF_XDP; `ring` rewrites as the
+        daemon does and sends by AF_XDP, `mmsg` sends by `sendmmsg`. The kernel's part of receiving runs on the
+        generator's CPU, and `CPU ns` does not count it: busy polling, which would bring it over, does nothing where
+        the kernel copies (Linux 6.18 gives such a socket no NAPI). An XDP program at the receiver, on the forwarder's
+        CPU, counts and drops. A ratio divides the rates of one round.
+
 
         """
 

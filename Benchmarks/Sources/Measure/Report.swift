@@ -14,11 +14,14 @@ public struct Report: Sendable {
     public let lab: LabRates?
     /// What the program of `xdp_nat` costs; nil when it was not measured.
     public let translation: Translation?
+    /// What is forwarded of XDP frames over veths; nil when it was not measured.
+    public let wire: WireRates?
 
     /// - Parameters: as the properties.
     public init(
         cases: [CaseResult], footprint: Footprint?, steering: Steering? = nil,
-        forwarding: Forwarding? = nil, lab: LabRates? = nil, translation: Translation? = nil
+        forwarding: Forwarding? = nil, lab: LabRates? = nil, translation: Translation? = nil,
+        wire: WireRates? = nil
     ) {
         self.cases = cases
         self.footprint = footprint
@@ -26,13 +29,14 @@ public struct Report: Sendable {
         self.forwarding = forwarding
         self.lab = lab
         self.translation = translation
+        self.wire = wire
     }
 
     /// A table for each part that was measured.
     public var tables: [String] {
         [
             cases.isEmpty ? nil : costTable, footprintTable, steeringTable, forwardingTable,
-            labTable, translationTable,
+            labTable, wireTable, afxdpTable, translationTable,
         ].compactMap(\.self)
     }
 

@@ -79,14 +79,17 @@ final class Child {
         }
     }
 
-    /// Resident memory in KiB: VmRSS of /proc/PID/status.
+    /// Resident memory in KiB: VmRSS of /proc/PID/status and, which that leaves out, HugetlbPages.
     func residentKibibytes() throws -> Int {
-        let status = try Self.read("/proc/\(pid)/status")
-        let line = status.split(separator: "\n").first { $0.hasPrefix("VmRSS:") }
-        guard let value = line?.split(separator: " ").dropFirst().first.flatMap({ Int($0) }) else {
+        let status = try Self.read("/proc/\(pid)/status").split(separator: "\n")
+        func value(_ key: String) -> Int? {
+            let line = status.first { $0.hasPrefix("\(key):") }
+            return line?.split(whereSeparator: \.isWhitespace).dropFirst().first.flatMap { Int($0) }
+        }
+        guard let resident = value("VmRSS") else {
             throw Trouble("\(name) has no VmRSS; it ended: \(said)")
         }
-        return value
+        return resident + (value("HugetlbPages") ?? 0)
     }
 
     /// The end of what it wrote to its standard error.

@@ -5,16 +5,21 @@ enum LabConfig {
     /// Where the metrics are served, on the balancer's loopback.
     static let metricsPort = 9090
 
-    static var yaml: String {
+    /// - Parameters:
+    ///   - mode: of the one listener.
+    ///   - settings: its settings, a line each.
+    static func yaml(mode: String, settings: [String] = []) -> String {
         var lines = [
             "listeners:",
             "  - name: \(DaemonConfig.listener)",
             "    bind: \(VethLab.service):\(VethLab.port)",
-            "    mode: tc_ebpf",
-            "    interface: \(VethLab.ingress)",
-            "    balance: round_robin",
-            "    downstream:",
+            "    mode: \(mode)",
         ]
+        // In the mode that is not of the kernel an interface means nothing.
+        if mode != "userspace" { lines.append("    interface: \(VethLab.ingress)") }
+        lines += ["    balance: round_robin"]
+        if !settings.isEmpty { lines += ["    settings:"] + settings.map { "      \($0)" } }
+        lines.append("    downstream:")
         for (index, address) in VethLab.receivers.enumerated() {
             lines += [
                 "      - name: receiver-\(index + 1)",

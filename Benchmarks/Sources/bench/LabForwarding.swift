@@ -30,7 +30,8 @@ struct LabForwarding {
             try lab.balancer.run(Self.table)
             stop = {}
         case .daemon:
-            let command = try DaemonConfig.command(daemon, LabConfig.yaml, folder: folder)
+            let command = try DaemonConfig.command(
+                daemon, LabConfig.yaml(mode: "tc_ebpf"), folder: folder)
             let child = try lab.balancer.enter {
                 try Child(command, cpu: cpu, folder: folder, launcher: Self.ownPins)
             }

@@ -80,6 +80,9 @@ enum Main {
             },
             translation: try ifRoot(options, .programs, "the program of xdp_nat") {
                 try NATBench(options).run()
+            },
+            wire: try ifRoot(options, .afxdp, "af_xdp over veths") {
+                try WireBench(options, machine: machine, folder: folder).run()
             })
     }
 

@@ -2,6 +2,7 @@
 
 internal import CVethLab
 internal import Foundation
+internal import Glibc
 internal import Measure
 
 /// client ── in0 │ lb0 ── balancer ── out0 │ in0 ── receiver                     same host
@@ -22,6 +23,8 @@ struct VethLab {
     static let port = 5514
     /// Where datagrams come in at the balancer.
     static let ingress = "lb0"
+    /// Of the receiver's end.
+    static var macOfReceiver: String { mac(1, 2) }
     /// Where the balancer's routes send them out.
     var way: String { place == .sameHost ? "out0" : "br0" }
 
@@ -89,6 +92,17 @@ struct VethLab {
         lab_lane(
             client: client.descriptor, receiver: receiver.descriptor,
             address: Self.number(of: Self.service), port: UInt16(Self.port))
+    }
+
+    /// The same for frames of XDP, and who forwards them: what is stopped outside its turns.
+    func wire(forwarder: pid_t) -> lab_wire {
+        // The literal lives, and ends with a zero, as C wants it.
+        let end: StaticString = "in0"
+        return lab_wire(
+            client: client.descriptor, receiver: receiver.descriptor,
+            end: UnsafeRawPointer(end.utf8Start).assumingMemoryBound(to: CChar.self),
+            mac: 0x0200_0008_0001, address: Self.number(of: Self.service),
+            port: UInt16(Self.port), forwarder: forwarder)
     }
 
     /// Packets that the balancer has sent to the receiver's side. bpf_redirect_peer passes that count by:

@@ -3,7 +3,7 @@
 """A slow round-robin forwarder with the command line, the keys and the metrics of udp-fanout that
 the bench relies on. With STAND_IN_LOSES=N it forwards only N-1 of N datagrams and keeps that from
 its books, which the bench has to notice. In mode tc_ebpf it has nftables forward to the first
-receiver, which is not the way of that mode."""
+receiver, which is not the way of that mode. In mode af_xdp it forwards by sockets."""
 
 import http.server
 import os
@@ -47,6 +47,10 @@ if "mode: tc_ebpf" in text:
     nft = "table ip stand_in {\nchain prerouting {\n%s}\n}\n" % chain
     subprocess.run(["nft", "-f", "-"], input=nft, text=True, check=True)
     threading.Event().wait()
+if "mode: af_xdp" in text:
+    # As the lab does for mode userspace: its address, and a veth that takes frames.
+    subprocess.run(["ip", "address", "add", binds[0][0] + "/32", "dev", "lo"], check=True)
+    subprocess.run(["ethtool", "-K", "lb0", "gro", "on"], check=True)
 listener = socket.socket(socket.AF_INET, socket.SOCK_DGRAM)
 listener.bind((binds[0][0], int(binds[0][1])))
 out = socket.socket(socket.AF_INET, socket.SOCK_DGRAM)

@@ -37,8 +37,8 @@ struct lab_lane {
 /* Who is compared takes turns of some milliseconds, since a machine's speed changes from second to second. */
 struct lab_turns {
 	int cpu;     /* of the sender, and of all the kernel does on the way */
-	int warm_up; /* of each lane, milliseconds */
-	int turns;   /* of each lane */
+	int warm_up; /* of each, milliseconds */
+	int turns;   /* of each */
 	int milliseconds;
 };
 
@@ -57,5 +57,45 @@ struct lab_count {
  */
 int lab_flood(const struct lab_lane *lanes, int count, const struct lab_turns *turns,
 	      struct lab_count *counts);
+
+/* A client, a receiver and a process that forwards between them, by frames that come in as XDP frames. */
+struct lab_wire {
+	int client, receiver; /* networks */
+	const char *end;      /* the name of the veth's end in both */
+	uint64_t mac;	  /* of the balancer's end of the client's veth, the first byte highest */
+	uint32_t address; /* where datagrams are sent to, IPv4 in host order */
+	uint16_t port;	  /* of that, and of the receiver */
+	int forwarder;	  /* the process; it runs while it has its turn, and is stopped otherwise */
+};
+
+struct lab_rate {
+	uint64_t nanoseconds; /* all turns of a wire together */
+	uint64_t arrived;     /* in that time */
+	uint64_t cpu_ns;      /* of the forwarder's threads, in that time */
+	/* Warm-up included, and once nothing was under way any more. */
+	uint64_t sent_in_all, arrived_in_all;
+};
+
+/* Has the veth's end take XDP frames though no program is attached there: in the calling thread's network. */
+int lab_take_frames(const char *end);
+
+/* CPU time that a process has used, in ns; 0 when it is gone. */
+uint64_t lab_cpu_ns(int process);
+
+/*
+ * Sends a few datagrams and waits for one at the receiver's socket, whose kernel looks at its checksums.
+ *
+ * @return  1 when one came within 20 ms, and then nothing is under way any more; 0 otherwise
+ */
+int lab_wire_delivers(const struct lab_wire *wire);
+
+/*
+ * Sends datagrams of 64 bytes from 4096 sources, more than anybody can forward, and counts what reaches the
+ * receiver's end of the wire. Warm-up is before each turn. The order changes with every turn.
+ *
+ * @wires, @rates  LAB_LANES_MAX at most
+ */
+int lab_wire_flood(const struct lab_wire *wires, int count, const struct lab_turns *turns,
+		   struct lab_rate *rates);
 
 #endif
