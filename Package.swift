@@ -94,6 +94,19 @@ let floor2: [Target] = [
         dependencies: ["FanoutCore", .product(name: "Yams", package: "Yams")],
         swiftSettings: strict),
     .target(
+        name: "FanoutDiscovery",
+        dependencies: [
+            "FanoutCore", "LinuxNet",
+            .product(name: "AsyncHTTPClient", package: "async-http-client"),
+            .product(name: "Logging", package: "swift-log"),
+            .product(name: "NIOCore", package: "swift-nio"),
+            .product(name: "NIOHTTP1", package: "swift-nio"),
+            .product(name: "NIOPosix", package: "swift-nio"),
+            .product(name: "NIOSSL", package: "swift-nio-ssl"),
+            .product(name: "Yams", package: "Yams"),
+        ],
+        swiftSettings: strict),
+    .target(
         name: "FanoutHealth", dependencies: ["FanoutCore", "LinuxNet"], swiftSettings: strict),
     .target(
         name: "FanoutMetrics",
@@ -118,8 +131,8 @@ let floor4: [Target] = [
     .executableTarget(
         name: "udp-fanout",
         dependencies: [
-            "FanoutCore", "LinuxNet", "UserspacePlane", "FanoutConfig", "FanoutHealth",
-            "FanoutMetrics", "FanoutControl",
+            "FanoutCore", "LinuxNet", "UserspacePlane", "FanoutConfig", "FanoutDiscovery",
+            "FanoutHealth", "FanoutMetrics", "FanoutControl",
             .target(name: "BPFRuntime", condition: kernelModes),
             .target(name: "ReusePortLB", condition: kernelModes),
             .target(name: "TCPlane", condition: kernelModes),
@@ -195,6 +208,24 @@ let tests: [Target] = [
         name: "FanoutHealthTests",
         dependencies: ["FanoutCore", "FanoutHealth", "LabNet", "LinuxNet"],
         swiftSettings: strictTests),
+    .target(
+        name: "ClusterLab",
+        dependencies: [
+            "LabNet",
+            .product(name: "NIOCore", package: "swift-nio"),
+            .product(name: "NIOHTTP1", package: "swift-nio"),
+            .product(name: "NIOPosix", package: "swift-nio"),
+            .product(name: "NIOSSL", package: "swift-nio-ssl"),
+        ],
+        path: "Tests/ClusterLab", swiftSettings: strictTests),
+    .testTarget(
+        name: "FanoutDiscoveryTests",
+        dependencies: [
+            "ClusterLab", "FanoutControl", "FanoutCore", "FanoutDiscovery", "LabNet",
+            .product(name: "Logging", package: "swift-log"),
+            .product(name: "NIOCore", package: "swift-nio"),
+        ],
+        swiftSettings: strictTests),
     .testTarget(
         name: "FanoutControlTests",
         dependencies: [
@@ -203,7 +234,9 @@ let tests: [Target] = [
         swiftSettings: strictTests),
     .testTarget(
         name: "DaemonTests",
-        dependencies: ["FanoutCore", "LabNet", "LinuxNet", .target(name: "udp-fanout")],
+        dependencies: [
+            "ClusterLab", "FanoutCore", "LabNet", "LinuxNet", .target(name: "udp-fanout"),
+        ],
         swiftSettings: strictTests),
     .testTarget(
         name: "ReusePortTests",
@@ -258,7 +291,9 @@ let package = Package(
         .package(url: "https://github.com/apple/swift-argument-parser", from: "1.5.0"),
         .package(url: "https://github.com/apple/swift-log", from: "1.10.0"),
         .package(url: "https://github.com/apple/swift-nio", from: "2.80.0"),
+        .package(url: "https://github.com/apple/swift-nio-ssl", from: "2.30.0"),
         .package(url: "https://github.com/jpsim/Yams", from: "6.0.0"),
+        .package(url: "https://github.com/swift-server/async-http-client", from: "1.25.0"),
         .package(url: "https://github.com/swift-server/swift-service-lifecycle", from: "2.6.0"),
     ],
     targets: floor0 + pure + floor1 + floor1Half + floor2 + floor3 + floor4 + tests + [

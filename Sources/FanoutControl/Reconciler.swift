@@ -7,16 +7,17 @@ public import Logging
 //
 //   inputs → DesiredState → Change.diff → DataPlane.apply → one log line
 //
-// The configuration hands over a whole desired state; health checks say which downstreams of it are to
-// get nothing for now. The difference to the state in force is a pure value; each plane carries its part
+// The configuration hands over a whole desired state; discovery says who the receivers of listeners are
+// that look theirs up, and health checks which downstreams are to get nothing for now. The difference to the state in force is a pure value; each plane carries its part
 // out, all or nothing.
 
 /// Keeps the data planes at the desired state.
 public actor Reconciler {
     private let planes: [any DataPlane]
+    private let discovery: (any DiscoveryViewSource)?
     private let health: (any HealthSource)?
     private let logger: Logger
-    /// What the configuration wants, as if every downstream were healthy.
+    /// What the configuration wants: nobody found, and every downstream healthy.
     private var wanted = DesiredState()
     private var inForce = DesiredState()
     /// An actor lets others in while one waits for a plane, so changes take turns by hand.
@@ -25,12 +26,15 @@ public actor Reconciler {
 
     /// - Parameters:
     ///   - planes: at most one of each mode.
-    ///   - health: says who is healthy; nil: everybody is. It is asked in the turn of each change, so
+    ///   - discovery: says who the receivers are of listeners that look theirs up; nil: nobody.
+    ///   - health: says who is healthy; nil: everybody is. Both are asked in the turn of each change, so
     ///     that no change brings back what was known before another.
     public init(
-        planes: [any DataPlane], health: (any HealthSource)? = nil, logger: Logger
+        planes: [any DataPlane], discovery: (any DiscoveryViewSource)? = nil,
+        health: (any HealthSource)? = nil, logger: Logger
     ) {
         self.planes = planes
+        self.discovery = discovery
         self.health = health
         self.logger = logger
     }
@@ -59,9 +63,16 @@ public actor Reconciler {
         return try await lead(to: wanted)
     }
 
+    /// Brings every plane to what is wanted, with the receivers that have been found by now.
+    ///
+    /// - Returns, throws: as `apply` does.
+    @discardableResult
+    public func followDiscovery() async throws(PlaneError) -> Change { try await followHealth() }
+
     private func lead(to wanted: DesiredState) async throws(PlaneError) -> Change {
         var desired = wanted
-        if let health { desired = wanted.applying(await health.view()) }
+        if let discovery { desired = desired.applying(await discovery.view()) }
+        if let health { desired = desired.applying(await health.view()) }
         let total = Change.diff(from: inForce, to: desired)
         guard !total.isEmpty else { return total }
         var done: [any DataPlane] = []

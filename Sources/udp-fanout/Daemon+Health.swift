@@ -8,7 +8,8 @@ internal import Logging
 extension Daemon {
     /// Has the downstreams of a configuration probed, if it wants that.
     func probe(_ wanted: Configuration) async throws(HealthError) {
-        try await health.follow(wanted.health.policy, wanted.desiredState)
+        let state = wanted.state.applying(await discovery.view())
+        try await health.follow(wanted.health.policy, state)
     }
 
     /// Undoes `probe`: the downstreams in force are probed again.

@@ -55,7 +55,8 @@ extension Daemon {
     private func snapshot() async -> MetricsSnapshot {
         MetricsSnapshot(
             listeners: await reconciler.counters(),
-            health: configuration.health.enabled ? await health.report : nil, reload: reloads,
+            health: configuration.health.enabled ? await health.report : nil,
+            discovery: await discoveryReport, reload: reloads,
             build: BuildInfo(version: Version.number, kernelModes: Version.hasKernelModes),
             startTimeSeconds: started.secondsSinceEpoch)
     }

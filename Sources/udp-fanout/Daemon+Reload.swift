@@ -31,13 +31,16 @@ extension Daemon {
             }
         }
         do {
+            await discover(next, besides: configuration)
             try await probe(next)
             let change = try await follow(next)
+            await discover(next)
             if isMoving { await former?.stop() }
             reloadSucceeded(next, change)
         } catch {
             if isMoving { await leadMetricsBack(to: former) }
             // Probes that could not begin have changed nothing.
+            await discover(configuration)
             if error is PlaneError { await leadProbesBack() }
             reloadFailed("\(error)")
         }

@@ -18,6 +18,7 @@ actor Daemon {
     /// The configuration file; nil when there is none to read again.
     let path: String?
     let logger: Logger
+    let discovery: DiscoveryMonitor
     let health: HealthMonitor
     let reconciler: Reconciler
     let started = WallClock.now
@@ -27,6 +28,8 @@ actor Daemon {
     var source: FileState?
     var reloads: ReloadStatus
     var metrics: MetricsServer?
+    /// Whether the receivers that were found last are in force.
+    var isDiscoveryFollowed = true
     private var tasks: [Task<Void, Never>] = []
     /// Reloads and the stop run one after the other, in the order in which they were asked for.
     private var last: Task<Void, Never>?
@@ -57,8 +60,10 @@ actor Daemon {
         #if KernelModes
             planes.append(TCPlane(logger: logger, source: programs.tc))
         #endif
+        discovery = Self.discovery(logger)
         health = HealthMonitor(probe: SocketProbe(), logger: logger)
-        reconciler = Reconciler(planes: planes, health: health, logger: logger)
+        reconciler = Reconciler(
+            planes: planes, discovery: discovery, health: health, logger: logger)
         reloads = ReloadStatus(
             lastSuccessful: true, lastSuccessTimestampSeconds: started.secondsSinceEpoch,
             successes: 1, failures: 0)
@@ -82,14 +87,17 @@ actor Daemon {
             return false
         }
         do {
+            await discover(configuration)
             try await probe(configuration)
             try await follow(configuration)
         } catch {
             logger.error("start-up failed", metadata: ["error": "\(error)"])
+            await discovery.stop()
             await health.stop()
             await metrics?.stop()
             return false
         }
+        tasks.append(Task { await discovery.run { await self.discoveryChanged() } })
         tasks.append(Task { await health.run { await self.healthChanged() } })
         if let path {
             let watch = FileWatch(path: path)
@@ -121,12 +129,12 @@ actor Daemon {
     func follow(_ wanted: Configuration) async throws(PlaneError) -> Change {
         ThisProcess.keepReserve(true)
         defer { ThisProcess.keepReserve(false) }
-        return try await reconciler.apply(wanted.desiredState)
+        return try await reconciler.apply(wanted.state)
     }
 
     func counters() async -> [ListenerCounters] { await reconciler.counters() }
 
-    private func enqueue(_ work: @escaping @Sendable (isolated Daemon) async -> Void) async {
+    func enqueue(_ work: @escaping @Sendable (isolated Daemon) async -> Void) async {
         let before = last
         let task = Task {
             await before?.value
@@ -139,6 +147,7 @@ actor Daemon {
     private func performStop() async {
         isStopped = true
         for task in tasks { task.cancel() }
+        await discovery.stop()
         await health.stop()
         for counts in await reconciler.stop() {
             logger.info("listener totals", metadata: counts.totals)

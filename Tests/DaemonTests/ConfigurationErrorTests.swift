@@ -41,11 +41,6 @@ extension DaemonTests.ConfigurationErrorTests {
             name: "a mode that this build lacks",
             yaml: listener.replacing("bind:", with: "mode: af_xdp\n    interface: lo\n    bind:"),
             errors: ["config.yaml:3:11: listeners[0].mode: mode af_xdp is not part of this build"]),
-        Case(
-            name: "discovery, which this build lacks",
-            yaml: listener.replacing(
-                #/downstream.*/#, with: "kubernetes: {service: a, port: 1}"),
-            errors: ["discovery through kubernetes is not part of this build"]),
     ]
 
     @Test(

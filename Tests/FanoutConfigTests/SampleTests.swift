@@ -91,11 +91,14 @@ struct SampleTests {
         #expect(configuration.health.enabled)
         #expect(
             configuration.unsupported(modes: [.userspace]).map(\.description) == [
-                "f:5:11: listeners[0].mode: mode tc_ebpf is not part of this build; write mode: userspace",
-                "f:6:5: listeners[0].kubernetes: discovery through kubernetes is not part of this build; "
-                    + "write downstream with the receivers' addresses",
+                "f:5:11: listeners[0].mode: mode tc_ebpf is not part of this build; write mode: userspace"
             ])
-        #expect(configuration.unsupported(modes: [.userspace, .tcEBPF]).count == 1)
+        #expect(configuration.unsupported(modes: [.userspace, .tcEBPF]).isEmpty)
+        let name = DiscoverySubject.ServiceName(
+            namespace: "logging", service: "vector-receivers")
+        #expect(
+            configuration.desiredState.listeners[0].discovery
+                == ListenerDiscovery(receivers: .endpointSlices(name), port: .number(5514)))
     }
 
     @Test("the af_xdp mode behind MetalLB")

@@ -229,6 +229,11 @@ struct ValueTests {
         ("{service: s, port: 0x50}", "write 80"), ("{service: s, port: 012}", "write 12"),
         ("{service: s, port: a_b}", "kubernetes.port: 'a_b' is not a port"),
         ("[]", "kubernetes: is not a mapping"),
+        ("{service: s, port: 1, vip: yes}", "kubernetes.vip: 'yes' is not a boolean; write true"),
+        (
+            "{service: s, port: 1, vip: true}",
+            "kubernetes.vip: has no meaning in mode userspace, which serves bind alone"
+        ),
     ]
 
     @Test("the kubernetes block is checked", arguments: kubernetesCases)

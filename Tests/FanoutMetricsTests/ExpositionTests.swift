@@ -145,8 +145,9 @@ struct ExpositionTests {
         let lines = page(.large).split(separator: "\n")
         let perDownstream = 5 + DropReason.allCases.count(where: \.isDownstreams)
         let perListener = 10 + DropReason.allCases.count + 5 * perDownstream
-        // Build, start, two results of reloads, two of the last one, refused, three of the process.
-        let others = 10 + ProbeResult.allCases.count
+        // Build, start, two results of reloads, two of the last one, refused, three of the process, and
+        // five of discovery.
+        let others = 15 + ProbeResult.allCases.count
         #expect(lines.count { !$0.hasPrefix("#") } == 200 * perListener + others)
     }
 }

@@ -46,6 +46,15 @@ extension MetricsSnapshot {
                     uniqueKeysWithValues: (0..<10).map {
                         (Downstream.numbered($0).endpoint, $0 % 2 == 0)
                     }), probes: [.success: 5, .refused: 3]),
+            discovery: DiscoveryReport(
+                sources: [
+                    DiscoveryReport.Source(
+                        subject: .endpointSlices(.init(namespace: "n", service: "s")),
+                        status: SourceStatus(
+                            syncAge: .milliseconds(1500), relists: ["start": 1],
+                            errors: ["401": 2]),
+                        endpoints: ["ready": 3])
+                ], surplus: ["syslog": 4]),
             reload: ReloadStatus(
                 lastSuccessful: false, lastSuccessTimestampSeconds: 1_700_000_000.25,
                 successes: 3, failures: 1),

@@ -82,6 +82,21 @@ let goldenPage = #"""
     udp_fanout_health_probes_total{result="unreachable"} 0
     udp_fanout_health_probes_total{result="wrong_answer"} 0
     udp_fanout_health_probes_total{result="error"} 0
+    # HELP udp_fanout_discovery_endpoints Endpoints that the source knows, by state; fqdn, no_port and bad_address cannot receive.
+    # TYPE udp_fanout_discovery_endpoints gauge
+    udp_fanout_discovery_endpoints{source="endpointslices:n/s",state="ready"} 3
+    # HELP udp_fanout_discovery_sync_age_seconds Seconds since the source last confirmed what is known, or since it began; an idle Kubernetes watch is confirmed once a minute.
+    # TYPE udp_fanout_discovery_sync_age_seconds gauge
+    udp_fanout_discovery_sync_age_seconds{source="endpointslices:n/s"} 1.5
+    # HELP udp_fanout_discovery_relists_total How often the source has read everything anew, by reason.
+    # TYPE udp_fanout_discovery_relists_total counter
+    udp_fanout_discovery_relists_total{source="endpointslices:n/s",reason="start"} 1
+    # HELP udp_fanout_discovery_errors_total What went wrong at the source, by code; what is known stays in use.
+    # TYPE udp_fanout_discovery_errors_total counter
+    udp_fanout_discovery_errors_total{source="endpointslices:n/s",code="401"} 2
+    # HELP udp_fanout_discovery_unused_receivers Receivers found for the listener and not used, for settings.max_downstream.
+    # TYPE udp_fanout_discovery_unused_receivers gauge
+    udp_fanout_discovery_unused_receivers{listener="syslog"} 4
     # HELP udp_fanout_build_info Always 1; the labels describe the build.
     # TYPE udp_fanout_build_info gauge
     udp_fanout_build_info{version="1.2.3",kernel_modes="true"} 1

@@ -33,7 +33,7 @@ extension ConfigKey {
         case .batchSize: .value("32")
         case .workers, .receiveBuffer, .seed: .value("0")
         case .pinCPUs: .value("true")
-        case .sharePort, .healthEnabled, .metricsEnabled: .value("false")
+        case .kubernetesVIP, .sharePort, .healthEnabled, .metricsEnabled: .value("false")
         case .steer: .value("source_ip")
         case .tcAttach: .value("auto")
         case .healthInterval: .value("5")

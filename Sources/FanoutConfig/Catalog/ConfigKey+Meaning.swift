@@ -27,6 +27,8 @@ extension ConfigKey {
         case .kubernetesNamespace: "Namespace of the service."
         case .kubernetesService: "Name of the service (label kubernetes.io/service-name)."
         case .kubernetesPort: "Port of each endpoint, by number or by name."
+        case .kubernetesVIP:
+            "Whether the load balancer's addresses of the service join those of the listener."
         case .maxPacketSize:
             "Longest datagram that is forwarded, payload bytes; a longer one is dropped."
         case .maxDownstream: "How many downstreams a listener may have."

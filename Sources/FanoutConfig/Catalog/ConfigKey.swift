@@ -27,6 +27,7 @@ public enum ConfigKey: String, CaseIterable, Hashable, Sendable {
     case kubernetesNamespace = "listeners[].kubernetes.namespace"
     case kubernetesService = "listeners[].kubernetes.service"
     case kubernetesPort = "listeners[].kubernetes.port"
+    case kubernetesVIP = "listeners[].kubernetes.vip"
 
     case maxPacketSize = "settings.max_packet_size"
     case maxDownstream = "settings.max_downstream"
@@ -108,7 +109,8 @@ extension ConfigKey {
         case .healthRise, .healthFall: .integer(1...100)
         case .healthMinHealthy: .integer(0...100)
         case .metricsPath: .urlPath
-        case .listenerPreserveSource, .pinCPUs, .sharePort, .healthEnabled, .metricsEnabled:
+        case .listenerPreserveSource, .kubernetesVIP, .pinCPUs, .sharePort, .healthEnabled,
+            .metricsEnabled:
             .boolean
         }
     }

@@ -42,6 +42,13 @@ struct ListenerCheck {
                 at: interface.origin, "is not used in mode \(mode.rawValue)", "remove it")
         }
         if mode == .tcEBPF { checkRewriting() }
+        if !mode.needsInterface, draft.kubernetes?.vip == true, let origin = draft.kubernetesOrigin
+        {
+            findings.error(
+                at: origin.under("\(origin.key).vip"),
+                "has no meaning in mode \(mode.rawValue), which serves bind alone",
+                "remove it, or write mode: tc_ebpf, af_xdp or xdp_nat")
+        }
         guard let addresses = draft.addresses else { return }
         if !mode.needsInterface {
             findings.error(

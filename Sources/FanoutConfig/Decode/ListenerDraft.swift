@@ -99,6 +99,5 @@ extension ListenerConfiguration {
             addresses: draft.addresses?.value ?? .listed([]), downstreams: downstreams,
             kubernetes: draft.kubernetes, settings: draft.settings)
         modeOrigin = mode.origin
-        kubernetesOrigin = draft.kubernetesOrigin ?? .none
     }
 }

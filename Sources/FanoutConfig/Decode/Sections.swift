@@ -24,8 +24,11 @@ extension KubernetesConfiguration {
         let namespace = reader.dnsLabel(.kubernetesNamespace)
         let service = reader.dnsLabel(.kubernetesService)
         let port = reader.servicePort(.kubernetesPort)
+        let vip = reader.boolean(.kubernetesVIP)
         guard let service, let port else { return nil }
-        self.init(namespace: namespace?.value, service: service.value, port: port.value)
+        self.init(
+            namespace: namespace?.value, service: service.value, port: port.value,
+            vip: vip?.value ?? false)
     }
 }
 

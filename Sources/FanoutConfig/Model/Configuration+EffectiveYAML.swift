@@ -129,6 +129,7 @@ extension YAMLWriter {
         case .number(let number): plain(.kubernetesPort, number)
         case .name(let name): text(.kubernetesPort, name)
         }
+        plain(.kubernetesVIP, kubernetes.vip)
     }
 
     mutating func write(_ settings: ListenerSettings) {

@@ -3,8 +3,7 @@
 public import FanoutCore
 
 extension Configuration {
-    /// What this file asks for and a build that carries only `modes`, without discovery, cannot
-    /// do: one problem for each place, in line order.
+    /// What this file asks for and a build that carries only `modes` cannot do: one problem for each place, in line order.
     public func unsupported(modes: Set<ForwardingMode>) -> [ConfigProblem] {
         let instead = ForwardingMode.allCases.filter(modes.contains).map(\.rawValue)
         var problems: [ConfigProblem] = []
@@ -15,13 +14,6 @@ extension Configuration {
                         at: listener.modeOrigin,
                         what: "mode \(listener.mode.rawValue) is not part of this build",
                         remedy: "write mode: \(instead.joined(separator: " or mode: "))"))
-            }
-            if listener.kubernetes != nil {
-                problems.append(
-                    ConfigProblem(
-                        at: listener.kubernetesOrigin,
-                        what: "discovery through kubernetes is not part of this build",
-                        remedy: "write downstream with the receivers' addresses"))
             }
         }
         return problems.sorted(by: ConfigProblem.isBefore)

@@ -23,7 +23,6 @@ public struct ListenerConfiguration: Equatable, Sendable {
     public var settings: ListenerSettings
 
     var modeOrigin = Origin.none
-    var kubernetesOrigin = Origin.none
 
     public init(
         name: String, bind: Endpoint, mode: ForwardingMode = .userspace,
@@ -48,7 +47,8 @@ public struct ListenerConfiguration: Equatable, Sendable {
         Listener(
             name: name, bind: bind, mode: mode, balance: balance, preserveSource: preserveSource,
             downstreams: downstreams.map(\.downstream), settings: settings,
-            interface: mode.needsInterface ? interface : nil, served: addresses)
+            interface: mode.needsInterface ? interface : nil, served: addresses,
+            discovery: kubernetes?.discovery)
     }
 }
 

@@ -9,18 +9,22 @@ public struct Listener: Hashable, Sendable {
     public var balance: Balance
     /// Whether receivers see the client's address and port as the source.
     public var preserveSource: Bool
+    /// With `discovery`: those found so far.
     public var downstreams: [Downstream]
     public var settings: ListenerSettings
     /// The interface that a kernel mode hooks into; nil in userspace.
     public var interface: String?
     /// Destinations that a kernel mode serves besides `bind`.
     public var served = ServedAddresses.listed([])
+    /// Where the receivers come from; nil: they are those of the configuration.
+    public var discovery: ListenerDiscovery?
 
     public init(
         name: String, bind: Endpoint, mode: ForwardingMode = .userspace,
         balance: Balance = .roundRobin, preserveSource: Bool = false,
         downstreams: [Downstream], settings: ListenerSettings = ListenerSettings(),
-        interface: String? = nil, served: ServedAddresses = .listed([])
+        interface: String? = nil, served: ServedAddresses = .listed([]),
+        discovery: ListenerDiscovery? = nil
     ) {
         self.name = name
         self.bind = bind
@@ -31,6 +35,7 @@ public struct Listener: Hashable, Sendable {
         self.settings = settings
         self.interface = interface
         self.served = served
+        self.discovery = discovery
     }
 
     /// Who owns each slot, for the downstreams and weights as they stand.

@@ -28,7 +28,7 @@ public struct Exposition {
     private let server: ServerCounters
     private let process: ProcessSample?
     private let listeners: [Row]
-    private var page = SampleWriter()
+    var page = SampleWriter()
 
     /// A listener with its labels and its downstreams' labels, ready to be copied into samples.
     private struct Row {
@@ -76,6 +76,9 @@ public struct Exposition {
         case .downstreamActive: active()
         case .downstreamHealth: health()
         case .healthProbes: probes()
+        case .discoveryEndpoints, .discoverySyncAge, .discoveryRelists, .discoveryErrors,
+            .discoverySurplus:
+            if let discovery = snapshot.discovery { append(metric, of: discovery) }
         case .buildInfo: build()
         case .startTime: page.sample(snapshot.startTimeSeconds)
         case .reloadSuccessful: page.sample(UInt64(snapshot.reload.lastSuccessful ? 1 : 0))

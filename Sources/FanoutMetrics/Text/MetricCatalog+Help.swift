@@ -38,6 +38,15 @@ extension MetricCatalog {
                 + "is no sample."
         case .healthProbes:
             "Health probes that are over, by result; error = not sent for a reason of this host."
+        case .discoveryEndpoints:
+            "Endpoints that the source knows, by state; fqdn, no_port and bad_address cannot receive."
+        case .discoverySyncAge:
+            "Seconds since the source last confirmed what is known, or since it began; an idle "
+                + "Kubernetes watch is confirmed once a minute."
+        case .discoveryRelists: "How often the source has read everything anew, by reason."
+        case .discoveryErrors: "What went wrong at the source, by code; what is known stays in use."
+        case .discoverySurplus:
+            "Receivers found for the listener and not used, for settings.max_downstream."
         case .buildInfo: "Always 1; the labels describe the build."
         case .startTime: "When the daemon started, in seconds since 1970-01-01 UTC."
         case .reloadSuccessful: "Whether the last reload of the configuration succeeded (1 or 0)."

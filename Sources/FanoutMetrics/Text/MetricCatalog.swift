@@ -25,6 +25,12 @@ public enum MetricCatalog: String, CaseIterable, Hashable, Sendable {
     case downstreamHealth = "udp_fanout_downstream_health"
     case healthProbes = "udp_fanout_health_probes_total"
 
+    case discoveryEndpoints = "udp_fanout_discovery_endpoints"
+    case discoverySyncAge = "udp_fanout_discovery_sync_age_seconds"
+    case discoveryRelists = "udp_fanout_discovery_relists_total"
+    case discoveryErrors = "udp_fanout_discovery_errors_total"
+    case discoverySurplus = "udp_fanout_discovery_unused_receivers"
+
     case buildInfo = "udp_fanout_build_info"
     case startTime = "udp_fanout_start_time_seconds"
     case reloadSuccessful = "udp_fanout_config_last_reload_successful"
@@ -49,10 +55,11 @@ public enum MetricCatalog: String, CaseIterable, Hashable, Sendable {
         case .packetsReceived, .packetsForwarded, .packetsDropped, .packetsNoHealthy,
             .bytesReceived, .bytesForwarded, .kernelDrops, .receiveCalls, .sendCalls,
             .downstreamPacketsForwarded, .downstreamBytesForwarded, .downstreamPacketsDropped,
-            .downstreamRefused, .healthProbes, .reloads, .connectionsRefused, .processCPU:
+            .downstreamRefused, .healthProbes, .discoveryRelists, .discoveryErrors, .reloads,
+            .connectionsRefused, .processCPU:
             .counter
         case .workers, .downstreamWeight, .downstreamActive, .downstreamHealth, .buildInfo,
-            .startTime,
+            .discoveryEndpoints, .discoverySyncAge, .discoverySurplus, .startTime,
             .reloadSuccessful, .reloadSuccessTime, .processResidentMemory, .processOpenFDs:
             .gauge
         }
@@ -69,9 +76,13 @@ public enum MetricCatalog: String, CaseIterable, Hashable, Sendable {
             .downstreamWeight:
             ["listener", "mode", "downstream"]
         case .downstreamPacketsDropped: ["listener", "mode", "downstream", "reason"]
-        case .downstreamActive: ["listener"]
+        case .downstreamActive, .discoverySurplus: ["listener"]
         case .downstreamHealth: ["listener", "downstream"]
         case .buildInfo: ["version", "kernel_modes"]
+        case .discoveryEndpoints: ["source", "state"]
+        case .discoverySyncAge: ["source"]
+        case .discoveryRelists: ["source", "reason"]
+        case .discoveryErrors: ["source", "code"]
         case .healthProbes, .reloads: ["result"]
         case .startTime, .reloadSuccessful, .reloadSuccessTime, .connectionsRefused,
             .processResidentMemory, .processOpenFDs, .processCPU:

@@ -9,17 +9,21 @@ public struct MetricsSnapshot: Equatable, Sendable {
     public var listeners: [ListenerCounters]
     /// What health checks have found; nil when there are none.
     public var health: HealthReport?
+    /// What discovery has found; nil when no listener uses it.
+    public var discovery: DiscoveryReport?
     public var reload: ReloadStatus
     public var build: BuildInfo
     /// When the daemon started, seconds since 1970-01-01 UTC.
     public var startTimeSeconds: Double
 
     public init(
-        listeners: [ListenerCounters], health: HealthReport? = nil, reload: ReloadStatus,
-        build: BuildInfo, startTimeSeconds: Double
+        listeners: [ListenerCounters], health: HealthReport? = nil,
+        discovery: DiscoveryReport? = nil, reload: ReloadStatus, build: BuildInfo,
+        startTimeSeconds: Double
     ) {
         self.listeners = listeners
         self.health = health
+        self.discovery = discovery
         self.reload = reload
         self.build = build
         self.startTimeSeconds = startTimeSeconds

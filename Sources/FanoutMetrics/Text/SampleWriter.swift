@@ -43,6 +43,14 @@ struct SampleWriter {
         bytes.append(contentsOf: " \(text)\n".utf8)
     }
 
+    /// A time with its fraction; `labels` are not empty.
+    mutating func sample(_ labels: [UInt8], seconds: Double) {
+        bytes.append(contentsOf: name)
+        bytes.append(UInt8(ascii: "{"))
+        bytes.append(contentsOf: labels)
+        bytes.append(contentsOf: "} \(seconds)\n".utf8)
+    }
+
     /// One line. `more` are labels behind `labels`, which are then not empty.
     mutating func sample(_ labels: [UInt8], and more: [UInt8] = [], _ value: UInt64) {
         bytes.append(contentsOf: name)

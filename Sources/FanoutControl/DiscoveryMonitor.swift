@@ -1,0 +1,135 @@
+// SPDX-License-Identifier: Apache-2.0
+
+public import FanoutCore
+public import Logging
+
+/// Keeps a source running for each subject that a listener names, gathers what they find, and has
+/// somebody act on it.
+public actor DiscoveryMonitor: DiscoveryViewSource {
+    private struct Run {
+        let number: Int
+        let source: any DiscoverySource
+        let task: Task<Void, Never>
+    }
+
+    private let make: @Sendable (DiscoverySubject) -> any DiscoverySource
+    let logger: Logger
+    private let mailbox = DiscoveryMailbox()
+    private var runs: [DiscoverySubject: Run] = [:]
+    private var nextNumber = 0
+    private var current = DiscoveryView()
+    /// What is to be told of: the listeners with discovery.
+    private var listeners: [Listener] = []
+    /// What was last said of each listener, so that it is said once.
+    private var remarks: [String: Remark] = [:]
+
+    /// How long sets are gathered after a change: when many endpoints come and go, a few changes do for
+    /// all.
+    private static let patience = Duration.milliseconds(25)
+    /// When a change that could not be carried out is tried again.
+    private static let retryDelay = Duration.seconds(1)
+
+    /// - Parameter make: a source that has not begun.
+    public init(
+        logger: Logger, make: @escaping @Sendable (DiscoverySubject) -> any DiscoverySource
+    ) {
+        self.logger = logger
+        self.make = make
+    }
+
+    /// Looks up what the listeners of these states name, and nothing else, from now on. A source that
+    /// ran before goes on.
+    public func follow(_ states: [DesiredState]) {
+        let wanted = states.reduce(into: Set()) { $0.formUnion($1.subjects) }
+        for (subject, run) in runs where !wanted.contains(subject) {
+            run.task.cancel()
+            runs[subject] = nil
+            current.sets[subject] = nil
+        }
+        for subject in wanted.sorted() where runs[subject] == nil {
+            nextNumber += 1
+            let (source, number, mailbox) = (make(subject), nextNumber, mailbox)
+            let task = Task { await source.run { mailbox.put($0, of: number) } }
+            runs[subject] = Run(number: number, source: source, task: task)
+        }
+        listeners = (states.last?.listeners ?? []).filter { $0.discovery != nil }
+        let names = Set(listeners.map(\.name))
+        remarks = remarks.filter { names.contains($0.key) }
+    }
+
+    /// Waits until something is known of all subjects of `state`, though not for longer than `limit`.
+    public func settle(_ state: DesiredState, within limit: Duration) async {
+        let end = ContinuousClock.now + limit
+        collect()
+        while !state.subjects.isSubset(of: current.sets.keys), ContinuousClock.now < end {
+            guard (try? await Task.sleep(for: .milliseconds(5))) != nil else { return }
+            collect()
+        }
+    }
+
+    public func view() -> DiscoveryView { current }
+
+    /// Takes what is found as it comes, until the task is cancelled.
+    ///
+    /// - Parameter act: called when the view is another one: brings it into force, and returns whether
+    ///   that worked. When it did not, it is called again.
+    public func run(_ act: @Sendable () async -> Bool) async {
+        var inForce = DiscoveryView()
+        for await _ in mailbox.arrivals {
+            collect()
+            let now = current
+            guard now != inForce else { continue }
+            remark()
+            if await act() {
+                inForce = now
+                guard (try? await Task.sleep(for: Self.patience)) != nil else { return }
+            } else {
+                guard (try? await Task.sleep(for: Self.retryDelay)) != nil else { return }
+                mailbox.knock()
+            }
+        }
+    }
+
+    /// Ends every source.
+    public func stop() async {
+        let ending = runs.values.map(\.task)
+        runs = [:]
+        for task in ending { task.cancel() }
+        for task in ending { await task.value }
+    }
+
+    /// What has been found and been through, for metrics.
+    public var report: DiscoveryReport {
+        DiscoveryReport(
+            sources: runs.sorted { $0.key < $1.key }.map { subject, run in
+                DiscoveryReport.Source(
+                    subject: subject, status: run.source.status,
+                    endpoints: current.sets[subject]?.states ?? [:])
+            },
+            surplus: listeners.reduce(into: [:]) { $0[$1.name] = choice(for: $1).surplus })
+    }
+
+    private func collect() {
+        let found = mailbox.take()
+        guard !found.isEmpty else { return }
+        for (subject, run) in runs {
+            if let set = found[run.number] { current.sets[subject] = set }
+        }
+    }
+
+    private func choice(for listener: Listener) -> ReceiverChoice {
+        let set = listener.discovery.flatMap { current.sets[$0.receivers] }
+        return ReceiverChoice(for: listener, among: set)
+    }
+
+    /// Says what is worth a word in the log.
+    private func remark() {
+        for listener in listeners {
+            guard let discovery = listener.discovery, current.sets[discovery.receivers] != nil
+            else { continue }
+            let remark = Remark(choice(for: listener))
+            remark.tell(of: listener, discovery, after: remarks[listener.name], logger)
+            remarks[listener.name] = remark
+        }
+    }
+}

@@ -1,0 +1,64 @@
+// SPDX-License-Identifier: Apache-2.0
+
+/// Everything that one source has found, at one moment.
+public struct DiscoveredSet: Equatable, Sendable {
+    /// What cannot receive, whatever its state. The raw value is the metric label `state`.
+    public enum Unusable: String, CaseIterable, Hashable, Sendable {
+        /// A name instead of an address.
+        case name = "fqdn"
+        /// No UDP port with a number.
+        case noPort = "no_port"
+        /// No address of one receiver.
+        case badAddress = "bad_address"
+    }
+
+    /// Each address and its ports once, by address.
+    public let endpoints: [DiscoveredEndpoint]
+    /// Addresses that a listener is to serve.
+    public var addresses: [IPAddress]
+    /// What was left out, and why.
+    public var unusable: [Unusable: Int]
+
+    /// - Parameter endpoints: one that stands there twice, as an endpoint that moves from one
+    ///   EndpointSlice to another does for a while, is kept once, in its better state. O(n log n).
+    public init(
+        _ endpoints: some Sequence<DiscoveredEndpoint> = [], addresses: [IPAddress] = [],
+        unusable: [Unusable: Int] = [:]
+    ) {
+        var once: [DiscoveredEndpoint] = []
+        for endpoint in endpoints.sorted(by: Self.isBefore) {
+            // Equal ones are neighbours now, the better one first.
+            if let last = once.last, last.address == endpoint.address, last.ports == endpoint.ports
+            {
+                continue
+            }
+            once.append(endpoint)
+        }
+        self.endpoints = once
+        self.addresses = Set(addresses).sorted { Endpoint($0, port: 1) < Endpoint($1, port: 1) }
+        self.unusable = unusable
+    }
+
+    /// By address, then ports, then state.
+    private static func isBefore(_ left: DiscoveredEndpoint, _ right: DiscoveredEndpoint) -> Bool {
+        let (a, b) = (left.address, right.address)
+        if a.high != b.high { return a.high < b.high }
+        if a.low != b.low { return a.low < b.low }
+        if a.zone != b.zone { return (a.zone ?? "") < (b.zone ?? "") }
+        if left.ports != right.ports {
+            return left.ports.lexicographicallyPrecedes(right.ports) {
+                ($0.number, $0.name) < ($1.number, $1.name)
+            }
+        }
+        return left.readiness.rank < right.readiness.rank
+    }
+
+    /// How many endpoints are in each state; every state is there.
+    public var states: [String: Int] {
+        var result: [String: Int] = [:]
+        for state in DiscoveredEndpoint.Readiness.allCases { result[state.rawValue] = 0 }
+        for endpoint in endpoints { result[endpoint.readiness.rawValue, default: 0] += 1 }
+        for reason in Unusable.allCases { result[reason.rawValue] = unusable[reason] ?? 0 }
+        return result
+    }
+}

@@ -1,0 +1,62 @@
+// SPDX-License-Identifier: Apache-2.0
+
+/// Finds out about one subject, and goes on doing so.
+public protocol DiscoverySource: Sendable {
+    /// Publishes what there is as soon as it is known, and again whenever it may have changed, always
+    /// the whole of it. What was published last holds until then, whatever fails in between: an
+    /// outage publishes nothing, and only who is asked can say that there is nobody.
+    ///
+    /// - Parameter publish: never called after this returns.
+    /// - Returns: when the task is cancelled, and not before.
+    func run(_ publish: @escaping @Sendable (DiscoveredSet) -> Void) async
+
+    /// What it has been through so far, for metrics.
+    var status: SourceStatus { get }
+}
+
+/// What a source has been through.
+public struct SourceStatus: Equatable, Sendable {
+    /// Since what is known was last confirmed; before the first time, since the source began.
+    public var syncAge: Duration
+    /// How often everything was read anew, by reason.
+    public var relists: [String: UInt64]
+    /// What went wrong, by code.
+    public var errors: [String: UInt64]
+
+    public init(
+        syncAge: Duration = .zero, relists: [String: UInt64] = [:], errors: [String: UInt64] = [:]
+    ) {
+        self.syncAge = syncAge
+        self.relists = relists
+        self.errors = errors
+    }
+}
+
+/// What discovery has found and been through, for metrics.
+public struct DiscoveryReport: Equatable, Sendable {
+    /// One source.
+    public struct Source: Equatable, Sendable {
+        public var subject: DiscoverySubject
+        public var status: SourceStatus
+        /// Endpoints by state; empty before the first were found.
+        public var endpoints: [String: Int]
+
+        public init(
+            subject: DiscoverySubject, status: SourceStatus, endpoints: [String: Int] = [:]
+        ) {
+            self.subject = subject
+            self.status = status
+            self.endpoints = endpoints
+        }
+    }
+
+    /// In the order of the subjects.
+    public var sources: [Source]
+    /// Receivers found beyond `max_downstream`, by listener; each with discovery is there.
+    public var surplus: [String: Int]
+
+    public init(sources: [Source] = [], surplus: [String: Int] = [:]) {
+        self.sources = sources
+        self.surplus = surplus
+    }
+}

@@ -1,0 +1,58 @@
+// SPDX-License-Identifier: Apache-2.0
+
+internal import LinuxNet
+
+/// Where an API server is, and what to show it.
+struct ClusterLocation: Equatable, Sendable {
+    /// Without a slash at its end.
+    var server: String
+    /// Who vouches for the server; nil: the system's certificate authorities.
+    var authority: Material?
+    var token: Material?
+    var clientCertificate: Material?
+    var clientKey: Material?
+    /// Whether the server's certificate is not to be verified.
+    var trustsAnyone = false
+
+    /// Where the account of a pod is mounted.
+    static let podFolder = "/var/run/secrets/kubernetes.io/serviceaccount"
+
+    /// The cluster that the environment tells of: the file that `KUBECONFIG` names, the cluster that
+    /// this is a pod of, or the kubeconfig of the user.
+    static func find(
+        _ environment: (String) -> String?, podFolder: String = podFolder
+    ) throws(APIFailure) -> ClusterLocation {
+        if let list = environment("KUBECONFIG"), !list.isEmpty {
+            // Several files would be merged; the first that is there has the last word (kubectl).
+            let paths = list.split(separator: ":").map(String.init)
+            let path = paths.first { SmallFile.exists($0) } ?? paths.first ?? list
+            return try Kubeconfig.location(path)
+        }
+        if let host = environment("KUBERNETES_SERVICE_HOST"), !host.isEmpty {
+            return pod(host, environment("KUBERNETES_SERVICE_PORT") ?? "443", podFolder)
+        }
+        if let home = environment("HOME"), SmallFile.exists(home + "/.kube/config") {
+            return try Kubeconfig.location(home + "/.kube/config")
+        }
+        throw APIFailure(
+            .credentials,
+            "this is no pod (KUBERNETES_SERVICE_HOST is not set), and there is neither KUBECONFIG nor "
+                + "~/.kube/config")
+    }
+
+    private static func pod(_ host: String, _ port: String, _ folder: String) -> ClusterLocation {
+        let name = host.contains(":") ? "[\(host)]" : host
+        return ClusterLocation(
+            server: "https://\(name):\(port)", authority: .file(folder + "/ca.crt"),
+            token: .file(folder + "/token"))
+    }
+
+    /// The namespace of the pod that this is; nil when it is none.
+    static func podNamespace(_ folder: String = podFolder) -> String? {
+        guard let bytes = try? SmallFile.bytes(of: folder + "/namespace", limit: 1024) else {
+            return nil
+        }
+        let name = String(decoding: bytes, as: UTF8.self).filter { !$0.isWhitespace }
+        return name.isEmpty ? nil : name
+    }
+}

@@ -1,0 +1,190 @@
+// SPDX-License-Identifier: Apache-2.0
+
+internal import AsyncHTTPClient
+internal import Logging
+internal import NIOCore
+
+// Lists a resource, watches it from the list's version, and does not stop.
+//
+//   list ──── version ───▶ watch ──── events, bookmarks: a newer version ──┐
+//    ▲                     │ ▲                                             │
+//    │ the version is of   │ └───── end of the watch, an error of the way ─┘
+//    │ no use any more     │
+//    └─────────────────────┘
+
+/// Follows the objects of one resource of a cluster.
+struct ListWatch<Object: WatchedObject>: Sendable {
+    let client: APIClient
+    let resource: ResourcePath
+    let timing: WatchTiming
+    let tally: SourceTally
+    let logger: Logger
+
+    /// What is known: the objects by name, as of a version.
+    private struct Known {
+        var objects: [String: Object] = [:]
+        /// nil when everything has to be read anew.
+        var version: String?
+    }
+
+    /// Calls `changed` with all objects whenever they may have changed, until the task is cancelled.
+    func run(_ changed: ([Object]) -> Void) async {
+        var known = Known()
+        var reason = RelistReason.start
+        var backoff = Backoff(base: timing.backoffBase, longest: timing.longestBackoff)
+        var trouble = Trouble(logger: logger, resource: resource)
+        // Versions in a row that were of no use.
+        var uselessVersions = 0
+        while !Task.isCancelled {
+            let begin = ContinuousClock.now
+            var hasHeard = false
+            do throws(APIFailure) {
+                if known.version == nil {
+                    tally.relist(reason)
+                    known = try await list()
+                    trouble.isOver()
+                    tally.confirm()
+                    changed(Array(known.objects.values))
+                    noteBegin(known, reason)
+                }
+                try await watch(&known) { objects in
+                    hasHeard = true
+                    uselessVersions = 0
+                    trouble.isOver()
+                    tally.confirm()
+                    if let objects { changed(objects) }
+                }
+                if hasHeard || .now - begin >= timing.soundWatch {
+                    backoff.reset()
+                } else {
+                    // One that ends before it has said anything, again and again, is no watch.
+                    await pause(backoff.next())
+                }
+            } catch {
+                if Task.isCancelled { return }
+                tally.error(error.code)
+                trouble.note(error)
+                if hasHeard || .now - begin >= timing.soundWatch { backoff.reset() }
+                if let next = Self.relist(after: error, known.version != nil) {
+                    known.version = nil
+                    reason = next
+                }
+                if error.isAboutVersion { uselessVersions += 1 }
+                // The remedy for a useless version is at hand, so the first time it is tried at once.
+                if known.version == nil, error.isAboutVersion, uselessVersions == 1 { continue }
+                await pause(max(backoff.next(), min(error.retryAfter ?? .zero, .seconds(60))))
+            }
+        }
+    }
+
+    private func noteBegin(_ known: Known, _ reason: RelistReason) {
+        logger.info(
+            "starting \(resource.kind) watch",
+            metadata: [
+                "namespace": "\(resource.namespace)", "service": "\(resource.service)",
+                "objects": "\(known.objects.count)", "reason": "\(reason.rawValue)",
+            ])
+    }
+
+    /// Why everything has to be read anew after this failure of a watch; nil: it need not be.
+    private static func relist(after failure: APIFailure, _ wasWatching: Bool) -> RelistReason? {
+        guard wasWatching else { return nil }
+        switch failure.kind {
+        case .expired: return .expired
+        case .futureVersion: return .future
+        case .malformed: return .broken
+        case .status(429), .status(404): return nil
+        case .status(let code): return (400..<500).contains(code) ? .broken : nil
+        case .unauthorized, .forbidden, .tls, .connection, .timeout, .credentials: return nil
+        }
+    }
+
+    private func pause(_ duration: Duration) async { try? await Task.sleep(for: duration) }
+
+    /// All objects, page by page, and the version that they are of.
+    private func list() async throws(APIFailure) -> Known {
+        do throws(APIFailure) {
+            return try await list(pageSize: timing.pageSize)
+        } catch {
+            // The list has outlived the version of its first page: once more, in one piece.
+            guard error.kind == .expired else { throw error }
+            return try await list(pageSize: nil)
+        }
+    }
+
+    private func list(pageSize: Int?) async throws(APIFailure) -> Known {
+        var known = Known()
+        var next: String?
+        repeat {
+            let page = try await client.get(
+                ObjectList<Object>.self, resource.list(pageSize: pageSize, from: next),
+                within: timing.listLimit)
+            for object in page.items ?? [] {
+                guard let name = object.metadata.name else {
+                    throw APIFailure(.malformed, "an object without a name")
+                }
+                known.objects[name] = object
+            }
+            known.version = page.metadata.resourceVersion
+            next = page.metadata.continue.flatMap { $0.isEmpty ? nil : $0 }
+        } while next != nil
+        guard known.version != nil else {
+            throw APIFailure(.malformed, "a list without a version")
+        }
+        return known
+    }
+
+    /// Takes events in until the watch ends.
+    ///
+    /// - Parameter heard: called when something was said, with all objects if they may have changed.
+    ///   What arrived together makes one call.
+    private func watch(
+        _ known: inout Known, _ heard: ([Object]?) -> Void
+    ) async throws(APIFailure) {
+        guard let version = known.version else { return }
+        let path = resource.watch(from: version, timing.watchDuration)
+        let body = try await client.stream(path, within: timing.watchDuration + timing.watchGrace)
+        var lines = LineBuffer()
+        var chunks = body.makeAsyncIterator()
+        while true {
+            let chunk: ByteBuffer?
+            do { chunk = try await chunks.next() } catch { throw APIFailure(of: error) }
+            guard let chunk else { return }
+            lines.append(chunk)
+            var hasHeard = false
+            var hasChanged = false
+            // What was understood before a line that is not counts all the same.
+            defer { if hasHeard { heard(hasChanged ? Array(known.objects.values) : nil) } }
+            while let line = try lines.next() {
+                hasChanged = try take(line, &known) || hasChanged
+                hasHeard = true
+            }
+        }
+    }
+
+    /// - Returns: whether the objects may have changed.
+    private func take(_ line: ByteBuffer, _ known: inout Known) throws(APIFailure) -> Bool {
+        switch try APIClient.decode(WatchEvent<Object>.self, line) {
+        case .present(let object):
+            guard let name = object.metadata.name else {
+                throw APIFailure(.malformed, "an object without a name")
+            }
+            known.objects[name] = object
+            known.version = object.metadata.resourceVersion ?? known.version
+            return true
+        case .deleted(let object):
+            if let name = object.metadata.name { known.objects[name] = nil }
+            known.version = object.metadata.resourceVersion ?? known.version
+            return true
+        case .bookmark(let version):
+            known.version = version
+            return false
+        case .error(let status):
+            var failure = APIFailure(code: status.code ?? 500, status: status)
+            if case .status = failure.kind {
+                failure = APIFailure(.malformed, failure.detail)
+            }
+            throw failure
+        }
+    }
+}

@@ -1,0 +1,42 @@
+// SPDX-License-Identifier: Apache-2.0
+
+internal import FanoutCore
+internal import Synchronization
+
+/// What a source counts about itself; any thread may read it.
+final class SourceTally: Sendable {
+    private struct State {
+        var confirmed = ContinuousClock.now
+        var relists: [String: UInt64] = [:]
+        var errors: [String: UInt64] = [:]
+    }
+
+    private let state = Mutex(State())
+
+    /// What is known has been confirmed just now.
+    func confirm() { state.withLock { $0.confirmed = .now } }
+
+    func relist(_ reason: RelistReason) {
+        state.withLock { $0.relists[reason.rawValue, default: 0] += 1 }
+    }
+
+    func error(_ code: String) { state.withLock { $0.errors[code, default: 0] += 1 } }
+
+    var status: SourceStatus {
+        state.withLock {
+            SourceStatus(
+                syncAge: .now - $0.confirmed, relists: $0.relists, errors: $0.errors)
+        }
+    }
+}
+
+/// Why everything was read anew. The raw value is the metric label `reason`.
+enum RelistReason: String, CaseIterable, Sendable {
+    case start
+    /// The version that was known is too old for a watch from it.
+    case expired
+    /// The version that was known is yet to come: the server's memory was reset.
+    case future
+    /// The watch said something that cannot be understood, or failed in another way than by its end.
+    case broken
+}

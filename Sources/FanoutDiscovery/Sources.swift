@@ -1,0 +1,45 @@
+// SPDX-License-Identifier: Apache-2.0
+
+public import FanoutCore
+public import Logging
+
+/// Makes the sources that a daemon follows. Those of one cluster share its address and credentials.
+public struct Sources: Sendable {
+    private let client: APIClient
+    private let timing: WatchTiming
+    private let logger: Logger
+
+    /// - Parameter environment: a variable's value, or nil; tells where the cluster is.
+    public init(logger: Logger, environment: @escaping @Sendable (String) -> String?) {
+        self.init(
+            access: ClusterAccess(logger: logger) { () throws(APIFailure) in
+                try ClusterLocation.find(environment)
+            },
+            timing: WatchTiming(), logger: logger)
+    }
+
+    init(access: ClusterAccess, timing: WatchTiming, logger: Logger) {
+        client = APIClient(access: access)
+        self.timing = timing
+        self.logger = logger
+    }
+
+    /// A source that has not begun.
+    public func source(for subject: DiscoverySubject) -> any DiscoverySource {
+        switch subject {
+        case .endpointSlices(let name):
+            KubernetesSource(
+                watch(.endpointSlices(name.namespace ?? "default", name.service)),
+                merged: EndpointSlice.merged)
+        case .loadBalancer(let name):
+            KubernetesSource(
+                watch(.service(name.namespace ?? "default", name.service)), merged: Service.merged)
+        }
+    }
+
+    private func watch<Object>(_ resource: ResourcePath) -> ListWatch<Object> {
+        ListWatch(
+            client: client, resource: resource, timing: timing, tally: SourceTally(),
+            logger: logger)
+    }
+}

@@ -1,0 +1,112 @@
+// SPDX-License-Identifier: Apache-2.0
+
+internal import FanoutConfig
+internal import FanoutControl
+internal import FanoutCore
+internal import FanoutDiscovery
+internal import LinuxNet
+internal import Logging
+
+extension Daemon {
+    /// How long a reload waits for the first receivers of a source that it brings, so that a listener
+    /// which changes from one source to another does not stand there without any.
+    private static let settling = Duration.seconds(2)
+
+    static func discovery(_ logger: Logger) -> DiscoveryMonitor {
+        let sources = Sources(logger: logger) { Environment[$0] }
+        return DiscoveryMonitor(logger: logger) { sources.source(for: $0) }
+    }
+
+    /// Has the receivers of a configuration looked up.
+    ///
+    /// - Parameter former: what is looked up besides, as long as it may stay in force.
+    func discover(_ wanted: Configuration, besides former: Configuration? = nil) async {
+        await discovery.follow((former.map { [$0.state] } ?? []) + [wanted.state])
+        if former != nil { await discovery.settle(wanted.state, within: Self.settling) }
+    }
+
+    /// Leads health checks and data planes to the receivers that are found now.
+    ///
+    /// - Returns: whether they followed; everything is as it was otherwise.
+    func discoveryChanged() async -> Bool {
+        await enqueue { await $0.followDiscovery() }
+        return isDiscoveryFollowed
+    }
+
+    private func followDiscovery() async {
+        do {
+            try await probe(configuration)
+            ThisProcess.keepReserve(true)
+            defer { ThisProcess.keepReserve(false) }
+            log(try await reconciler.followDiscovery())
+            isDiscoveryFollowed = true
+        } catch {
+            if error is PlaneError { await leadProbesBack() }
+            logger.error("receivers that were found are not used", metadata: ["error": "\(error)"])
+            isDiscoveryFollowed = false
+        }
+    }
+
+    /// One line for each listener whose receivers are others.
+    private func log(_ change: Change) {
+        for pair in change.retargeted + change.replaced {
+            guard let source = pair.to.discovery?.receivers else { continue }
+            let (before, after) = (Set(pair.from.downstreams), Set(pair.to.downstreams))
+            logger.info(
+                "\(pair.to.mode.rawValue) \(source.kind) membership updated",
+                metadata: [
+                    "listener": "\(pair.to.name)", "source": "\(source)",
+                    "downstreams": "\(after.count)",
+                    "ready": "\(pair.to.downstreams.count(where: \.isReady))",
+                    "added": "\(after.subtracting(before).count)",
+                    "removed": "\(before.subtracting(after).count)",
+                ])
+        }
+    }
+
+    /// nil when no listener looks its receivers up.
+    var discoveryReport: DiscoveryReport? {
+        get async {
+            let report = await discovery.report
+            return report.sources.isEmpty ? nil : report
+        }
+    }
+}
+
+extension Configuration {
+    /// The desired state, with the namespaces that are not written filled in.
+    var state: DesiredState {
+        var state = desiredState
+        for index in state.listeners.indices {
+            state.listeners[index].discovery?.settle(namespace: Sources.defaultNamespace)
+        }
+        return state
+    }
+}
+
+extension ListenerDiscovery {
+    fileprivate mutating func settle(namespace: String) {
+        receivers.settle(namespace: namespace)
+        addresses?.settle(namespace: namespace)
+    }
+}
+
+extension DiscoverySubject {
+    fileprivate mutating func settle(namespace: String) {
+        switch self {
+        case .endpointSlices(let name):
+            self = .endpointSlices(
+                ServiceName(namespace: name.namespace ?? namespace, service: name.service))
+        case .loadBalancer(let name):
+            self = .loadBalancer(
+                ServiceName(namespace: name.namespace ?? namespace, service: name.service))
+        }
+    }
+
+    /// What log messages call its kind.
+    fileprivate var kind: String {
+        switch self {
+        case .endpointSlices, .loadBalancer: "k8s"
+        }
+    }
+}

@@ -1,0 +1,152 @@
+// SPDX-License-Identifier: Apache-2.0
+
+import Foundation
+import LabNet
+import NIOCore
+import NIOHTTP1
+import NIOPosix
+import NIOSSL
+import Synchronization
+
+/// An API server with nothing in it but what a test puts there. It lists in pages, watches from a
+/// version, and goes wrong when told to, each in the way in which a real one (1.36) does.
+public final class FakeCluster: Sendable {
+    struct Watch {
+        let channel: any Channel
+        let path: String
+        let selected: String
+    }
+
+    struct Event {
+        let version: Int
+        let path: String
+        let selected: String
+        let line: String
+    }
+
+    struct State {
+        var version = 100
+        /// Versions before it are no longer kept.
+        var oldest = 0
+        /// By path and name; the value is JSON without its version.
+        var objects: [String: [String: (selected: String, json: String, version: Int)]] = [:]
+        var events: [Event] = []
+        var watches: [Watch] = []
+        var requests: [APIRequest] = []
+        var faults: [APIFault] = []
+        var tokens: Set<String>?
+        var server: (any Channel)?
+        var connections: [any Channel] = []
+    }
+
+    public let identity: Identity
+    public let address: String
+    let state = Mutex(State())
+    private let group: MultiThreadedEventLoopGroup
+    private let tls: NIOSSLContext
+    private let boundPort = Mutex<Int>(0)
+
+    /// Starts it. Its thread, and so its sockets, are in the network of the calling thread.
+    ///
+    /// - Parameters:
+    ///   - tokens: who may ask; nil: anybody.
+    ///   - asksForCertificate: whether clients must show a certificate.
+    public init(
+        _ identity: Identity, address: String = "127.0.0.1", tokens: Set<String>? = nil,
+        asksForCertificate: Bool = false
+    ) throws {
+        self.identity = identity
+        self.address = address
+        group = MultiThreadedEventLoopGroup(numberOfThreads: 1)
+        var tls = TLSConfiguration.makeServerConfiguration(
+            certificateChain: try NIOSSLCertificate.fromPEMFile(identity.serverCertificate)
+                .map { .certificate($0) },
+            privateKey: .privateKey(
+                try NIOSSLPrivateKey(file: identity.serverKey, format: .pem)))
+        if asksForCertificate {
+            tls.trustRoots = .file(identity.authority)
+            tls.certificateVerification = .noHostnameVerification
+        }
+        self.tls = try NIOSSLContext(configuration: tls)
+        state.withLock { $0.tokens = tokens }
+        try start()
+    }
+
+    deinit { try? group.syncShutdownGracefully() }
+
+    public var port: Int { boundPort.withLock { $0 } }
+    public var url: String { "https://\(address):\(port)" }
+
+    /// Listens again, at the port that it had.
+    public func start() throws {
+        let tls = tls
+        let server = try ServerBootstrap(group: group)
+            .serverChannelOption(.socketOption(.so_reuseaddr), value: 1)
+            .childChannelInitializer { [weak self] channel in
+                channel.eventLoop.makeCompletedFuture {
+                    try channel.pipeline.syncOperations.addHandler(
+                        NIOSSLServerHandler(context: tls))
+                    try channel.pipeline.syncOperations.configureHTTPServerPipeline()
+                    try channel.pipeline.syncOperations.addHandler(APIHandler(self))
+                    self?.state.withLock { $0.connections.append(channel) }
+                }
+            }
+            .bind(host: address, port: port).wait()
+        boundPort.withLock { $0 = server.localAddress?.port ?? 0 }
+        state.withLock { $0.server = server }
+    }
+
+    /// Is gone, with every connection, until `start`.
+    public func stop() async {
+        let (server, connections) = state.withLock { state in
+            defer {
+                state.server = nil
+                state.connections = []
+                state.watches = []
+            }
+            return (state.server, state.connections)
+        }
+        try? await server?.close().get()
+        for connection in connections { try? await connection.close().get() }
+    }
+
+    /// What was asked so far.
+    public var requests: [APIRequest] { state.withLock { $0.requests } }
+    public var watchRequests: [APIRequest] { requests.filter(\.isWatch) }
+    public var listRequests: [APIRequest] { requests.filter { !$0.isWatch } }
+    public var openWatches: Int { state.withLock { $0.watches.count } }
+
+    /// Who may ask from now on.
+    public func accept(_ tokens: Set<String>) { state.withLock { $0.tokens = tokens } }
+
+    /// The next requests of this kind go wrong.
+    public func fail(_ target: APIFault.Target, _ kind: APIFault.Kind, times: Int = 1) {
+        state.withLock { $0.faults.append(APIFault(kind: kind, target: target, times: times)) }
+    }
+
+    public func forgive() { state.withLock { $0.faults = [] } }
+
+    /// A kubeconfig for this cluster.
+    public func kubeconfig(user: String = "token: t", server: String? = nil) throws -> String {
+        let authority = try Identity.base64(identity.authority)
+        return """
+            apiVersion: v1
+            kind: Config
+            current-context: here
+            contexts:
+            - {name: elsewhere, context: {cluster: far, user: nobody}}
+            - {name: here, context: {cluster: near, user: me}}
+            clusters:
+            - {name: far, cluster: {server: "https://192.0.2.1:6443"}}
+            - name: near
+              cluster:
+                server: \(server ?? url)
+                certificate-authority-data: \(authority)
+            users:
+            - {name: nobody, user: {}}
+            - name: me
+              user: {\(user)}
+
+            """
+    }
+}

@@ -1,0 +1,155 @@
+// SPDX-License-Identifier: Apache-2.0
+
+import ClusterLab
+import FanoutCore
+import LabNet
+import Testing
+
+/// One daemon, one service, listeners of two modes, in a network of veths.
+@Suite(
+    "Discovery in two modes", .serialized,
+    .enabled(if: Privilege.isRoot, "NOT TESTED: needs root"))
+struct DiscoveryTestsTC {
+    private static let port: UInt16 = 9000
+    private static let modes = ["userspace", "tc_ebpf"]
+
+    private static let config = """
+        listeners:
+          - name: userspace
+            bind: "\(VethLab.v4(0, 1)):5515"
+            kubernetes: {service: s, port: data}
+          - name: tc_ebpf
+            bind: "\(VethLab.v4(0, 1)):5514"
+            mode: tc_ebpf
+            interface: lb0
+            kubernetes: {service: s, port: \(port)}
+        settings: {workers: 1, recv_buf_size: 8388608}
+
+        """
+
+    /// A service whose pods are the lab's receivers.
+    private struct Scene {
+        let lab: VethLab
+        let cluster: FakeCluster
+        let daemon: DaemonUnderTest
+        let loads: [Load]
+
+        /// Has these receivers ready and those leaving, and waits until both modes say so.
+        func scale(
+            to ready: [Int], leaving: [Int] = [], after trouble: () async throws -> Void = {}
+        )
+            async throws
+        {
+            let before = DiscoveryTestsTC.modes.map { daemon.times("\($0) k8s membership updated") }
+            func address(_ index: Int) -> String { "\(VethLab.v4(index + 1, 2))" }
+            try cluster.put(
+                Slice(
+                    "s-1",
+                    ready.map { .init(address($0), pod: "pod-\($0)") }
+                        + leaving.map { .leaving(address($0), pod: "pod-\($0)") },
+                    ports: [.init(Int(DiscoveryTestsTC.port), name: "data")]))
+            try await trouble()
+            for (mode, count) in zip(DiscoveryTestsTC.modes, before) {
+                try await daemon.says("\(mode) k8s membership updated", times: count + 1)
+            }
+            try await pass()
+        }
+
+        func pass() async throws { for load in loads { try await load.pass(500) } }
+    }
+
+    private func scene(
+        _ lab: VethLab, _ body: (Scene, [Sink]) async throws -> Void
+    ) async throws {
+        let cluster = try FakeCluster(try Identity(), address: "\(VethLab.v4(0, 1))")
+        let folder = try ScratchFolder()
+        let path = try folder.write(try cluster.kubeconfig(), to: "kubeconfig")
+        let sinks = try lab.receivers.enumerated().map { index, receiver in
+            try receiver.enter {
+                try Sink(on: VethLab.v4(index + 1, 2), port: Self.port, keepsPayloads: false)
+            }
+        }
+        try await DaemonUnderTest.running(
+            Self.config, environment: ["KUBECONFIG": path], folder: folder
+        ) { daemon in
+            try await daemon.says("k8s discovery: 0 ready endpoints", times: 2)
+            #expect(cluster.watchRequests.count <= 1, "the listeners share a watch")
+            let loads = try [UInt16(5515), 5514].map { port in
+                let traffic = try lab.client.enter {
+                    try Traffic(
+                        to: Endpoint(VethLab.v4(0, 1), port: port), from: VethLab.v4(9, 1))
+                }
+                return try Load([traffic], rate: 4000)
+            }
+            try await body(Scene(lab: lab, cluster: cluster, daemon: daemon, loads: loads), sinks)
+        }
+    }
+
+    @Test(
+        "scale to zero and back, a rolling replacement, an outage of the API: the ledger is exact")
+    func life() async throws {
+        let lab = try VethLab(receivers: 4)
+        try await lab.balancer.run(ownMounts: true) {
+            try await scene(lab) { scene, sinks in
+                try await scene.pass()
+                try await scene.scale(to: [0, 1, 2])
+                try await scene.scale(to: [])
+                try await scene.scale(to: [0, 1, 2])
+                try await replace(scene)
+                try await outage(scene)
+                try await settle(scene, sinks)
+            }
+        }
+    }
+
+    /// One after the other gives way to a new one; who leaves gets nothing more.
+    private func replace(_ scene: Scene) async throws {
+        try await scene.scale(to: [1, 2, 3], leaving: [0])
+        try await scene.scale(to: [1, 2, 3])
+        try await scene.scale(to: [0, 2, 3], leaving: [1])
+        try await scene.scale(to: [0, 2, 3])
+        // All of them leave: as long as nobody else is there, they receive.
+        try await scene.scale(to: [], leaving: [0, 2])
+        try await scene.scale(to: [0, 1])
+    }
+
+    /// The server is gone, and comes back with a version that is lower, then one that is too high for
+    /// what the watch knows.
+    private func outage(_ scene: Scene) async throws {
+        let cluster = scene.cluster
+        await cluster.stop()
+        try await scene.daemon.says("k8s discovery: the API server does not answer")
+        try await scene.pass()
+        cluster.jump(to: 7)
+        try await scene.scale(to: [1, 2]) { try cluster.start() }
+        await cluster.stop()
+        try await scene.pass()
+        try await scene.scale(to: [2, 3]) {
+            cluster.compact()
+            try cluster.start()
+        }
+    }
+
+    /// Every datagram is accounted for.
+    private func settle(_ scene: Scene, _ sinks: [Sink]) async throws {
+        var sent: [String: Int] = [:]
+        for (mode, load) in zip(Self.modes, scene.loads) {
+            sent[mode] = Int(await load.stop().datagrams)
+        }
+        try await scene.daemon.stop()
+        var forwarded = 0
+        for mode in Self.modes {
+            let line = scene.daemon.log.last {
+                $0.message == "listener totals" && $0.fields["listener"] == mode
+            }
+            let totals = (line?.fields ?? [:]).compactMapValues { Int($0) }
+            let dropped = totals["dropped_no_healthy"] ?? 0
+            #expect(dropped > 0 && totals["dropped"] == dropped, "\(mode): \(totals)")
+            #expect(totals["received"] == totals["forwarded"]! + dropped, "\(mode): \(totals)")
+            #expect(totals["received"]! + totals["kernel_drops"]! == sent[mode], "\(mode)")
+            forwarded += totals["forwarded"]!
+        }
+        try await eventually("what was forwarded arrives") { Int(sinks.arrivals) == forwarded }
+        #expect(sinks.map(\.arrivals).allSatisfy { $0 > 0 })
+    }
+}

@@ -1,0 +1,222 @@
+// SPDX-License-Identifier: Apache-2.0
+
+import FanoutControl
+import FanoutCore
+import Logging
+import Synchronization
+import Testing
+
+/// A source that finds what the test says.
+final class FakeSource: DiscoverySource {
+    private let publish = Mutex<(@Sendable (DiscoveredSet) -> Void)?>(nil)
+    private let began = AsyncStream<Void>.makeStream()
+
+    var isRunning: Bool { publish.withLock { $0 != nil } }
+    var status: SourceStatus { SourceStatus(errors: ["x": 1]) }
+
+    func run(_ publish: @escaping @Sendable (DiscoveredSet) -> Void) async {
+        self.publish.withLock { $0 = publish }
+        try? await Task.sleep(for: .seconds(3600))
+        self.publish.withLock { $0 = nil }
+    }
+
+    /// Finds receivers with these last bytes of an address.
+    func find(_ numbers: some Sequence<Int>) async throws {
+        try await until { isRunning }
+        let set = DiscoveredSet(
+            numbers.map {
+                DiscoveredEndpoint(
+                    address: IPAddress(v4: 0x0a00_0000 + UInt32($0)),
+                    ports: [DiscoveredPort(number: 9000)])
+            })
+        publish.withLock { $0 }?(set)
+    }
+}
+
+@Suite("The discovery monitor")
+struct DiscoveryMonitorTests {
+    private let plane = FakePlane<First>()
+    private let lines = LogLines()
+    private let made = Made()
+
+    final class Made: Sendable {
+        private let sources = Mutex<[(DiscoverySubject, FakeSource)]>([])
+
+        func make(_ subject: DiscoverySubject) -> FakeSource {
+            let source = FakeSource()
+            sources.withLock { $0.append((subject, source)) }
+            return source
+        }
+
+        var all: [FakeSource] { sources.withLock { $0.map(\.1) } }
+    }
+
+    private func subject(_ service: String) -> DiscoverySubject {
+        .endpointSlices(.init(namespace: "n", service: service))
+    }
+
+    private func state(_ listeners: [String: String], atMost limit: Int = 64) -> DesiredState {
+        DesiredState(
+            listeners: listeners.sorted { $0.key < $1.key }.enumerated().map { index, pair in
+                Listener(
+                    name: pair.key,
+                    bind: Endpoint(IPAddress(v4: 0x7f00_0001), port: 514 + UInt16(index)),
+                    downstreams: [], settings: ListenerSettings(maxDownstream: limit),
+                    discovery: ListenerDiscovery(
+                        receivers: subject(pair.value), port: .number(9000)))
+            })
+    }
+
+    private func count(_ listener: String = "a") async -> Int? {
+        await plane.listeners[listener]?.downstreams.count
+    }
+
+    /// A monitor and a reconciler that follows it, for as long as `body` runs.
+    private func following(
+        _ state: DesiredState, _ body: (DiscoveryMonitor, Reconciler) async throws -> Void
+    ) async throws {
+        let made = made
+        let monitor = DiscoveryMonitor(logger: lines.logger) { made.make($0) }
+        let reconciler = Reconciler(planes: [plane], discovery: monitor, logger: lines.logger)
+        await monitor.follow([state])
+        try await reconciler.apply(state)
+        let task = Task {
+            await monitor.run {
+                do { try await reconciler.followDiscovery() } catch { return false }
+                return true
+            }
+        }
+        defer { task.cancel() }
+        try await body(monitor, reconciler)
+        await monitor.stop()
+    }
+
+    @Test("a listener begins with nobody and follows what is found")
+    func follows() async throws {
+        try await following(state(["a": "s"])) { _, _ in
+            #expect(await count() == 0)
+            try await made.all[0].find(1...3)
+            try await until { await count() == 3 }
+            try await made.all[0].find([])
+            try await until { await count() == 0 }
+        }
+        #expect(made.all.allSatisfy { !$0.isRunning })
+    }
+
+    @Test(
+        "listeners of one service share one source; a source goes on as long as somebody needs it")
+    func shares() async throws {
+        try await following(state(["a": "s", "b": "s", "c": "t"])) { monitor, reconciler in
+            #expect(made.all.count == 2)
+            try await made.all[0].find(1...2)
+            try await until { await count("b") == 2 }
+            let next = state(["b": "s", "d": "u"])
+            await monitor.follow([state(["a": "s", "c": "t"]), next])
+            #expect(made.all.count == 3)
+            #expect(made.all[1].isRunning)
+            await monitor.follow([next])
+            try await until { !made.all[1].isRunning }
+            #expect(made.all[0].isRunning)
+            try await reconciler.apply(next)
+            #expect(await count("b") == 2, "what was found before is still known")
+            #expect(
+                await monitor.report.sources.map { $0.subject.description } == [
+                    "endpointslices:n/s", "endpointslices:n/u",
+                ])
+        }
+    }
+
+    @Test("no ready endpoint is warned of once, and told when it is over")
+    func nobodyReady() async throws {
+        let warning = "k8s discovery: 0 ready endpoints"
+        try await following(state(["a": "s"])) { _, _ in
+            #expect(lines.count(warning) == 0, "nothing is known yet")
+            try await made.all[0].find([])
+            try await until { lines.count(warning) == 1 }
+            let line = lines.all.first { $0.message == warning }
+            #expect(line?.level == .warning && line?.metadata["listener"] == "a")
+            try await made.all[0].find([1])
+            try await until { lines.count("k8s discovery: endpoints are ready again") == 1 }
+            try await made.all[0].find([2])
+            try await until { await plane.changes.count == 3 }
+            try await made.all[0].find([])
+            try await until { lines.count(warning) == 2 }
+        }
+    }
+
+    @Test("more than max_downstream are counted and warned of once")
+    func surplus() async throws {
+        let warning = "more receivers were found than settings.max_downstream allows"
+        try await following(state(["a": "s"], atMost: 4)) { monitor, _ in
+            try await made.all[0].find(1...6)
+            try await until { await count() == 4 }
+            #expect(await monitor.report.surplus == ["a": 2])
+            try await made.all[0].find(1...7)
+            try await until { await monitor.report.surplus == ["a": 3] }
+            #expect(lines.count(warning) == 1)
+            try await made.all[0].find(1...2)
+            try await until { lines.count("all receivers that were found are used") == 1 }
+        }
+    }
+
+    @Test("a plane that does not follow is asked again, though nothing more is found")
+    func retries() async throws {
+        try await following(state(["a": "s"])) { _, _ in
+            await plane.failNext(
+                PlaneError(operation: "flip", subject: "x", reason: "ENOMEM", remedy: "-"))
+            try await made.all[0].find(1...3)
+            try await until { await count() == 3 }
+        }
+    }
+
+    @Test("a hundred changes a second make a few, and the last of them counts")
+    func coalesces() async throws {
+        try await following(state(["a": "s"])) { _, _ in
+            let before = await plane.changes.count
+            for number in 1...100 {
+                try await made.all[0].find([number])
+                try await Task.sleep(for: .milliseconds(2))
+            }
+            try await until {
+                let last = await plane.listeners["a"]?.downstreams.first?.endpoint.address
+                return last == IPAddress(v4: 0x0a00_0064)
+            }
+            let changes = await plane.changes.count - before
+            #expect(changes < 50 && changes > 1, "\(changes)")
+        }
+    }
+
+    @Test("a thousand endpoints are in force within 50 ms of being found")
+    func quick() async throws {
+        try await following(state(["a": "s"], atMost: 1024)) { _, _ in
+            try await made.all[0].find(1...10)
+            try await until { await count() == 10 }
+            var times: [Duration] = []
+            for round in 1...5 {
+                // No change follows within the time for which changes are gathered.
+                try await Task.sleep(for: .milliseconds(60))
+                let begin = ContinuousClock.now
+                try await made.all[0].find(round...(round + 999))
+                try await until { await count() == 1000 }
+                times.append(.now - begin)
+                try await made.all[0].find(1...10)
+                try await until { await count() == 10 }
+            }
+            #expect(times.sorted()[0] < .milliseconds(50), "\(times)")
+        }
+    }
+
+    @Test("a reload can wait for what it brings, though not for ever")
+    func settles() async throws {
+        try await following(state(["a": "s"])) { monitor, _ in
+            let next = state(["a": "t"])
+            await monitor.follow([state(["a": "s"]), next])
+            let begin = ContinuousClock.now
+            await monitor.settle(next, within: .milliseconds(30))
+            #expect(ContinuousClock.now - begin >= .milliseconds(30))
+            try await made.all[1].find([1])
+            await monitor.settle(next, within: .seconds(60))
+            #expect(await monitor.view().sets[subject("t")]?.endpoints.count == 1)
+        }
+    }
+}
