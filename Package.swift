@@ -280,6 +280,8 @@ let package = Package(
         .executable(name: "publisher", targets: ["publisher"]),
         // For Benchmarks, which measures the programs by themselves.
         .library(name: "KernelPrograms", targets: ["KernelPrograms"]),
+        // For Fuzz, which tries the reader of configurations by itself.
+        .library(name: "FanoutConfig", targets: ["FanoutConfig"]),
     ],
     traits: [
         .trait(

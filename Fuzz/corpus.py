@@ -107,7 +107,6 @@ FRAMES = {
 LISTENER = "listeners:\n  - name: a\n    bind: 127.0.0.1:5514\n"
 DOWNSTREAM = "    downstream:\n      - name: b\n        address: 127.0.0.1:5515\n"
 CONFIGS = {
-    "example": (HERE.parent / "config.example.yaml").read_text(),
     "least": LISTENER + DOWNSTREAM,
     "v6-weighted": LISTENER.replace("127.0.0.1:5514", '"[::]:5514"')
     + DOWNSTREAM + "        weight: 7\n        mac: \"02:00:00:00:00:01\"\n",

@@ -61,11 +61,15 @@ static void close_wire(const struct wire *wire)
 		close(wire->sink.count);
 }
 
-/* Sends until a signal comes. */
+/* Sends until a signal comes, which whoever started this program may have blocked. */
 static void *generate(void *argument)
 {
 	struct wire *wire = argument;
+	sigset_t signals;
 
+	sigemptyset(&signals);
+	sigaddset(&signals, SIGUSR1);
+	pthread_sigmask(SIG_UNBLOCK, &signals, NULL);
 	wire->error = lab_stay_in(wire->ends->client);
 	if (!wire->error)
 		wire->error = lab_frames_send(&wire->frames, INT32_MAX);
