@@ -16,8 +16,10 @@
  * (nat_icmp.bpf.h). Later fragments follow the first one; when one comes before it, all of the datagram
  * goes to the stack (fragments.bpf.h).
  *
- * Maps read: endpoints, services, servers, tables. Maps written: those of associations and
- * unanswered, nat_rows, server_rows, turns, fragments.
+ * Known clients, nearly all, go the same way in one quick step first (nat_known.bpf.h).
+ *
+ * Maps read: endpoints, services, servers, tables, routes. Maps written: those of associations and
+ * unanswered, nat_rows, server_rows, turns, fragments, ways.
  * Verdicts: XDP_TX and XDP_REDIRECT (translated), XDP_PASS (untouched, or translated and left to the
  * stack's routes), XDP_DROP (counted).
  */
