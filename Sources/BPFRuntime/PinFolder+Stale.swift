@@ -24,6 +24,11 @@ extension PinFolder {
         }
     }
 
+    /// Whether there is a folder of that name, whoever holds it.
+    public static func exists(root: String = usualRoot, name: String) -> Bool {
+        unsafe access("\(root)/udp-fanout/\(name)", F_OK) == 0
+    }
+
     /// The names in a folder; none when it cannot be read.
     private static func entries(of path: String) -> [String] {
         guard let folder = unsafe opendir(path) else { return [] }

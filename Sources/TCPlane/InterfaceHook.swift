@@ -29,13 +29,26 @@ final class InterfaceHook {
         "interface-\(interface)-net-\(NetworkNamespace.current)"
     }
 
-    /// Removes what killed daemons left for interfaces that are no more: nothing else would, and a
-    /// pinned link keeps its program and maps even then.
-    static func removeLeftovers(root: String, interfaces: [HostInterface]) {
+    /// Removes what killed daemons left: for interfaces that are no more, since a pinned link keeps its
+    /// program and maps even then, and at interfaces that nobody's listeners name any more, where it would
+    /// go on forwarding to receivers of old. What a living process holds stays.
+    ///
+    /// - Returns: the interfaces at which something was.
+    static func removeLeftovers(
+        root: String, interfaces: [HostInterface]
+    ) -> [HostInterface] {
         let present = Set(interfaces.map { folderName($0.index) })
         let ending = "-net-\(NetworkNamespace.current)"
         PinFolder.removeStale(root: root) { name in
             name.hasPrefix("interface-") && name.hasSuffix(ending) && !present.contains(name)
+        }
+        return interfaces.filter { interface in
+            // Making a hook makes the folder, and the lock tells whether somebody lives.
+            guard PinFolder.exists(root: root, name: folderName(interface.index)),
+                let left = try? InterfaceHook(interface, root: root)
+            else { return false }
+            left.remove()
+            return true
         }
     }
 

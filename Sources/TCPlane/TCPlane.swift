@@ -58,8 +58,8 @@ public actor TCPlane: DataPlane {
             throw PlaneError(noInterface: listener, among: network.interfaces)
         }
         let isFirst = serving == nil
-        if isFirst { InterfaceHook.removeLeftovers(root: root, interfaces: network.interfaces) }
         try bring(to: next, on: network)
+        if isFirst { Self.removeLeftovers(at: network.interfaces, root: root, logger: logger) }
         log(change, isFirst: isFirst)
     }
 

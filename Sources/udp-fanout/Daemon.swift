@@ -90,6 +90,7 @@ actor Daemon {
             await discover(configuration)
             try await probe(configuration)
             try await follow(configuration)
+            removeLeftovers()
         } catch {
             logger.error("start-up failed", metadata: ["error": "\(error)"])
             await discovery.stop()
@@ -106,6 +107,15 @@ actor Daemon {
         tasks.append(Task { await beat() })
         logger.info("udp-fanout is running. Press Ctrl+C to stop.")
         return true
+    }
+
+    /// With listeners of a kernel mode its plane sees to what a killed daemon left; without any, it would go on
+    /// taking packets away from other modes' sockets.
+    private func removeLeftovers() {
+        #if KernelModes
+            let isInUse = configuration.listeners.contains { $0.mode == .tcEBPF }
+            if !isInUse { TCPlane.removeLeftovers(logger: logger) }
+        #endif
     }
 
     /// Puts the file as it now stands into force; a file that cannot be used changes nothing.

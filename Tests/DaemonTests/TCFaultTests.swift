@@ -154,6 +154,31 @@ struct TCFaultTests {
         }
     }
 
+    @Test("what a killed daemon left goes when the next one serves the address in userspace")
+    func otherMode() async throws {
+        let lab = try VethLab()
+        try await lab.balancer.run(ownMounts: true) {
+            let before = try VethLab.state()
+            let sinks = try lab.sinks()
+            let yaml = VethLab.config([sinks[0].endpoint])
+            let killed = try DaemonUnderTest(yaml)
+            try await killed.isRunning()
+            await killed.process.end()
+            let next = VethLab.config([sinks[1].endpoint])
+                .replacing("    mode: tc_ebpf\n    interface: lb0\n", with: "")
+            try await DaemonUnderTest.running(next) { daemon in
+                let line = try await daemon.says(
+                    "removed the program that a killed daemon had left")
+                #expect(line.fields["interface"] == "lb0")
+                #expect(try VethLab.state() == before)
+                try lab.traffic().send([UInt8](repeating: 0, count: 64))
+                try await eventually("the new receiver has it") { sinks[1].arrivals == 1 }
+                #expect(sinks[0].arrivals == 0)
+                try await daemon.stop()
+            }
+        }
+    }
+
     @Test("a listener that is its own receiver is refused with its line, by check and by a start")
     func ownReceiver() async throws {
         let own = Endpoint(VethLab.v4(0, 1), port: VethLab.port)

@@ -41,5 +41,38 @@ extension TCPlaneTests {
             }
             #expect(pins.pins("udp-fanout") == ["interface-77-net-1", "mine"])
         }
+
+        @Test(
+            "and clears away that of interfaces which no listener names any more",
+            arguments: [TCAttach.tcx, .clsact])
+        func unnamedInterface(attach: TCAttach) async throws {
+            let (lab, pins, log) = (try VethLab(), try BPFFileSystem(), LogRecorder())
+            try await lab.balancer.run {
+                var stage = lab.stage(pins, logger: log.logger)
+                stage.attach = attach
+                let sinks = try stage.sinks(1)
+                let before = try stage.listener(to: sinks.downstreams())
+                _ = try await stage.rig([before])
+                try stage.traffic(to: before).send([1])
+                try await eventually("it forwards") { sinks[0].count == 1 }
+                let left = pins.pins("udp-fanout")
+
+                stage.interface = "out1"
+                let rig = try await stage.rig([try stage.listener(to: sinks.downstreams())])
+                let now = pins.pins("udp-fanout")
+                #expect(now.count == 1 && now != left, "\(now)")
+                let said = log.lines("removed the program that a killed daemon had left")
+                #expect(said.map { $0.fields["interface"] } == ["lb0"])
+                #expect(try Shell.output("tc filter show dev lb0 ingress") == "")
+                #expect(try !Shell.output("tc qdisc show dev lb0").contains("clsact"))
+                // The host's own socket has the address again.
+                let own = try Sink(on: before.bind.address, port: before.bind.port)
+                try stage.traffic(to: before).send([2])
+                try await eventually("it gets what comes") { own.count == 1 }
+                #expect(sinks[0].count == 1)
+                await rig.stop()
+            }
+            #expect(pins.isEmpty)
+        }
     }
 }

@@ -16,7 +16,7 @@ struct measurement {
 	size_t bytes;
 	const struct forwarding_case *forwarding;
 	int rounds, repeat;
-	double *program, *empty;
+	double *program, *bare, *empty;
 	int error;
 };
 
@@ -91,44 +91,67 @@ static void unwrap(struct wrapped *wrapped)
 		close(wrapped->array);
 }
 
-static int run_rounds(const struct measurement *all, int program, int nothing)
+/* What a round runs, in turn. */
+enum {
+	PROGRAM,
+	BARE,
+	EMPTY,
+	KINDS
+};
+
+static int run_rounds(const struct measurement *all, const int programs[KINDS],
+		      const uint8_t *frame, int bytes)
+{
+	double *figures[KINDS] = {all->program, all->bare, all->empty};
+	struct wrapped wrapped[KINDS] = {{-1, -1}, {-1, -1}, {-1, -1}};
+	int error = 0;
+
+	for (int kind = 0; kind < KINDS && !error; kind++)
+		error = wrap(&wrapped[kind], frame, bytes, programs[kind]);
+	for (int i = 0; i < all->rounds * KINDS && !error; i++) {
+		int kind = i % KINDS;
+
+		error = run(wrapped[kind].wrapper, frame, bytes, all->repeat,
+			    kind == EMPTY ? TC_ACT_OK : TC_ACT_REDIRECT, &figures[kind][i / KINDS]);
+	}
+	for (int kind = 0; kind < KINDS; kind++)
+		unwrap(&wrapped[kind]);
+	return error;
+}
+
+static int run_beside(const struct measurement *all, const struct bpf_object *object)
 {
 	uint8_t frame[FORWARDING_FRAME];
 	int bytes = forwarding_frame(frame, all->forwarding->is_v6);
-	struct wrapped full, bare = {-1, -1};
-	int error = wrap(&full, frame, bytes, program);
+	int programs[KINDS] = {
+		bpf_program__fd(bpf_object__find_program_by_name(object, "udp_fanout")),
+		forwarding_bare(frame, all->forwarding),
+		forwarding_nothing(),
+	};
+	int error = programs[BARE] < 0 ? programs[BARE] : programs[EMPTY] < 0 ? programs[EMPTY] : 0;
 
 	if (!error)
-		error = wrap(&bare, frame, bytes, nothing);
-	for (int i = 0; i < all->rounds && !error; i++) {
-		error = run(full.wrapper, frame, bytes, all->repeat, TC_ACT_REDIRECT,
-			    &all->program[i]);
-		if (!error)
-			error = run(bare.wrapper, frame, bytes, all->repeat, TC_ACT_OK,
-				    &all->empty[i]);
+		error = run_rounds(all, programs, frame, bytes);
+	/* The object closes its own. */
+	for (int kind = BARE; kind < KINDS; kind++) {
+		if (programs[kind] >= 0)
+			close(programs[kind]);
 	}
-	unwrap(&full);
-	unwrap(&bare);
 	return error;
 }
 
 static int measure(const struct measurement *all)
 {
 	struct bpf_object *object = bpf_object__open_mem(all->object, all->bytes, NULL);
-	int nothing, program, error;
+	int error;
 
 	if (!object)
 		return -errno;
 	error = bpf_object__load(object);
 	if (!error)
 		error = forwarding_fill(object, all->forwarding);
-	if (!error) {
-		program = bpf_program__fd(bpf_object__find_program_by_name(object, "udp_fanout"));
-		nothing = forwarding_nothing();
-		error = nothing < 0 ? nothing : run_rounds(all, program, nothing);
-		if (nothing >= 0)
-			close(nothing);
-	}
+	if (!error)
+		error = run_beside(all, object);
 	bpf_object__close(object);
 	return error;
 }
@@ -144,7 +167,7 @@ static void *work(void *argument)
 }
 
 int forwarding_cost(const void *object, size_t bytes, const struct forwarding_case *forwarding,
-		    int rounds, int repeat, double *program, double *empty)
+		    int rounds, int repeat, double *program, double *bare, double *empty)
 {
 	struct measurement all = {.object = object,
 				  .bytes = bytes,
@@ -152,6 +175,7 @@ int forwarding_cost(const void *object, size_t bytes, const struct forwarding_ca
 				  .rounds = rounds,
 				  .repeat = repeat,
 				  .program = program,
+				  .bare = bare,
 				  .empty = empty};
 	pthread_t thread;
 	int error = pthread_create(&thread, NULL, work, &all);

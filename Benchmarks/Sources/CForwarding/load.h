@@ -23,5 +23,7 @@ int forwarding_array(int program);
 int forwarding_wrapper(const uint8_t *frame, int headers, int array);
 /* A program that does nothing. */
 int forwarding_nothing(void);
+/* A program that leads the frame to the first receiver, field by field, and does nothing else. */
+int forwarding_bare(const uint8_t *frame, const struct forwarding_case *forwarding);
 
 #endif

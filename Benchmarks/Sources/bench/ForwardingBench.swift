@@ -35,16 +35,19 @@ struct ForwardingBench {
         _ path: Forwarding.Path, _ family: Forwarding.Family, _ object: [UInt8]
     ) throws -> Forwarding.Cost {
         var program = [Double](repeating: 0, count: rounds)
-        var empty = program
+        var (bare, empty) = (program, program)
         var way = forwarding_case(
             is_v6: family == .v6 ? 1 : 0, looks_up: path == .lookup ? 1 : 0)
         let result = forwarding_cost(
-            object, object.count, &way, Int32(rounds), repetitions, &program, &empty)
-        guard result == 0, let program = Spread(program), let empty = Spread(empty) else {
+            object, object.count, &way, Int32(rounds), repetitions, &program, &bare, &empty)
+        guard result == 0, let program = Spread(program), let bare = Spread(bare),
+            let empty = Spread(empty)
+        else {
             throw Trouble(
                 "measure the program of tc_ebpf, \(path.rawValue), \(family.rawValue): "
                     + String(cString: strerror(-result)))
         }
-        return Forwarding.Cost(path: path, family: family, program: program, empty: empty)
+        return Forwarding.Cost(
+            path: path, family: family, program: program, bare: bare, empty: empty)
     }
 }

@@ -49,11 +49,12 @@ struct ReportTests {
         #expect(table.contains("met "))
     }
 
-    @Test("judge the program of tc_ebpf, IPv6 by what IPv4 was measured at")
+    @Test("judge the program of tc_ebpf by a bare one beside it, IPv6 by what IPv4 was measured at")
     func forwarding() throws {
         func cost(_ family: Forwarding.Family, _ program: [Double]) throws -> Forwarding.Cost {
             Forwarding.Cost(
                 path: .neighbour, family: family, program: try #require(Spread(program)),
+                bare: try #require(Spread([70, 58, 90])),
                 empty: try #require(Spread([15, 10, 20])))
         }
         let report = Report(
@@ -62,8 +63,15 @@ struct ReportTests {
         let lines = try #require(report.forwardingTable).split(separator: "\n").map {
             $0.split(separator: "|").map { $0.split(separator: " ").joined(separator: " ") }
         }
-        #expect(lines[2] == ["next hop known", "IPv4", "90 ns (100 − 10)", "≤ 90 ns", "met"])
-        #expect(lines[3] == ["next hop known", "IPv6", "136 ns (146 − 10)", "≤ 135 ns", "missed"])
+        let bare = "48 ns"
+        #expect(
+            lines[2] == [
+                "next hop known", "IPv4", "90 ns (100 − 10)", bare, "1.88", "≤ 90 ns", "met",
+            ])
+        #expect(
+            lines[3] == [
+                "next hop known", "IPv6", "136 ns (146 − 10)", bare, "2.83", "≤ 135 ns", "missed",
+            ])
         #expect(Report(cases: [], footprint: nil).forwardingTable == nil)
     }
 

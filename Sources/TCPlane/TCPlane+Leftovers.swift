@@ -1,0 +1,33 @@
+// SPDX-License-Identifier: Apache-2.0
+
+public import BPFRuntime
+public import Logging
+internal import Netlink
+
+// A daemon that is killed leaves its program at the hooks, where it goes on forwarding. A next one that names
+// the same interfaces takes it over; at others it would stay for ever, with receivers of old.
+
+extension TCPlane {
+    /// Removes what killed daemons left, for a daemon that has no listener of this mode, so that no plane
+    /// takes it over. Without the privilege to see it nothing happens.
+    ///
+    /// - Parameter root: the BPF file system.
+    public static func removeLeftovers(
+        logger: Logger, root: String = PinFolder.usualRoot
+    ) {
+        guard PinFolder.exists(root: root, name: ""), var netlink = try? Netlink(),
+            let links = try? netlink.links()
+        else { return }
+        let interfaces = links.map { HostInterface(index: $0.index, name: $0.name) }
+        removeLeftovers(at: interfaces, root: root, logger: logger)
+    }
+
+    /// The same, of the interfaces that this process does not hold itself.
+    static func removeLeftovers(at interfaces: [HostInterface], root: String, logger: Logger) {
+        for interface in InterfaceHook.removeLeftovers(root: root, interfaces: interfaces) {
+            logger.info(
+                "removed the program that a killed daemon had left",
+                metadata: ["interface": "\(interface.name)", "ifindex": "\(interface.index)"])
+        }
+    }
+}
