@@ -20,11 +20,16 @@ public struct ListenerSettings: Hashable, Sendable {
     public var steer: Steer
     /// How `tc_ebpf` hooks into the interface.
     public var tcAttach: TCAttach
+    /// Where `af_xdp` meets packets.
+    public var xdpMode: XDPAttach
+    /// Whether the workers of `af_xdp` poll the device all the time rather than sleep.
+    public var busyPoll: Bool
 
     public init(
         maxPacketSize: Int = 9000, maxDownstream: Int = 64, batchSize: Int = 32, workers: Int = 0,
         pinCPUs: Bool = true, receiveBufferBytes: Int = 0, sharePort: Bool = false,
-        steer: Steer = .sourceIP, tcAttach: TCAttach = .auto
+        steer: Steer = .sourceIP, tcAttach: TCAttach = .auto, xdpMode: XDPAttach = .auto,
+        busyPoll: Bool = false
     ) {
         self.maxPacketSize = maxPacketSize
         self.maxDownstream = maxDownstream
@@ -35,5 +40,7 @@ public struct ListenerSettings: Hashable, Sendable {
         self.sharePort = sharePort
         self.steer = steer
         self.tcAttach = tcAttach
+        self.xdpMode = xdpMode
+        self.busyPoll = busyPoll
     }
 }
