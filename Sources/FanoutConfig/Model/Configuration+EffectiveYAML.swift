@@ -141,5 +141,7 @@ extension YAMLWriter {
         plain(.sharePort, settings.sharePort)
         plain(.steer, settings.steer.rawValue)
         plain(.tcAttach, settings.tcAttach.rawValue)
+        plain(.xdpMode, settings.xdpMode.rawValue)
+        plain(.busyPoll, settings.busyPoll)
     }
 }
