@@ -10,6 +10,7 @@ internal import Logging
 internal import UserspacePlane
 
 #if KernelModes
+    internal import AFXDPPlane
     internal import TCPlane
 #endif
 
@@ -56,6 +57,7 @@ actor Daemon {
         ]
         #if KernelModes
             planes.append(TCPlane(logger: logger, source: programs.tc))
+            planes.append(AFXDPPlane(logger: logger, source: programs.xdp))
         #endif
         health = HealthMonitor(probe: SocketProbe(), logger: logger)
         reconciler = Reconciler(planes: planes, health: health, logger: logger)
