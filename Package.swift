@@ -90,6 +90,14 @@ let floor2: [Target] = [
         ],
         swiftSettings: strict),
     .target(
+        name: "AFXDPPlane",
+        dependencies: [
+            "BPFRuntime", "CDatapath", "CNet", "FanoutCore", "HostNetwork", "KernelPrograms",
+            "LinuxNet", "Netlink", "Workers", "XDPSockets",
+            .product(name: "Logging", package: "swift-log"),
+        ],
+        swiftSettings: strict),
+    .target(
         name: "FanoutConfig",
         dependencies: ["FanoutCore", .product(name: "Yams", package: "Yams")],
         swiftSettings: strict),
@@ -133,6 +141,7 @@ let floor4: [Target] = [
         dependencies: [
             "FanoutCore", "LinuxNet", "UserspacePlane", "FanoutConfig", "FanoutDiscovery",
             "FanoutHealth", "FanoutMetrics", "FanoutControl",
+            .target(name: "AFXDPPlane", condition: kernelModes),
             .target(name: "BPFRuntime", condition: kernelModes),
             .target(name: "ReusePortLB", condition: kernelModes),
             .target(name: "TCPlane", condition: kernelModes),
@@ -201,6 +210,14 @@ let tests: [Target] = [
         dependencies: [
             "BPFRuntime", "CDatapath", "CLibBPF", "FanoutCore", "HostNetwork", "KernelPrograms",
             "LabNet", "LinuxNet", "Netlink", "PlaneContract", "TCPlane",
+            .product(name: "Logging", package: "swift-log"),
+        ],
+        swiftSettings: strictTests),
+    .testTarget(
+        name: "AFXDPPlaneTests",
+        dependencies: [
+            "AFXDPPlane", "BPFRuntime", "CDatapath", "FanoutCore", "HostNetwork", "LabNet",
+            "LinuxNet", "Netlink", "PlaneContract", "TCPlane", "UserspacePlane", "XDPSockets",
             .product(name: "Logging", package: "swift-log"),
         ],
         swiftSettings: strictTests),

@@ -4,6 +4,7 @@
 /* The ring operations of xsk.h are loads, stores and arithmetic. Said on their first declaration, Swift
  * takes their word for it when it proves a packet loop free of locks and allocations. */
 #define CLIBXDP_HOT inline __attribute__((swift_attr("@_noLocks"), swift_attr("@_noAllocation")))
+#define CLIBXDP_QUICK static CLIBXDP_HOT
 
 struct xdp_desc;
 struct xsk_ring_prod;
@@ -27,12 +28,12 @@ CLIBXDP_HOT const struct xdp_desc *_Nonnull xsk_ring_cons__rx_desc(const struct 
 
 /* How many entries are in a ring that the kernel reads, those included that are written and not yet
  * handed over; and in one that the kernel writes, without those that were peeked at. */
-static inline __u32 clibxdp_in_prod(const struct xsk_ring_prod *ring)
+CLIBXDP_QUICK __u32 clibxdp_in_prod(const struct xsk_ring_prod *ring)
 {
 	return ring->cached_prod - __atomic_load_n(ring->consumer, __ATOMIC_ACQUIRE);
 }
 
-static inline __u32 clibxdp_in_cons(const struct xsk_ring_cons *ring)
+CLIBXDP_QUICK __u32 clibxdp_in_cons(const struct xsk_ring_cons *ring)
 {
 	return __atomic_load_n(ring->producer, __ATOMIC_ACQUIRE) - ring->cached_cons;
 }

@@ -4,9 +4,15 @@
 #include <errno.h>
 #include <poll.h>
 #include <stddef.h>
+#include <string.h>
+#include <sys/ioctl.h>
 #include <sys/mman.h>
+#include <unistd.h>
 
+#include <linux/ethtool.h>
+#include <linux/if.h>
 #include <linux/if_xdp.h>
+#include <linux/sockios.h>
 
 #include "CNet.h"
 
@@ -16,6 +22,7 @@ enum {
 	OPTION_BUSY_POLL = 46,
 	OPTION_PREFER_BUSY_POLL = 69,
 	OPTION_BUSY_POLL_BUDGET = 70,
+	OPTION_TAKE_HEADERS = 36, /* linux/in6.h, IPV6_HDRINCL */
 };
 
 _Static_assert(sizeof(struct cnet_xdp_statistics) == sizeof(struct xdp_statistics) &&
@@ -41,6 +48,43 @@ int cnet_wait_readable(int fd, int milliseconds)
 	if (ready < 0)
 		return errno == EINTR ? 0 : -errno;
 	return ready && (wanted.revents & POLLIN) ? 1 : 0;
+}
+
+int cnet_wait_either(int fd, int event, int milliseconds)
+{
+	struct pollfd wanted[2] = {{.fd = fd, .events = POLLIN}, {.fd = event, .events = POLLIN}};
+
+	if (poll(wanted, 2, milliseconds) <= 0)
+		return 0;
+	return (wanted[0].revents & POLLIN ? CNET_SOCKET_READY : 0) |
+	       (wanted[0].revents & (POLLERR | POLLHUP | POLLNVAL) ? CNET_SOCKET_FAILED : 0) |
+	       (wanted[1].revents ? CNET_EVENT : 0);
+}
+
+int cnet_queues(const char *interface, uint32_t *receive, uint32_t *transmit)
+{
+	struct ethtool_channels channels = {.cmd = ETHTOOL_GCHANNELS};
+	struct ifreq request = {.ifr_data = (void *)&channels};
+	int fd = socket(AF_INET, SOCK_DGRAM | SOCK_CLOEXEC, 0);
+	int result;
+
+	if (fd < 0)
+		return -errno;
+	strncpy(request.ifr_name, interface, sizeof(request.ifr_name) - 1);
+	result = ioctl(fd, SIOCETHTOOL, &request) < 0 ? -errno : 0;
+	close(fd);
+	if (result)
+		return result;
+	*receive = channels.rx_count + channels.combined_count;
+	*transmit = channels.tx_count + channels.combined_count;
+	return 0;
+}
+
+int cnet_take_headers(int fd)
+{
+	int yes = 1;
+
+	return setsockopt(fd, IPPROTO_IPV6, OPTION_TAKE_HEADERS, &yes, sizeof(yes)) ? -errno : 0;
 }
 
 static int set(int fd, int option, int value)

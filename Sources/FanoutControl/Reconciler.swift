@@ -134,6 +134,13 @@ public actor Reconciler {
         return all.sorted { $0.listener < $1.listener }
     }
 
+    /// What the planes counted by receive queue.
+    public func queueCounters() async -> [QueueCounters] {
+        var all: [QueueCounters] = []
+        for plane in planes { all += await plane.queueCounters() }
+        return all.sorted { ($0.interface, $0.queue) < ($1.interface, $1.queue) }
+    }
+
     /// Ends every listener; what they had received is forwarded or counted first.
     public func stop() async -> [ListenerCounters] {
         await begin()

@@ -100,7 +100,8 @@ package struct NetworkView: Equatable, Sendable {
             let neighbour = try netlink.neighbour(of: route.nextHop, on: interface),
             neighbour.isResolved, let mac = neighbour.mac
         {
-            return .peer(interface: interface, mac: mac.bytes, mtu: mtu)
+            return .peer(
+                interface: interface, nextHop: route.nextHop, mac: mac.bytes, mtu: mtu)
         }
         return .neighbour(interface: interface, nextHop: route.nextHop, mtu: mtu)
     }

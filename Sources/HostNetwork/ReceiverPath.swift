@@ -14,7 +14,7 @@ package enum ReceiverPath: Equatable, Sendable {
     /// Out of an interface to the next hop, whose link-layer address the kernel resolves.
     case neighbour(interface: UInt32, nextHop: IPAddress, mtu: UInt32)
     /// Straight to the other end of a veth, in another namespace of this host.
-    case peer(interface: UInt32, mac: [UInt8], mtu: UInt32)
+    case peer(interface: UInt32, nextHop: IPAddress, mac: [UInt8], mtu: UInt32)
 
     /// The receiver as the kernel program knows it.
     package func receiver(_ endpoint: Endpoint, row: UInt32) -> lb_receiver {
@@ -32,7 +32,7 @@ package enum ReceiverPath: Equatable, Sendable {
             result.path = UInt8(LB_PATH_NEIGH.rawValue)
             result.next_hop = nextHop.datapath
             (result.ifindex, result.mtu) = (interface, mtu)
-        case .peer(let interface, let mac, let mtu):
+        case .peer(let interface, _, let mac, let mtu):
             result.path = UInt8(LB_PATH_PEER.rawValue)
             (result.ifindex, result.mtu) = (interface, mtu)
             if mac.count == 6 { result.mac = (mac[0], mac[1], mac[2], mac[3], mac[4], mac[5]) }

@@ -82,6 +82,25 @@ extension Netlink {
             .flatMap(Neighbour.init)
     }
 
+    /// Tells the kernel that a host is in use: one that it does not know is asked for, one that it has not
+    /// heard of for a while is asked again, as if a packet had gone there (NTF_USE). Needs
+    /// CAP_NET_ADMIN. Returns before there is an answer.
+    ///
+    /// - Throws: `NetlinkError` ENODEV, EINVAL when the interface cannot have neighbours.
+    public mutating func use(_ address: IPAddress, on interface: UInt32) throws(NetlinkError) {
+        var header = ndmsg()
+        header.ndm_family = address.familyNumber
+        header.ndm_ifindex = Int32(bitPattern: interface)
+        header.ndm_flags = UInt8(NTF_USE)
+        // The kernel wants some state of a new entry; with this flag it goes on from NONE.
+        header.ndm_state = UInt16(NUD_NONE)
+        var request = NetlinkRequest(changing: Int(RTM_NEWNEIGH), header, flags: NLM_F_CREATE)
+        request.add(NDA_DST, address.networkBytes)
+        _ = try ask(
+            request,
+            Purpose(operation: "use", subject: "neighbour \(address) on interface \(interface)"))
+    }
+
     /// The answer to a request for one thing; nil when the kernel says by `none` that it does not
     /// exist.
     private mutating func one(

@@ -78,7 +78,7 @@ extension UserspaceWorker {
         if datagrams > 1, code == EINVAL || code == EIO || code == EMSGSIZE {
             unsafe sendSingly(index, target, &sent)
         } else {
-            unsafe charge(target, reason(of: code), UInt64(datagrams))
+            unsafe charge(target, dropReason(ofSend: code), UInt64(datagrams))
         }
     }
 
@@ -139,20 +139,5 @@ extension UserspaceWorker {
         unsafe memory.outgoing[spare].header = header
         unsafe memory.outgoingFacts[spare] = Outgoing(datagrams: 1, bytes: bytes, segment: bytes)
         unsafe deliver(spare, spare &+ 1, target, &sent)
-    }
-
-    /// The drop reason of a send's errno.
-    @_noLocks @_noAllocation
-    func reason(of code: Int32) -> lb_drop_reason {
-        switch code {
-        case EAGAIN: LB_DROP_WOULD_BLOCK
-        case ENOBUFS, ENOMEM: LB_DROP_NO_BUFFERS
-        case ECONNREFUSED: LB_DROP_REFUSED
-        case ENETUNREACH, EHOSTUNREACH, ENETDOWN, EHOSTDOWN, EADDRNOTAVAIL, EDESTADDRREQ:
-            LB_DROP_UNREACHABLE
-        case EMSGSIZE: LB_DROP_MESSAGE_TOO_LONG
-        case EPERM, EACCES: LB_DROP_NOT_PERMITTED
-        default: LB_DROP_SEND_ERROR
-        }
     }
 }

@@ -54,7 +54,7 @@ extension Daemon {
 
     private func snapshot() async -> MetricsSnapshot {
         MetricsSnapshot(
-            listeners: await reconciler.counters(),
+            listeners: await reconciler.counters(), queues: await reconciler.queueCounters(),
             health: configuration.health.enabled ? await health.report : nil,
             discovery: await discoveryReport, reload: reloads,
             build: BuildInfo(version: Version.number, kernelModes: Version.hasKernelModes),

@@ -10,6 +10,7 @@ internal import Logging
 internal import UserspacePlane
 
 #if KernelModes
+    internal import AFXDPPlane
     internal import TCPlane
 #endif
 
@@ -59,6 +60,7 @@ actor Daemon {
         ]
         #if KernelModes
             planes.append(TCPlane(logger: logger, source: programs.tc))
+            planes.append(AFXDPPlane(logger: logger, source: programs.xdp))
         #endif
         discovery = Self.discovery(logger)
         health = HealthMonitor(probe: SocketProbe(), logger: logger)

@@ -19,6 +19,7 @@ struct KernelModePrograms: Sendable {
     private var paths: [Named] = []
     #if KernelModes
         private(set) var tc = ProgramSource.embedded
+        private(set) var xdp = ProgramSource.embedded
     #endif
 
     /// The programs inside.
@@ -32,6 +33,7 @@ struct KernelModePrograms: Sendable {
             .compactMap { flag, mode, path in path.map { Named(flag: flag, mode: mode, path: $0) } }
         #if KernelModes
             if let tc { self.tc = .file(tc) }
+            if let xdp { self.xdp = .file(xdp) }
         #endif
     }
 

@@ -29,7 +29,7 @@ struct EffectiveTests {
                 mode: tc_ebpf
                 interface: eth0
                 addresses: any
-                settings: {steer: kernel, tc_attach: clsact, seed: 77}
+                settings: {steer: kernel, tc_attach: clsact, seed: 77, xdp_mode: skb, busy_poll: true}
                 downstream: [{name: "null", address: "192.0.2.1:1", mac: 0A-00-00-00-00-01, weight: 0}]
                 """),
     ]
@@ -69,6 +69,8 @@ struct EffectiveTests {
                       steer: source_ip
                       tc_attach: auto
                       seed: 0
+                      xdp_mode: auto
+                      busy_poll: false
                 settings:
                   max_packet_size: 9000
                   max_downstream: 64
@@ -80,6 +82,8 @@ struct EffectiveTests {
                   steer: source_ip
                   tc_attach: auto
                   seed: 0
+                  xdp_mode: auto
+                  busy_poll: false
                 health:
                   enabled: false
                   interval_secs: 5

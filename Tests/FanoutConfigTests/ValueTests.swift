@@ -175,6 +175,10 @@ struct ValueTests {
             "settings: {tc_attach: xdp}",
             "settings.tc_attach: 'xdp' is not a tc_attach; write auto, tcx or clsact"
         ),
+        (
+            "settings: {xdp_mode: generic}",
+            "settings.xdp_mode: 'generic' is not a xdp_mode; write auto, native or skb"
+        ),
     ]
 
     @Test("a word of an enumeration is met with the nearest one", arguments: words)

@@ -37,10 +37,22 @@ extension ListenerCounters {
     }
 }
 
+extension QueueCounters {
+    static let sample: QueueCounters = {
+        var counters = QueueCounters(interface: "eth0", queue: 3)
+        counters.receiveRingEmpty = 21
+        counters.fillRingFull = 22
+        counters.framesExhausted = 23
+        counters.parseErrors = 24
+        counters.kernel = [.receiveDropped: 25, .receiveRingFull: 26]
+        return counters
+    }()
+}
+
 extension MetricsSnapshot {
     static func of(_ listeners: [ListenerCounters]) -> MetricsSnapshot {
         MetricsSnapshot(
-            listeners: listeners,
+            listeners: listeners, queues: [.sample],
             health: HealthReport(
                 verdicts: Dictionary(
                     uniqueKeysWithValues: (0..<10).map {

@@ -44,6 +44,26 @@ let goldenPage = #"""
     # HELP udp_fanout_workers Worker threads of the listener.
     # TYPE udp_fanout_workers gauge
     udp_fanout_workers{listener="syslog",mode="userspace"} 2
+    # HELP udp_fanout_afxdp_rx_ring_empty_total Looks at the queue's receive ring that found nothing, of the worker in mode af_xdp.
+    # TYPE udp_fanout_afxdp_rx_ring_empty_total counter
+    udp_fanout_afxdp_rx_ring_empty_total{interface="eth0",queue="3"} 21
+    # HELP udp_fanout_afxdp_fill_ring_full_total Times that frames were left over because the queue's fill ring had no room for them.
+    # TYPE udp_fanout_afxdp_fill_ring_full_total counter
+    udp_fanout_afxdp_fill_ring_full_total{interface="eth0",queue="3"} 22
+    # HELP udp_fanout_afxdp_frames_exhausted_total Times that every frame was in use when the kernel needed some to receive into.
+    # TYPE udp_fanout_afxdp_frames_exhausted_total counter
+    udp_fanout_afxdp_frames_exhausted_total{interface="eth0",queue="3"} 23
+    # HELP udp_fanout_afxdp_parse_errors_total Packets that the XDP program steered to the queue's worker and that are no datagram for a listener; no part of received.
+    # TYPE udp_fanout_afxdp_parse_errors_total counter
+    udp_fanout_afxdp_parse_errors_total{interface="eth0",queue="3"} 24
+    # HELP udp_fanout_afxdp_kernel_events_total What the kernel counted at the queue's AF_XDP sockets (XDP_STATISTICS), by event; packets lost there are no part of received.
+    # TYPE udp_fanout_afxdp_kernel_events_total counter
+    udp_fanout_afxdp_kernel_events_total{interface="eth0",queue="3",event="rx_dropped"} 25
+    udp_fanout_afxdp_kernel_events_total{interface="eth0",queue="3",event="rx_ring_full"} 26
+    udp_fanout_afxdp_kernel_events_total{interface="eth0",queue="3",event="rx_fill_ring_empty"} 0
+    udp_fanout_afxdp_kernel_events_total{interface="eth0",queue="3",event="rx_invalid"} 0
+    udp_fanout_afxdp_kernel_events_total{interface="eth0",queue="3",event="tx_invalid"} 0
+    udp_fanout_afxdp_kernel_events_total{interface="eth0",queue="3",event="tx_ring_empty"} 0
     # HELP udp_fanout_downstream_packets_forwarded_total Datagrams handed to the kernel for this downstream.
     # TYPE udp_fanout_downstream_packets_forwarded_total counter
     udp_fanout_downstream_packets_forwarded_total{listener="syslog",mode="userspace",downstream="r1"} 90

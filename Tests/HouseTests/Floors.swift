@@ -56,7 +56,7 @@ enum Floors {
         // 2: adapters
         "UserspacePlane": adapter(),
         "TCPlane": adapter(kernelLibraries.union(["KernelPrograms"])),
-        "AFXDPPlane": adapter(kernelLibraries),
+        "AFXDPPlane": adapter(kernelLibraries.union(["KernelPrograms"])),
         "XDPNATPlane": adapter(kernelLibraries),
         "FanoutConfig": adapter(["Yams"]),
         "FanoutDiscovery": adapter(nio.union(["AsyncHTTPClient", "Yams"])),

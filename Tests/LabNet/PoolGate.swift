@@ -30,18 +30,30 @@ enum PoolGate {
 
     /// Stands from the first call on, which is to come from a thread outside of all labs.
     static let stands: Bool = {
+        _ = home
         // Timers have a thread of their own, which makes threads as well.
         DispatchQueue.global().asyncAfter(deadline: .now()) {}
         guard let symbol = dlsym(nil, "swift_task_enqueueGlobal_hook"),
             (try? Thread(name: "pool-gate", body: { relay() })) != nil
         else { return false }
         symbol.assumingMemoryBound(to: Optional<Hook>.self).pointee = { job, original in
-            guard pthread_getspecific(mark) != nil else { return original(job) }
+            guard pthread_getspecific(mark) != nil || isAway else { return original(job) }
             waiting.withLock { $0.append(Waiting(job: job, enqueue: original)) }
             wake.signal()
         }
         return true
     }()
+
+    /// The network of the process, by the number of its file.
+    private static let home = network
+
+    private static var network: ino_t {
+        var found = stat()
+        return stat("/proc/thread-self/ns/net", &found) == 0 ? found.st_ino : 0
+    }
+
+    /// Whether the calling thread is one that a lab's thread made, and in that one's network.
+    private static var isAway: Bool { network != home }
 
     /// Says that the calling thread is a lab's.
     static func markThread() { pthread_setspecific(mark, UnsafeRawPointer(bitPattern: 1)) }

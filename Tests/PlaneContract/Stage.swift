@@ -32,6 +32,8 @@ public struct Stage: Sendable {
     public var interface: String?
     /// How `tc_ebpf` hooks into it.
     public var attach = TCAttach.auto
+    /// Where `af_xdp` meets packets there.
+    public var xdpMode = XDPAttach.auto
 
     public init(mode: ForwardingMode, makePlane: @escaping @Sendable () -> any DataPlane) {
         self.mode = mode
@@ -52,6 +54,7 @@ public struct Stage: Sendable {
     ) throws -> Listener {
         var settings = settings
         settings.tcAttach = attach
+        settings.xdpMode = xdpMode
         return Listener(
             name: name, bind: try .free(on: listening(family)), mode: mode, balance: balance,
             preserveSource: keepsSource, downstreams: downstreams, settings: settings,

@@ -50,7 +50,8 @@ struct ListenerTableTests {
         let bytes = bytes(
             listener(.roundRobin),
             [
-                near.endpoint.address: .peer(interface: 3, mac: mac, mtu: 1500),
+                near.endpoint.address: .peer(
+                    interface: 3, nextHop: near.endpoint.address, mac: mac, mtu: 1500),
                 far.endpoint.address: .neighbour(
                     interface: 4, nextHop: IPAddress(high: 9, low: 9), mtu: 1280),
             ])

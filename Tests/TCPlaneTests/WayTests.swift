@@ -24,7 +24,7 @@ extension TCPlaneTests {
         }
 
         private static func isPeer(_ path: ReceiverPath?, by interface: UInt32) -> Bool {
-            if case .peer(interface, _, _) = path { true } else { false }
+            if case .peer(interface, _, _, _) = path { true } else { false }
         }
 
         @Test(
@@ -45,7 +45,8 @@ extension TCPlaneTests {
                     return try Self.isPeer(view([receiver]).paths[receiver], by: out)
                 }
                 let shown = try lab.receivers[0].enter { try Shell.output("ip -br link show in0") }
-                guard case .peer(_, let mac, let mtu) = try view([receiver]).paths[receiver] else {
+                guard case .peer(_, _, let mac, let mtu) = try view([receiver]).paths[receiver]
+                else {
                     Issue.record("the way was lost")
                     return
                 }

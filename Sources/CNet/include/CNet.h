@@ -135,6 +135,25 @@ int cnet_xdp_transmit(int fd) CNET_HOT;
 int cnet_xdp_receive(int fd) CNET_HOT;
 /* Waits for something to read: 1, 0 after so many milliseconds (-1: no limit) or a signal, or -errno. */
 int cnet_wait_readable(int fd, int milliseconds) CNET_HOT;
+/* Waits for a packet at a socket, or for an event (cnet_event): what there is, CNET_SOCKET_* and
+ * CNET_EVENT, 0 after so many milliseconds or a signal. */
+enum {
+	CNET_SOCKET_READY = 1,
+	CNET_EVENT = 2,
+	CNET_SOCKET_FAILED = 4, /* its interface is gone, or down */
+};
+int cnet_wait_either(int fd, int event, int milliseconds) CNET_HOT;
+/* How many queues an interface has in use to receive and to transmit (ethtool(8) -l; ETHTOOL_GCHANNELS):
+ * 0 or -errno, EOPNOTSUPP when the driver does not say. */
+int cnet_queues(const char *interface, uint32_t *receive, uint32_t *transmit);
+/* Has a raw IPv6 socket take whole packets, as one of IPPROTO_RAW does for IPv4 (IPV6_HDRINCL, Linux
+ * 4.5): 0 or -errno. */
+int cnet_take_headers(int fd);
+/* Has the CPU fetch the line at an address that will be read soon. */
+CNET_HOT static inline void cnet_prefetch(const void *at)
+{
+	__builtin_prefetch(at);
+}
 /* Has the socket's own calls poll the device, rather than interrupts (SO_PREFER_BUSY_POLL, Linux 5.11):
  * for how long a call, at most, and how many packets. */
 int cnet_prefer_busy_poll(int fd, int microseconds, int budget);

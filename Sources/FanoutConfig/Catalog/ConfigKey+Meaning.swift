@@ -42,6 +42,9 @@ extension ConfigKey {
         case .tcAttach: "How tc_ebpf hooks into the interface; auto = tcx where the kernel has it."
         case .seed:
             "Mixed into the hash of source_ip and four_tuple; hosts with one seed choose alike."
+        case .xdpMode:
+            "Where af_xdp meets packets: native = in the driver, skb = in the network stack."
+        case .busyPoll: "Whether workers of af_xdp poll all the time rather than sleep."
         case .healthEnabled: "Whether downstreams are probed."
         case .healthInterval: "Seconds from one probe of a downstream to the next."
         case .healthTimeout: "Seconds that an answer may take; at most interval_secs."

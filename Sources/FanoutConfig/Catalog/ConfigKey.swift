@@ -39,6 +39,8 @@ public enum ConfigKey: String, CaseIterable, Hashable, Sendable {
     case steer = "settings.steer"
     case tcAttach = "settings.tc_attach"
     case seed = "settings.seed"
+    case xdpMode = "settings.xdp_mode"
+    case busyPoll = "settings.busy_poll"
 
     case healthEnabled = "health.enabled"
     case healthInterval = "health.interval_secs"
@@ -89,6 +91,7 @@ extension ConfigKey {
         case .listenerBalance: .choice(Balance.allCases.map(\.rawValue))
         case .steer: .choice(Steer.allCases.map(\.rawValue))
         case .tcAttach: .choice(TCAttach.allCases.map(\.rawValue))
+        case .xdpMode: .choice(XDPAttach.allCases.map(\.rawValue))
         case .listenerInterface: .interface
         case .listenerAddresses: .addresses
         case .listenerDownstream: .list(of: .downstream)
@@ -109,7 +112,7 @@ extension ConfigKey {
         case .healthRise, .healthFall: .integer(1...100)
         case .healthMinHealthy: .integer(0...100)
         case .metricsPath: .urlPath
-        case .listenerPreserveSource, .kubernetesVIP, .pinCPUs, .sharePort, .healthEnabled,
+        case .listenerPreserveSource, .kubernetesVIP, .pinCPUs, .sharePort, .busyPoll, .healthEnabled,
             .metricsEnabled:
             .boolean
         }

@@ -5,25 +5,45 @@ internal import FanoutCore
 /// All listeners of an interface share one program, so they agree on how it is attached. O(listeners).
 enum HookCheck {
     static func run(_ drafts: [ListenerDraft], _ findings: Findings) {
+        agree(drafts.filter { $0.mode?.value == .tcEBPF }, on: .tcAttach, findings) { draft in
+            let attach = draft.settings.tcAttach
+            return Wish(word: attach == .auto ? nil : attach.rawValue, origin: draft.attachOrigin)
+        }
+        agree(drafts.filter { $0.mode?.value == .afXDP }, on: .xdpMode, findings) { draft in
+            let mode = draft.settings.xdpMode
+            return Wish(word: mode == .auto ? nil : mode.rawValue, origin: draft.xdpModeOrigin)
+        }
+    }
+
+    /// How a listener wants its interface hooked.
+    private struct Wish {
+        /// nil for who leaves the choice open, and takes what another one wants.
+        let word: String?
+        /// Where its own settings say so.
+        let origin: Origin?
+    }
+
+    private static func agree(
+        _ drafts: [ListenerDraft], on key: ConfigKey, _ findings: Findings,
+        wish: (ListenerDraft) -> Wish
+    ) {
         var first: [String: ListenerDraft] = [:]
-        for draft in drafts where draft.mode?.value == .tcEBPF {
-            // Who leaves the choice open takes what another one wants.
-            guard draft.settings.tcAttach != .auto, let interface = draft.interface else {
-                continue
-            }
+        for draft in drafts {
+            let own = wish(draft)
+            guard let word = own.word, let interface = draft.interface else { continue }
             guard let other = first[interface.value] else {
                 first[interface.value] = draft
                 continue
             }
-            guard other.settings.tcAttach != draft.settings.tcAttach else { continue }
-            let line = (other.attachOrigin ?? other.interface?.origin)?.line
+            let theirs = wish(other)
+            guard let otherWord = theirs.word, otherWord != word else { continue }
+            let line = (theirs.origin ?? other.interface?.origin)?.line
             findings.error(
-                at: draft.attachOrigin ?? interface.origin,
-                "tc_attach is \(draft.settings.tcAttach.rawValue) here and "
-                    + "\(other.settings.tcAttach.rawValue) for \(other.title)"
+                at: own.origin ?? interface.origin,
+                "\(key.name) is \(word) here and \(otherWord) for \(other.title)"
                     + (line.map { " (line \($0))" } ?? "")
                     + ", and both hook into \(interface.value.quoted)",
-                "write one tc_attach for all listeners of an interface")
+                "write one \(key.name) for all listeners of an interface")
         }
     }
 }

@@ -31,8 +31,9 @@ struct ListenerDraft {
     var kubernetes: KubernetesConfiguration?
     var kubernetesOrigin: Origin?
     var settings: ListenerSettings
-    /// Where the listener's own settings say `tc_attach`.
+    /// Where the listener's own settings say `tc_attach`, and `xdp_mode`.
     var attachOrigin: Origin?
+    var xdpModeOrigin: Origin?
 
     init(_ reader: SectionReader, settings common: ListenerSettings) {
         origin = reader.origin
@@ -62,6 +63,7 @@ struct ListenerDraft {
         if let own = reader.reader(for: .listenerSettings) {
             settings.override(with: own)
             attachOrigin = own.keyOrigin(of: .tcAttach)
+            xdpModeOrigin = own.keyOrigin(of: .xdpMode)
         }
     }
 

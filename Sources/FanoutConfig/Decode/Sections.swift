@@ -15,6 +15,8 @@ extension ListenerSettings {
         if let field = reader.choice(.steer, of: Steer.self) { steer = field.value }
         if let field = reader.choice(.tcAttach, of: TCAttach.self) { tcAttach = field.value }
         if let field = reader.integer(.seed) { seed = UInt64(field.value) }
+        if let field = reader.choice(.xdpMode, of: XDPAttach.self) { xdpMode = field.value }
+        if let field = reader.boolean(.busyPoll) { busyPoll = field.value }
     }
 }
 

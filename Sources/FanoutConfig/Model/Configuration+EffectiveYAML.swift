@@ -143,5 +143,7 @@ extension YAMLWriter {
         plain(.steer, settings.steer.rawValue)
         plain(.tcAttach, settings.tcAttach.rawValue)
         plain(.seed, Int(settings.seed))
+        plain(.xdpMode, settings.xdpMode.rawValue)
+        plain(.busyPoll, settings.busyPoll)
     }
 }

@@ -16,8 +16,15 @@ public protocol DataPlane: Sendable {
     /// The counters of every listener that it carries.
     func counters() async -> [ListenerCounters]
 
+    /// What it counted by receive queue; nothing for planes that have none of their own.
+    func queueCounters() async -> [QueueCounters]
+
     /// Ends every listener, forwards or counts what they had received, and returns the last counters.
     func stop() async -> [ListenerCounters]
+}
+
+extension DataPlane {
+    public func queueCounters() async -> [QueueCounters] { [] }
 }
 
 /// A data plane that could not do what it was asked, and what to do about it.

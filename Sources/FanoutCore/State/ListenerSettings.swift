@@ -22,11 +22,16 @@ public struct ListenerSettings: Hashable, Sendable {
     public var tcAttach: TCAttach
     /// Mixed into hash-keyed flow keys. Hosts with one seed and the same receivers choose alike.
     public var seed: UInt64
+    /// Where `af_xdp` meets packets.
+    public var xdpMode: XDPAttach
+    /// Whether the workers of `af_xdp` poll the device all the time rather than sleep.
+    public var busyPoll: Bool
 
     public init(
         maxPacketSize: Int = 9000, maxDownstream: Int = 64, batchSize: Int = 32, workers: Int = 0,
         pinCPUs: Bool = true, receiveBufferBytes: Int = 0, sharePort: Bool = false,
-        steer: Steer = .sourceIP, tcAttach: TCAttach = .auto, seed: UInt64 = 0
+        steer: Steer = .sourceIP, tcAttach: TCAttach = .auto, seed: UInt64 = 0,
+        xdpMode: XDPAttach = .auto, busyPoll: Bool = false
     ) {
         self.maxPacketSize = maxPacketSize
         self.maxDownstream = maxDownstream
@@ -38,5 +43,7 @@ public struct ListenerSettings: Hashable, Sendable {
         self.steer = steer
         self.tcAttach = tcAttach
         self.seed = seed
+        self.xdpMode = xdpMode
+        self.busyPoll = busyPoll
     }
 }

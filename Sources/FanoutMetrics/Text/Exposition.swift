@@ -68,6 +68,11 @@ public struct Exposition {
         case .receiveCalls: eachListener(\.receiveCalls)
         case .sendCalls: eachListener(\.sendCalls)
         case .workers: eachListener { UInt64(clamping: $0.workers) }
+        case .afxdpReceiveRingEmpty: eachQueue(\.receiveRingEmpty)
+        case .afxdpFillRingFull: eachQueue(\.fillRingFull)
+        case .afxdpFramesExhausted: eachQueue(\.framesExhausted)
+        case .afxdpParseErrors: eachQueue(\.parseErrors)
+        case .afxdpKernelEvents: eachQueueEvent()
         case .downstreamPacketsForwarded: eachDownstream(\.packetsForwarded)
         case .downstreamBytesForwarded: eachDownstream(\.bytesForwarded)
         case .downstreamPacketsDropped: eachDownstreamReason()
@@ -105,6 +110,23 @@ extension Exposition {
         for row in listeners {
             for (reason, label) in reasons {
                 page.sample(row.labels, and: label, row.counters.drops[reason] ?? 0)
+            }
+        }
+    }
+
+    private static func labels(of queue: QueueCounters) -> [UInt8] {
+        SampleWriter.labels(("interface", queue.interface), ("queue", "\(queue.queue)"))
+    }
+
+    private mutating func eachQueue(_ value: (QueueCounters) -> UInt64) {
+        for queue in snapshot.queues { page.sample(Self.labels(of: queue), value(queue)) }
+    }
+
+    private mutating func eachQueueEvent() {
+        for queue in snapshot.queues {
+            for event in QueueCounters.KernelEvent.allCases {
+                let label = SampleWriter.labels(("event", event.rawValue))
+                page.sample(Self.labels(of: queue), and: label, queue.kernel[event] ?? 0)
             }
         }
     }

@@ -20,6 +20,18 @@ extension MetricCatalog {
         case .receiveCalls: "Receive calls that returned at least one datagram."
         case .sendCalls: "Send calls."
         case .workers: "Worker threads of the listener."
+        case .afxdpReceiveRingEmpty:
+            "Looks at the queue's receive ring that found nothing, of the worker in mode af_xdp."
+        case .afxdpFillRingFull:
+            "Times that frames were left over because the queue's fill ring had no room for them."
+        case .afxdpFramesExhausted:
+            "Times that every frame was in use when the kernel needed some to receive into."
+        case .afxdpParseErrors:
+            "Packets that the XDP program steered to the queue's worker and that are no datagram "
+                + "for a listener; no part of received."
+        case .afxdpKernelEvents:
+            "What the kernel counted at the queue's AF_XDP sockets (XDP_STATISTICS), by event; "
+                + "packets lost there are no part of received."
         case .downstreamPacketsForwarded: "Datagrams handed to the kernel for this downstream."
         case .downstreamBytesForwarded:
             "UDP payload bytes handed to the kernel for this downstream."

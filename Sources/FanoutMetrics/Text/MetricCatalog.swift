@@ -16,6 +16,12 @@ public enum MetricCatalog: String, CaseIterable, Hashable, Sendable {
     case sendCalls = "udp_fanout_send_calls_total"
     case workers = "udp_fanout_workers"
 
+    case afxdpReceiveRingEmpty = "udp_fanout_afxdp_rx_ring_empty_total"
+    case afxdpFillRingFull = "udp_fanout_afxdp_fill_ring_full_total"
+    case afxdpFramesExhausted = "udp_fanout_afxdp_frames_exhausted_total"
+    case afxdpParseErrors = "udp_fanout_afxdp_parse_errors_total"
+    case afxdpKernelEvents = "udp_fanout_afxdp_kernel_events_total"
+
     case downstreamPacketsForwarded = "udp_fanout_downstream_packets_forwarded_total"
     case downstreamBytesForwarded = "udp_fanout_downstream_bytes_forwarded_total"
     case downstreamPacketsDropped = "udp_fanout_downstream_packets_dropped_total"
@@ -56,7 +62,8 @@ public enum MetricCatalog: String, CaseIterable, Hashable, Sendable {
             .bytesReceived, .bytesForwarded, .kernelDrops, .receiveCalls, .sendCalls,
             .downstreamPacketsForwarded, .downstreamBytesForwarded, .downstreamPacketsDropped,
             .downstreamRefused, .healthProbes, .discoveryRelists, .discoveryErrors, .reloads,
-            .connectionsRefused, .processCPU:
+            .connectionsRefused, .processCPU, .afxdpReceiveRingEmpty, .afxdpFillRingFull,
+            .afxdpFramesExhausted, .afxdpParseErrors, .afxdpKernelEvents:
             .counter
         case .workers, .downstreamWeight, .downstreamActive, .downstreamHealth, .buildInfo,
             .discoveryEndpoints, .discoverySyncAge, .discoverySurplus, .startTime,
@@ -76,6 +83,9 @@ public enum MetricCatalog: String, CaseIterable, Hashable, Sendable {
             .downstreamWeight:
             ["listener", "mode", "downstream"]
         case .downstreamPacketsDropped: ["listener", "mode", "downstream", "reason"]
+        case .afxdpReceiveRingEmpty, .afxdpFillRingFull, .afxdpFramesExhausted, .afxdpParseErrors:
+            ["interface", "queue"]
+        case .afxdpKernelEvents: ["interface", "queue", "event"]
         case .downstreamActive, .discoverySurplus: ["listener"]
         case .downstreamHealth: ["listener", "downstream"]
         case .buildInfo: ["version", "kernel_modes"]

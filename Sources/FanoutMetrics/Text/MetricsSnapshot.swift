@@ -7,6 +7,8 @@ public struct MetricsSnapshot: Equatable, Sendable {
     /// The counters of every listener of every data plane. A listener that is moving from one mode
     /// to another may stand here once for each.
     public var listeners: [ListenerCounters]
+    /// What planes counted by receive queue.
+    public var queues: [QueueCounters]
     /// What health checks have found; nil when there are none.
     public var health: HealthReport?
     /// What discovery has found; nil when no listener uses it.
@@ -17,11 +19,12 @@ public struct MetricsSnapshot: Equatable, Sendable {
     public var startTimeSeconds: Double
 
     public init(
-        listeners: [ListenerCounters], health: HealthReport? = nil,
+        listeners: [ListenerCounters], queues: [QueueCounters] = [], health: HealthReport? = nil,
         discovery: DiscoveryReport? = nil, reload: ReloadStatus, build: BuildInfo,
         startTimeSeconds: Double
     ) {
         self.listeners = listeners
+        self.queues = queues
         self.health = health
         self.discovery = discovery
         self.reload = reload

@@ -25,6 +25,16 @@ struct NetlinkRequest {
         }
     }
 
+    /// A message that asks for a change, and for word of how it went.
+    ///
+    /// - Parameters:
+    ///   - kind: RTM_NEW*, RTM_DEL*.
+    ///   - flags: NLM_F_CREATE and the like.
+    init(changing kind: Int, _ header: some BitwiseCopyable, flags: Int32) {
+        self.init(kind, header)
+        unsafe edit { unsafe $0.pointee.nlmsg_flags |= UInt16(NLM_F_ACK | flags) }
+    }
+
     /// Adds an attribute.
     mutating func add(_ type: Int, _ payload: [UInt8]) {
         unsafe edit { message in

@@ -78,8 +78,8 @@ public struct FrameStore: ~Copyable, @unchecked Sendable {
     /// Where the frame is that the address lies in; nil past the end of the memory.
     public func place(of address: UInt64) -> FramePlace? { ledger.place(of: address) }
 
-    /// Takes back all that a socket had which is closed. O(frames).
-    mutating func reclaim(from socket: UInt8) {
+    /// Takes back all that a socket had which is closed, before another one gets its number. O(frames).
+    package mutating func reclaim(from socket: UInt8) {
         for place in [FramePlace.receiving(socket), .transmitting(socket)] {
             guard ledger.count(at: place) > 0 else { continue }
             for number in 0..<ledger.owned {

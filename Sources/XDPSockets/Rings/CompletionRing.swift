@@ -22,7 +22,10 @@ public struct CompletionRing: ~Copyable, @unchecked Sendable {
     public var capacity: Int { unsafe Int(ring.pointee.size) }
 
     /// Entries that were not taken yet.
-    public var waiting: Int { unsafe Int(clibxdp_in_cons(ring)) }
+    public var waiting: Int {
+        @_noLocks @_noAllocation @inlinable
+        get { unsafe Int(clibxdp_in_cons(ring)) }
+    }
 
     /// Takes frames back into the store.
     ///

@@ -26,7 +26,10 @@ public struct FillRing: ~Copyable, @unchecked Sendable {
     public var capacity: Int { unsafe Int(ring.pointee.size) }
 
     /// Entries that the kernel has not read yet.
-    public var waiting: Int { unsafe Int(clibxdp_in_prod(ring)) }
+    public var waiting: Int {
+        @_noLocks @_noAllocation @inlinable
+        get { unsafe Int(clibxdp_in_prod(ring)) }
+    }
 
     /// Whether the kernel reads no further until it is woken (`XDPSocket.wakeReceiver`); false always
     /// without `usesWakeups`.

@@ -21,7 +21,10 @@ public struct ReceiveRing: ~Copyable, @unchecked Sendable {
     public var capacity: Int { unsafe Int(ring.pointee.size) }
 
     /// Packets that were not taken yet.
-    public var waiting: Int { unsafe Int(clibxdp_in_cons(ring)) }
+    public var waiting: Int {
+        @_noLocks @_noAllocation @inlinable
+        get { unsafe Int(clibxdp_in_cons(ring)) }
+    }
 
     /// Takes packets in the order in which they came. Their frames are the worker's from now on: each
     /// goes into a transmit ring or back into the store.

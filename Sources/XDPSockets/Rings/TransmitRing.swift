@@ -29,7 +29,10 @@ public struct TransmitRing: ~Copyable, @unchecked Sendable {
     public var capacity: Int { unsafe Int(ring.pointee.size) }
 
     /// Packets that the kernel has not read yet, the unpublished ones included.
-    public var waiting: Int { unsafe Int(clibxdp_in_prod(ring)) }
+    public var waiting: Int {
+        @_noLocks @_noAllocation @inlinable
+        get { unsafe Int(clibxdp_in_prod(ring)) }
+    }
 
     /// Whether the kernel reads no further until it is woken: always so where it copies.
     public var needsWakeup: Bool {

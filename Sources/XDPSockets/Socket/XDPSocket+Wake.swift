@@ -33,6 +33,24 @@ extension XDPSocket {
     @_noLocks @_noAllocation
     public func wakeReceiver() -> Wake { Wake(cnet_xdp_receive(descriptor)) }
 
+    /// What ended a sleep.
+    @frozen
+    public enum Awoken: Sendable { case packets, event, time, failed }
+
+    /// Sleeps until there is a packet to receive, or until an event is raised.
+    ///
+    /// - Parameters:
+    ///   - event: the descriptor of an eventfd(2).
+    ///   - milliseconds: at most; negative for no limit. A signal ends it too.
+    /// - Returns: `failed` when the interface is gone or down, as long as it is.
+    @_noLocks @_noAllocation
+    public func awaitPackets(orEvent event: Int32, milliseconds: Int32) -> Awoken {
+        let seen = Int(cnet_wait_either(descriptor, event, milliseconds))
+        if seen & CNET_EVENT != 0 { return .event }
+        if seen & CNET_SOCKET_READY != 0 { return .packets }
+        return seen & CNET_SOCKET_FAILED != 0 ? .failed : .time
+    }
+
     /// Sleeps until there is a packet to receive.
     ///
     /// - Parameter milliseconds: at most; negative for no limit. A signal ends it too.

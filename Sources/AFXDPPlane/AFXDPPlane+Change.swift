@@ -1,0 +1,188 @@
+// SPDX-License-Identifier: Apache-2.0
+
+internal import BPFRuntime
+internal import FanoutCore
+internal import HostNetwork
+internal import LinuxNet
+internal import Logging
+internal import Workers
+internal import XDPSockets
+
+extension AFXDPPlane {
+    /// Leads programs, sockets and tables to these listeners on this network.
+    func bring(
+        to next: [Listener], on network: NetworkView, _ links: LinkLayer
+    ) throws(PlaneError) {
+        let plans = InterfacePlan.all(of: next, on: network, links)
+        claimed = Set(served.values.flatMap(\.workers).flatMap(\.egresses.keys))
+        isShort = false
+        let opened = try open(plans)
+        var tables: [(worker: QueueWorker, table: PreparedTable)] = []
+        for plan in plans {
+            guard let interface = opened[plan.interface.index] else { continue }
+            for worker in interface.workers {
+                tables.append((worker, try table(for: worker, plan, network, links, opened)))
+            }
+        }
+        let leaving = served.filter { opened[$0.key] == nil }.values
+        do throws(BPFError) {
+            try leave(plans, leaving)
+            // A new destination is steered when every worker knows it. The maps have room for it.
+            for (worker, table) in tables { worker.adopt(table) }
+            for plan in plans { try opened[plan.interface.index]?.steer(plan) }
+        } catch {
+            throw PlaneError(error)
+        }
+        for worker in tables.map(\.worker) { worker.settle() }
+        retire(leaving.flatMap(\.workers))
+        for plan in plans { retire(opened[plan.interface.index]?.takeIdleWorkers(plan) ?? []) }
+        served = opened
+        listeners = next
+        self.network = network
+        self.links = links
+        let names = Set(next.map(\.name))
+        past = past.filter { names.contains($0.key) }
+    }
+
+    /// Takes what is served no longer out of the programs, and waits until nothing of it is on the way.
+    private func leave(
+        _ plans: [InterfacePlan], _ leaving: some Collection<ServedInterface>
+    ) throws(BPFError) {
+        var isLeaving = !leaving.isEmpty
+        for interface in leaving { interface.detach() }
+        for plan in plans where try served[plan.interface.index]?.leave(plan) == true {
+            isLeaving = true
+        }
+        guard isLeaving else { return }
+        Socket.settleTurnedAway()
+        for interface in served.values { interface.workers.forEach { $0.settle() } }
+    }
+
+    /// The interfaces of the plans, with a worker for each queue; new ones steer nothing yet.
+    private func open(
+        _ plans: [InterfacePlan]
+    ) throws(PlaneError) -> [UInt32: ServedInterface] {
+        var opened: [UInt32: ServedInterface] = [:]
+        for plan in plans {
+            let index = plan.interface.index
+            // Nobody but us can be using its queues to send.
+            if served[index] == nil { giveUp(queuesOf: index) }
+            if let known = served[index], !known.fits(plan) {
+                known.detach()
+                Socket.settleTurnedAway()
+                retire(known.workers)
+                served[index] = nil
+            }
+            let interface =
+                if let known = served[index] { known } else {
+                    try ServedInterface(
+                        plan, source, cpus: CPUAffinity.allowed, logger: logger)
+                }
+            try interface.openWorkers(plan)
+            opened[index] = interface
+        }
+        return opened
+    }
+
+    /// Has workers of other interfaces send by the kernel what goes out by this one, whose queues its own
+    /// workers need.
+    private func giveUp(queuesOf index: UInt32) {
+        guard let network else { return }
+        for plan in InterfacePlan.all(of: listeners, on: network, links) {
+            for worker in served[plan.interface.index]?.workers ?? []
+            where worker.egresses.keys.contains(where: { $0.interface == index }) {
+                let known = Dictionary(
+                    uniqueKeysWithValues: worker.egresses.filter { $0.key.interface != index }
+                        .map { ($0.key.interface, $0.value) })
+                if let table = try? prepare(worker, plan, network, links, { known[$0] }) {
+                    worker.adopt(table)
+                }
+            }
+        }
+    }
+
+    /// A worker's table for a plan, with sockets for every interface that its packets leave by.
+    private func table(
+        for worker: QueueWorker, _ plan: InterfacePlan, _ network: NetworkView,
+        _ links: LinkLayer, _ opened: [UInt32: ServedInterface]
+    ) throws(PlaneError) -> PreparedTable {
+        var sockets: [UInt32: SharedSocket?] = [plan.interface.index: worker.ingress]
+        return try prepare(worker, plan, network, links) { interface in
+            if let known = sockets[interface] { return known }
+            let socket = self.egress(of: worker, by: interface, links, opened)
+            sockets[interface] = socket
+            return socket
+        }
+    }
+
+    private func prepare(
+        _ worker: QueueWorker, _ plan: InterfacePlan, _ network: NetworkView, _ links: LinkLayer,
+        _ egress: (UInt32) -> SharedSocket?
+    ) throws(PlaneError) -> PreparedTable {
+        // Workers begin at different slots, lest all of them open with the same receiver.
+        let turn = worker.queue.queue &* 0x9e37_79b1
+        return try PreparedTable(
+            plan.listeners, at: plan.destinations, keeping: worker.prepared.rows, firstTurn: turn
+        ) { receiver in
+            let path = network.paths[receiver]
+            guard let way = LinkWay(path, links), let socket = egress(way.interface) else {
+                let isAway = network.forwarded.contains(receiver)
+                return Way(isLocal: path == .stack && !isAway)
+            }
+            return Way(by: socket, from: way.source, to: way.destination, mtu: way.mtu)
+        }
+    }
+
+    /// A socket by which the worker sends out of an interface; nil when it has no queue for it, and the
+    /// kernel has to.
+    private func egress(
+        of worker: QueueWorker, by interface: UInt32, _ links: LinkLayer,
+        _ opened: [UInt32: ServedInterface]
+    ) -> SharedSocket? {
+        if let known = worker.egresses.first(where: { $0.key.interface == interface }) {
+            return known.value
+        }
+        // A queue belongs to one memory: those of a served interface to its own workers.
+        guard opened[interface] == nil, let device = links.devices[interface] else { return nil }
+        let count = device.transmitQueues
+        for offset in 0..<count {
+            let number = (worker.queue.queue + offset) % count
+            let queue = InterfaceQueue(interface: interface, queue: number)
+            guard !claimed.contains(queue) else { continue }
+            do throws(XDPSocketError) {
+                let socket = try worker.openEgress(queue)
+                claimed.insert(queue)
+                closed[interface] = nil
+                return socket
+            } catch {
+                if closed[interface] != error.reason {
+                    closed[interface] = error.reason
+                    logger.warning(
+                        "the kernel sends in place of a transmit ring",
+                        metadata: ["interface": "\(device.name)", "error": "\(error)"])
+                }
+                return nil
+            }
+        }
+        isShort = true
+        return nil
+    }
+
+    /// Ends workers; what they counted lives on.
+    private func retire(_ workers: [QueueWorker]) {
+        for worker in workers {
+            worker.end()
+            for listener in listeners where worker.prepared.rows[listener.name] != nil {
+                var sum =
+                    past[listener.name]
+                    ?? ListenerCounters(listener: listener.name, mode: .afXDP)
+                for downstream in listener.downstreams
+                where !sum.downstreams.contains(where: { $0.endpoint == downstream.endpoint }) {
+                    sum.downstreams.append(DownstreamCounters(downstream).withoutCounts)
+                }
+                sum.add(worker, of: listener)
+                past[listener.name] = sum
+            }
+        }
+    }
+}

@@ -1,0 +1,144 @@
+// SPDX-License-Identifier: Apache-2.0
+
+public import BPFRuntime
+public import FanoutCore
+internal import Glibc
+internal import HostNetwork
+internal import LinuxNet
+public import Logging
+internal import Netlink
+internal import Workers
+internal import XDPSockets
+
+/// Forwarding past the network stack: see bpf/xdp_steer.bpf.c for how a datagram gets to a worker, and
+/// AFXDPWorker.swift for its way through one.
+///
+/// One program serves all listeners of an interface, and one worker each of its receive queues. A change
+/// of receivers builds a table for each worker beside the one in force, and has the worker take it
+/// between two batches.
+public actor AFXDPPlane: DataPlane {
+    public static let mode = ForwardingMode.afXDP
+
+    let logger: Logger
+    let source: ProgramSource
+    var listeners: [Listener] = []
+    /// By the number of the interface.
+    var served: [UInt32: ServedInterface] = [:]
+    /// What the tables in force were made for.
+    var network: NetworkView?
+    var links = LinkLayer()
+    var netlink: Netlink?
+    var watch: NetworkWatch?
+    var clock: Task<Void, Never>?
+    /// What workers counted that have ended, by listener.
+    var past: [String: ListenerCounters] = [:]
+    /// Interfaces by which frames would go out, had they a queue for it: why they have not.
+    var closed: [UInt32: String] = [:]
+    /// Queues of interfaces that nothing is served on, which workers have to send by.
+    var claimed: Set<InterfaceQueue> = []
+    /// Whether some worker found no such queue free.
+    var isShort = false
+    private let thread = PlaneThread()
+
+    public nonisolated var unownedExecutor: UnownedSerialExecutor {
+        // SAFETY: the actor keeps its thread.
+        unsafe thread.asUnownedSerialExecutor()
+    }
+
+    /// - Parameter source: where the kernel program comes from.
+    public init(logger: Logger, source: ProgramSource = .embedded) {
+        self.logger = logger
+        self.source = source
+    }
+
+    public func apply(_ change: Change) throws(PlaneError) {
+        try follow()
+        let next = following(change)
+        let (network, links) = try look(for: next)
+        for listener in change.added + change.replaced.map(\.to)
+        where network.interface(named: listener.interface) == nil {
+            throw PlaneError(noInterface: listener, among: network.interfaces)
+        }
+        let isFirst = served.isEmpty
+        try bring(to: next, on: network, links)
+        for pair in change.retargeted {
+            logger.info(
+                "updated af_xdp downstream set",
+                metadata: [
+                    "listener": "\(pair.to.name)", "downstreams": "\(pair.to.downstreams.count)",
+                ])
+        }
+        if isFirst, !served.isEmpty { logInitialized() }
+    }
+
+    /// The listeners once the change is made, in an order that does not depend on the change.
+    private func following(_ change: Change) -> [Listener] {
+        var byName = Dictionary(uniqueKeysWithValues: listeners.map { ($0.name, $0) })
+        for listener in change.removed { byName[listener.name] = nil }
+        let present = change.added + change.retargeted.map(\.to) + change.replaced.map(\.to)
+        for listener in present { byName[listener.name] = listener }
+        return byName.values.sorted { $0.name < $1.name }
+    }
+
+    private func logInitialized() {
+        let workers = served.values.flatMap(\.workers)
+        logger.info(
+            "AF_XDP path initialized",
+            metadata: [
+                "listeners": "\(listeners.count)", "interfaces": "\(served.count)",
+                "workers": "\(workers.count)",
+                "zero_copy": "\(workers.allSatisfy(\.ingress.isZeroCopy))",
+                "kib_per_queue": "\((workers.first?.shape.bytes ?? 0) >> 10)",
+            ])
+    }
+
+    public func stop() -> [ListenerCounters] {
+        unfollow()
+        for interface in served.values { interface.detach() }
+        Socket.settleTurnedAway()
+        for interface in served.values { interface.workers.forEach { $0.end() } }
+        let last = counters()
+        end()
+        return last
+    }
+
+    /// Ends what is left.
+    func end() {
+        served = [:]
+        network = nil
+        listeners = []
+        past = [:]
+        closed = [:]
+    }
+
+    public func counters() -> [ListenerCounters] {
+        listeners.map { listener in
+            var result = ListenerCounters(listener: listener.name, mode: .afXDP)
+            let before = past[listener.name]
+            if let before { result.add(before) }
+            result.downstreams = listener.downstreams.map { downstream in
+                var counts = DownstreamCounters(downstream)
+                let known = before?.downstreams.first { $0.endpoint == downstream.endpoint }
+                if let known { counts.add(known) }
+                return counts
+            }
+            for interface in served.values where interface.interface.name == listener.interface {
+                result.workers += interface.workers.count
+                for worker in interface.workers { result.add(worker, of: listener) }
+            }
+            return result
+        }
+    }
+}
+
+extension ListenerCounters {
+    /// Adds what one worker counted, for the downstreams that are in the list.
+    mutating func add(_ worker: QueueWorker, of listener: Listener) {
+        guard let rows = worker.prepared.rows[listener.name] else { return }
+        add(rows.own.counters)
+        for place in downstreams.indices {
+            guard let row = rows.receivers[downstreams[place].endpoint] else { continue }
+            downstreams[place].add(row.counters)
+        }
+    }
+}

@@ -1,0 +1,163 @@
+// SPDX-License-Identifier: Apache-2.0
+
+internal import CDatapath
+internal import FanoutCore
+internal import HostNetwork
+internal import LinuxNet
+internal import Logging
+internal import XDPSockets
+
+/// One worker as the plane holds it: the queue that it receives from, its memory, its sockets, its thread.
+@safe final class QueueWorker {
+    let queue: InterfaceQueue
+    let shape: Umem.Shape
+    let ingress: SharedSocket
+    let counts = QueueRow()
+    /// The sockets of other interfaces or queues that packets leave by.
+    private(set) var egresses: [InterfaceQueue: SharedSocket] = [:]
+    private(set) var prepared = PreparedTable.empty()
+    private var pastStatistics = XDPStatistics()
+    private let mailbox: WorkerMailbox
+    // SAFETY: initialised in init and freed in deinit, which runs after the thread has ended.
+    private let worker: UnsafeMutablePointer<AFXDPWorker>
+    private var thread: Thread?
+
+    /// How a worker is made.
+    struct Plan {
+        var shape: Umem.Shape
+        var isCopying: Bool
+        var isPolling: Bool
+        /// The CPU to stay on, if any.
+        var cpu: Int?
+    }
+
+    /// Binds to the queue and starts the thread. Packets come once the queue is led to `ingress`.
+    ///
+    /// - Throws: `PlaneError` with what is missing.
+    init(
+        on queue: InterfaceQueue, _ plan: Plan, logger: Logger
+    ) throws(PlaneError) {
+        self.queue = queue
+        shape = plan.shape
+        do {
+            mailbox = try WorkerMailbox()
+            let umem = try Umem(plan.shape)
+            let base = unsafe umem.base
+            let store = umem.makeFrameStore()
+            var settings = XDPSocket.Settings()
+            if plan.isCopying { settings.copying = .always }
+            if plan.isPolling { settings.busyPolling = XDPSocket.Settings.BusyPolling() }
+            ingress = SharedSocket(try XDPSocket(on: queue, using: umem, settings))
+            let fallback = try FallbackBatch()
+            unsafe worker = .allocate(capacity: 1)
+            unsafe worker.initialize(
+                to: AFXDPWorker(
+                    store: store, ingress: ingress.pointer, table: prepared.table, base: base,
+                    fillTarget: UInt32(plan.shape.fillEntries),
+                    polling: plan.isPolling ? .busy : .sleeping, mailbox: mailbox, counts: counts,
+                    fallback: fallback, random: .random(in: 1...UInt64.max)))
+        } catch {
+            throw PlaneError(opening: queue, error)
+        }
+        let entry = unsafe Entry(worker: worker, queue: queue, cpu: plan.cpu, logger: logger)
+        do throws(SystemError) {
+            thread = try Thread(name: "xdp-\(queue.interfaceName ?? "")-\(queue.queue)") {
+                entry.run()
+            }
+        } catch {
+            unsafe worker.deinitialize(count: 1)
+            unsafe worker.deallocate()
+            throw PlaneError(opening: queue, error)
+        }
+    }
+
+    deinit {
+        end()
+        unsafe worker.deinitialize(count: 1)
+        unsafe worker.deallocate()
+        counts.free()
+    }
+
+    // MARK: Tables
+
+    /// A socket of another interface or queue that shares this worker's memory. Known to the worker once it
+    /// is in a table.
+    func openEgress(_ queue: InterfaceQueue) throws(XDPSocketError) -> SharedSocket {
+        var settings = XDPSocket.Settings()
+        settings.busyLimit = .milliseconds(60)
+        return SharedSocket(
+            unsafe try XDPSocket(
+                on: queue, sharingMemoryOf: ingress.pointer.pointee, settings))
+    }
+
+    /// Puts a table in place. When it returns the worker uses no other, and the sockets that only the one
+    /// before named are closed.
+    func adopt(_ next: PreparedTable) {
+        mailbox.ask { worker in unsafe worker.table = unsafe next.table }
+        prepared = next
+        let kept = next.egresses.filter { $0 !== ingress }
+        let leaving = egresses.values.filter { socket in !kept.contains { $0 === socket } }
+        egresses = Dictionary(uniqueKeysWithValues: kept.map { ($0.queue, $0) })
+        close(leaving)
+    }
+
+    /// Packets that wait in the rings still go, unless the kernel will not have them.
+    private func close(_ leaving: [SharedSocket]) {
+        let numbers = leaving.map { socket in
+            mailbox.ask { worker in worker.empty(socket) }
+            return socket.number
+        }
+        guard !numbers.isEmpty else { return }
+        pastStatistics = leaving.compactMap(\.statistics).reduce(pastStatistics, +)
+        closeLater(leaving)
+        for number in numbers { mailbox.ask { worker in worker.store.reclaim(from: number) } }
+    }
+
+    /// The references that are given here are the last.
+    private func closeLater(_ sockets: consuming [SharedSocket]) { _ = consume sockets }
+
+    // MARK: Letters
+
+    /// Waits until all that had come in is forwarded or counted, and the kernel has what was sent.
+    func settle() { mailbox.ask { worker in worker.settle() } }
+
+    /// Where the frames are.
+    func census() -> FrameCensus { mailbox.ask { worker in worker.census() } }
+
+    /// Has the thread end, and waits for it. What is in the rings goes first.
+    func end() {
+        guard let thread = thread.take() else { return }
+        mailbox.ask { worker in
+            worker.settle()
+            worker.isEnding = true
+        }
+        thread.join()
+    }
+
+    /// What the kernel counted at its sockets, those included that are closed.
+    var statistics: XDPStatistics {
+        ([ingress] + egresses.values).compactMap(\.statistics).reduce(pastStatistics, +)
+    }
+}
+
+/// What runs on the thread.
+@safe private struct Entry: @unchecked Sendable {
+    // SAFETY: QueueWorker frees it only after it has joined the thread.
+    let worker: UnsafeMutablePointer<AFXDPWorker>
+    let queue: InterfaceQueue
+    let cpu: Int?
+    let logger: Logger
+
+    func run() {
+        if let cpu {
+            do {
+                try CPUAffinity.pinCurrentThread(to: cpu)
+            } catch {
+                logger.warning(
+                    "worker is not pinned", metadata: ["cpu": "\(cpu)", "error": "\(error)"])
+            }
+        }
+        logger.debug("entering receive loop", metadata: ["queue": "\(queue)"])
+        unsafe worker.pointee.run()
+    }
+}

@@ -1,0 +1,165 @@
+// SPDX-License-Identifier: Apache-2.0
+
+internal import BPFRuntime
+internal import CNet
+internal import FanoutCore
+internal import Glibc
+internal import HostNetwork
+internal import LinuxNet
+internal import Logging
+internal import XDPSockets
+
+/// Our program on one interface, and the workers behind its queues.
+///
+/// The link is not pinned: with the process go its sockets and every packet in them, so a program that
+/// stayed would steer nothing. Packets pass to the network stack until the next process is there.
+final class ServedInterface {
+    private(set) var interface: HostInterface
+    private(set) var workers: [QueueWorker] = []
+    /// Where the program meets packets.
+    var mode: XDPMode { link.mode }
+    private var device: LinkLayer.Device
+    private var program: SteerProgram
+    private let link: XDPLink
+    private var destinations: Set<ServedDestination> = []
+    private let source: ProgramSource
+    private let cpus: [Int]
+    private let isPolling: Bool
+    private let logger: Logger
+
+    /// For how long a process that has ended may still have its program there.
+    private static let patience = Duration.seconds(1)
+
+    /// Attaches the program, which steers nothing yet.
+    init(
+        _ plan: InterfacePlan, _ source: ProgramSource, cpus: [Int], logger: Logger
+    ) throws(PlaneError) {
+        interface = plan.interface
+        device = plan.device
+        self.source = source
+        self.cpus = plan.pinsCPUs ? cpus : []
+        isPolling = plan.polls
+        self.logger = logger
+        do throws(BPFError) {
+            let capacity = SteerProgram.Capacity(
+                destinations: Set(plan.destinations.keys), queues: plan.queues.count)
+            program = try SteerProgram(source, capacity: capacity)
+            link = try Self.attach(program, to: plan.interface.index, plan.mode)
+        } catch {
+            throw PlaneError(error)
+        }
+        logAttached()
+    }
+
+    private static func attach(
+        _ program: SteerProgram, to interface: UInt32, _ wanted: XDPAttach
+    ) throws(BPFError) -> XDPLink {
+        let end = ContinuousClock.now + patience
+        while true {
+            do throws(BPFError) {
+                switch wanted {
+                case .auto: return try XDPLink(attaching: program.program, to: interface)
+                case .native: return try XDPLink(attaching: program.program, to: interface, .native)
+                case .skb: return try XDPLink(attaching: program.program, to: interface, .skb)
+                }
+            } catch {
+                let occupant = (try? XDPOccupant.of(interface: interface)) ?? nil
+                let isOurs = occupant == nil || occupant?.name == SteerProgram.name
+                guard error.errno == EBUSY, isOurs, ContinuousClock.now < end else { throw error }
+                cnet_pause(5000)
+            }
+        }
+    }
+
+    private func logAttached() {
+        if let refusal = link.nativeRefusal {
+            logger.warning(
+                "native XDP attach failed, trying SKB mode",
+                metadata: ["interface": "\(interface.name)", "error": "\(refusal)"])
+        }
+        logger.info(
+            "attached XDP program",
+            metadata: [
+                "interface": "\(interface.name)", "ifindex": "\(interface.index)",
+                "mode": "\(link.mode.rawValue)",
+            ])
+    }
+
+    /// Opens workers for the queues that have none. The new ones serve nobody yet.
+    func openWorkers(_ plan: InterfacePlan) throws(PlaneError) {
+        let missing = plan.queues.filter { queue in
+            !workers.contains { $0.queue.queue == queue }
+        }
+        if !missing.isEmpty {
+            logger.info(
+                "detected available RX queues on interface",
+                metadata: ["interface": "\(interface.name)", "queues": "\(plan.queues.count)"])
+        }
+        for queue in missing {
+            let own = QueueWorker.Plan(
+                shape: shape(plan.device), isCopying: link.mode == .skb, isPolling: isPolling,
+                cpu: cpus.isEmpty ? nil : cpus[Int(queue) % cpus.count])
+            workers.append(
+                try QueueWorker(
+                    on: InterfaceQueue(interface: interface.index, queue: queue), own,
+                    logger: logger))
+        }
+        workers.sort { $0.queue.queue < $1.queue.queue }
+    }
+
+    /// Queues that are there no more: nothing comes by them.
+    func takeIdleWorkers(_ plan: InterfacePlan) -> [QueueWorker] {
+        let idle = workers.filter { !plan.queues.contains($0.queue.queue) }
+        workers.removeAll { !plan.queues.contains($0.queue.queue) }
+        return idle
+    }
+
+    /// Frames of half a page unless the interface has longer packets; 16 MiB either way.
+    private func shape(_ device: LinkLayer.Device) -> Umem.Shape {
+        let usual = Umem.Shape()
+        guard usual.objection(to: Int(device.mtu), of: device.name) != nil else { return usual }
+        let large = Umem.Shape(frameBytes: 4096, frames: 4096, fillEntries: 2048)
+        if let objection = large.objection(to: Int(device.mtu), of: device.name) {
+            logger.warning("\(objection)", metadata: ["interface": "\(device.name)"])
+        }
+        return large
+    }
+
+    /// Has the kernel steer what the plan says, which every worker knows by now.
+    func steer(_ plan: InterfacePlan) throws(BPFError) {
+        let wanted = Set(plan.destinations.keys)
+        let needed = SteerProgram.Capacity(destinations: wanted, queues: plan.queues.count)
+        let isNew = !program.capacity.covers(needed)
+        let next = isNew ? try SteerProgram(source, capacity: needed) : program
+        let served = isNew ? [] : destinations
+        for worker in workers { try next.lead(queue: worker.queue.queue, to: worker.ingress) }
+        for destination in wanted.subtracting(served) { try next.serve(destination) }
+        let longest = workers.map(\.shape.longestPacket).min() ?? 0
+        // Last: until then a new program steers nothing.
+        try next.know(mac: plan.device.mac ?? [0, 0, 0, 0, 0, 0], longest: longest)
+        if isNew { try link.replace(with: next.program) }
+        program = next
+        destinations = wanted
+        interface = plan.interface
+        device = plan.device
+    }
+
+    /// Has the kernel steer no more what the plan does not have. Packets may still be on their way.
+    ///
+    /// - Returns: whether there was something.
+    func leave(_ plan: InterfacePlan) throws(BPFError) -> Bool {
+        let leaving = destinations.subtracting(plan.destinations.keys)
+        for destination in leaving { try program.leave(destination) }
+        destinations.subtract(leaving)
+        return !leaving.isEmpty
+    }
+
+    /// Whether it is as the listeners of a plan want it.
+    func fits(_ plan: InterfacePlan) -> Bool {
+        let isWanted = plan.mode == .auto || plan.mode.rawValue == link.mode.rawValue
+        return isWanted && plan.polls == isPolling
+    }
+
+    /// Takes the program off the interface; packets pass to the network stack from then on.
+    func detach() { try? link.detach() }
+}

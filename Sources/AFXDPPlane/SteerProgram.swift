@@ -1,0 +1,82 @@
+// SPDX-License-Identifier: Apache-2.0
+
+internal import BPFRuntime
+internal import CDatapath
+internal import FanoutCore
+internal import HostNetwork
+internal import KernelPrograms
+
+/// The program of one interface with maps of its own: which packets go to the sockets.
+final class SteerProgram: Sendable {
+    /// What the maps have room for. It is fixed when they are made.
+    struct Capacity: Equatable, Sendable {
+        var entries: Int
+        var queues: Int
+        var servesAny: Bool
+
+        /// With room for addresses and queues to come.
+        init(destinations: Set<ServedDestination>, queues: Int) {
+            entries = Self.powerOfTwo(atLeast: max(1024, 2 * destinations.count))
+            self.queues = Self.powerOfTwo(atLeast: max(64, queues))
+            servesAny = destinations.contains { $0.address == nil }
+        }
+
+        /// Whether maps of this capacity can hold what needs `other`.
+        func covers(_ other: Capacity) -> Bool {
+            entries >= other.entries && queues >= other.queues && (servesAny || !other.servesAny)
+        }
+
+        private static func powerOfTwo(atLeast wanted: Int) -> Int {
+            var size = 1
+            while size < wanted { size *= 2 }
+            return size
+        }
+    }
+
+    let capacity: Capacity
+    let program: BPFProgram
+    private let listeners: BPFMap
+    private let known: BPFMap
+    private let sockets: BPFMap
+
+    static let name = "udp_fanout_xdp"
+
+    /// - Throws: `BPFError` when the object is not one of ours or the kernel refuses it.
+    init(_ source: ProgramSource, capacity: Capacity) throws(BPFError) {
+        var object = try source.open(.xdpSteer, with: Self.name)
+        try object.set("lb_serves_any", to: UInt8(capacity.servesAny ? 1 : 0))
+        try object.size("listeners", entries: capacity.entries)
+        try object.size("xsks", entries: capacity.queues)
+        try object.load()
+        self.capacity = capacity
+        program = try object.program(named: Self.name)
+        listeners = try object.map(named: "listeners")
+        known = try object.map(named: "steer")
+        sockets = try object.map(named: "xsks")
+    }
+
+    /// Says what the interface is like; nothing is steered before.
+    ///
+    /// - Parameters:
+    ///   - mac: 6 bytes.
+    ///   - longest: bytes of the longest packet that a frame holds.
+    func know(mac: [UInt8], longest: Int) throws(BPFError) {
+        var steer = lb_steer()
+        if mac.count == 6 { steer.mac = (mac[0], mac[1], mac[2], mac[3], mac[4], mac[5]) }
+        steer.longest = UInt16(clamping: longest)
+        try known.set(UInt32(0), to: steer)
+    }
+
+    func lead(queue: UInt32, to socket: SharedSocket) throws(BPFError) {
+        try sockets.lead(queue: queue, to: socket.descriptor)
+    }
+
+    func serve(_ destination: ServedDestination) throws(BPFError) {
+        // User space finds the listener by itself.
+        try listeners.set(destination.key, to: UInt32(0))
+    }
+
+    func leave(_ destination: ServedDestination) throws(BPFError) {
+        try listeners.remove(destination.key)
+    }
+}

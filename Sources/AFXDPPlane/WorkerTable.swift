@@ -1,0 +1,95 @@
+// SPDX-License-Identifier: Apache-2.0
+
+internal import CDatapath
+internal import CNet
+internal import FanoutCore
+internal import Workers
+internal import XDPSockets
+
+/// Who is served at a destination: an entry of an open-addressed table.
+struct Destination {
+    /// All zeros for every address.
+    var address = lb_addr()
+    var port: UInt16 = 0
+    /// The listener's place in the table; `nobody` where the entry is free.
+    var listener: UInt16 = Destination.nobody
+
+    static var nobody: UInt16 {
+        @_noLocks @_noAllocation @inline(__always)
+        get { 0xffff }
+    }
+}
+
+/// A receiver as a worker sees it.
+@safe struct Target {
+    var receiver: lb_receiver
+    /// What the Ethernet header becomes.
+    var link: lb_link
+    /// The place of the socket that leads out to it, or `kernel` when the kernel is to send.
+    let egress: Int32
+    /// Bytes of the longest IP packet that may go out by `egress`.
+    let mtu: UInt32
+    /// It is on this host, so the packet is not forwarded and its TTL stays.
+    let isLocal: Bool
+    // SAFETY: the table's own, as long as it lives.
+    /// Its address as the kernel spells it.
+    let name: UnsafeMutablePointer<cnet_name>
+    let counters: CounterRow
+
+    static var kernel: Int32 {
+        @_noLocks @_noAllocation @inline(__always)
+        get { -1 }
+    }
+}
+
+/// A listener as a worker sees it.
+@safe struct Service {
+    let key: Balance.KeySource
+    /// Of the hash.
+    let seed: UInt64
+    let maxPacketSize: UInt32
+    let slotCount: UInt32
+    // SAFETY: the table's own, as long as it lives.
+    let slots: UnsafeMutablePointer<UInt16>
+    let targets: UnsafeMutablePointer<Target>
+    let counters: CounterRow
+    // SAFETY: of a row that the table keeps.
+    let turn: UnsafeMutablePointer<UInt32>
+}
+
+/// What a worker looks up: who is served, who owns each slot, and how to reach them.
+@safe struct WorkerTable {
+    // SAFETY: all are of this table, which a `PreparedTable` frees when the worker has another one.
+    let destinations: UnsafeMutablePointer<Destination>
+    /// Their number less one; a power of two, at most half of them in use.
+    let mask: UInt32
+    let servesAny: Bool
+    let services: UnsafeMutablePointer<Service>
+    let serviceCount: Int
+    /// The sockets that packets leave by.
+    let egresses: UnsafeMutablePointer<UnsafeMutablePointer<XDPSocket>>
+    let egressCount: Int
+
+    /// The listener's place; `nobody` when none is served there.
+    @_noLocks @_noAllocation @inline(__always)
+    func find(_ address: lb_addr, _ port: UInt16) -> UInt16 {
+        var place = Self.hash(address, port) & mask
+        while true {
+            let entry = unsafe destinations + Int(place)
+            let listener = unsafe entry.pointee.listener
+            if listener == Destination.nobody { return listener }
+            if unsafe entry.pointee.address.low == address.low
+                && entry.pointee.address.high == address.high && entry.pointee.port == port
+            {
+                return listener
+            }
+            place = (place &+ 1) & mask
+        }
+    }
+
+    @_noLocks @_noAllocation @inline(__always)
+    static func hash(_ address: lb_addr, _ port: UInt16) -> UInt32 {
+        let mixed = (address.low ^ address.high ^ UInt64(port) << 32) &* 0x9e37_79b9_7f4a_7c15
+        return UInt32(truncatingIfNeeded: mixed >> 32)
+    }
+}
