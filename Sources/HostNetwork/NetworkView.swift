@@ -42,7 +42,8 @@ package struct NetworkView: Equatable, Sendable {
         let links = try netlink.links()
         var view = NetworkView(
             interfaces: links.map {
-                HostInterface(index: $0.index, name: $0.name, forwards: $0.forwards)
+                HostInterface(
+                    index: $0.index, name: $0.name, forwards: $0.forwards, kind: $0.kind)
             })
         view.follow(known)
         for place in view.interfaces.indices where names.contains(view.interfaces[place].name) {

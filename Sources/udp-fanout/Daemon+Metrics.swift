@@ -54,7 +54,7 @@ extension Daemon {
 
     private func snapshot() async -> MetricsSnapshot {
         MetricsSnapshot(
-            listeners: await reconciler.counters(),
+            listeners: await reconciler.counters(), events: await reconciler.events(),
             health: configuration.health.enabled ? await health.report : nil, reload: reloads,
             build: BuildInfo(version: Version.number, kernelModes: Version.hasKernelModes),
             startTimeSeconds: started.secondsSinceEpoch)

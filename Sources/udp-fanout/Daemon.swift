@@ -11,6 +11,7 @@ internal import UserspacePlane
 
 #if KernelModes
     internal import TCPlane
+    internal import XDPNATPlane
 #endif
 
 /// The running daemon: the one place where data planes, configuration and metrics meet.
@@ -56,6 +57,7 @@ actor Daemon {
         ]
         #if KernelModes
             planes.append(TCPlane(logger: logger, source: programs.tc))
+            planes.append(XDPNATPlane(logger: logger))
         #endif
         health = HealthMonitor(probe: SocketProbe(), logger: logger)
         reconciler = Reconciler(planes: planes, health: health, logger: logger)
@@ -126,7 +128,7 @@ actor Daemon {
 
     func counters() async -> [ListenerCounters] { await reconciler.counters() }
 
-    private func enqueue(_ work: @escaping @Sendable (isolated Daemon) async -> Void) async {
+    func enqueue(_ work: @escaping @Sendable (isolated Daemon) async -> Void) async {
         let before = last
         let task = Task {
             await before?.value

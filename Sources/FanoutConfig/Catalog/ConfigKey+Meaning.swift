@@ -10,6 +10,15 @@ extension ConfigKey {
         case .metrics: "The HTTP server that Prometheus scrapes."
         case .listenerName: "Unique name; the metric label listener."
         case .listenerBind: "Address and port that datagrams are sent to."
+        case .listenerVIP: "Address that clients of xdp_nat know, in place of bind."
+        case .listenerPorts: "Ports at that address; receivers are met at the same ones."
+        case .listenerProtocol: "What xdp_nat translates."
+        case .listenerOneArm:
+            "Whether clients and receivers of xdp_nat are behind one gateway; else routes decide."
+        case .listenerMaxAssociations:
+            "Clients that xdp_nat remembers, rounded up to a power of two."
+        case .listenerUnanswered:
+            "Whether xdp_nat keeps clients that nobody answered apart from the others."
         case .listenerMode: "Which data plane carries the datagrams."
         case .listenerBalance:
             "Who receives what; roundrobin and iphash are read as round_robin and source_ip."
@@ -38,6 +47,8 @@ extension ConfigKey {
         case .steer:
             "Who chooses the worker of a datagram: its source address, or the kernel flow by flow."
         case .tcAttach: "How tc_ebpf hooks into the interface; auto = tcx where the kernel has it."
+        case .xdpAttach:
+            "How xdp_nat attaches; auto = native if the driver can, on a veth and otherwise skb."
         case .healthEnabled: "Whether downstreams are probed."
         case .healthInterval: "Seconds from one probe of a downstream to the next."
         case .healthTimeout: "Seconds that an answer may take; at most interval_secs."

@@ -10,11 +10,17 @@ public enum ConfigKey: String, CaseIterable, Hashable, Sendable {
 
     case listenerName = "listeners[].name"
     case listenerBind = "listeners[].bind"
+    case listenerVIP = "listeners[].vip"
+    case listenerPorts = "listeners[].ports"
     case listenerMode = "listeners[].mode"
     case listenerBalance = "listeners[].balance"
     case listenerPreserveSource = "listeners[].preserve_source"
     case listenerInterface = "listeners[].interface"
     case listenerAddresses = "listeners[].addresses"
+    case listenerProtocol = "listeners[].protocol"
+    case listenerOneArm = "listeners[].one_arm"
+    case listenerMaxAssociations = "listeners[].max_associations"
+    case listenerUnanswered = "listeners[].unanswered"
     case listenerDownstream = "listeners[].downstream"
     case listenerKubernetes = "listeners[].kubernetes"
     case listenerSettings = "listeners[].settings"
@@ -37,6 +43,7 @@ public enum ConfigKey: String, CaseIterable, Hashable, Sendable {
     case sharePort = "settings.share_port"
     case steer = "settings.steer"
     case tcAttach = "settings.tc_attach"
+    case xdpAttach = "settings.xdp_attach"
 
     case healthEnabled = "health.enabled"
     case healthInterval = "health.interval_secs"
@@ -87,6 +94,11 @@ extension ConfigKey {
         case .listenerBalance: .choice(Balance.allCases.map(\.rawValue))
         case .steer: .choice(Steer.allCases.map(\.rawValue))
         case .tcAttach: .choice(TCAttach.allCases.map(\.rawValue))
+        case .xdpAttach: .choice(XDPAttach.allCases.map(\.rawValue))
+        case .listenerVIP: .address
+        case .listenerPorts: .ports
+        case .listenerProtocol: .choice(NATTransport.allCases.map(\.rawValue))
+        case .listenerMaxAssociations: .integer(1...NATSettings.associationsLimit)
         case .listenerInterface: .interface
         case .listenerAddresses: .addresses
         case .listenerDownstream: .list(of: .downstream)
@@ -106,7 +118,7 @@ extension ConfigKey {
         case .healthRise, .healthFall: .integer(1...100)
         case .healthMinHealthy: .integer(0...100)
         case .metricsPath: .urlPath
-        case .listenerPreserveSource, .pinCPUs, .sharePort, .healthEnabled, .metricsEnabled:
+        case .listenerOneArm, .listenerUnanswered, .listenerPreserveSource, .pinCPUs, .sharePort, .healthEnabled, .metricsEnabled:
             .boolean
         }
     }

@@ -14,6 +14,7 @@ extension ListenerSettings {
         if let field = reader.boolean(.sharePort) { sharePort = field.value }
         if let field = reader.choice(.steer, of: Steer.self) { steer = field.value }
         if let field = reader.choice(.tcAttach, of: TCAttach.self) { tcAttach = field.value }
+        if let field = reader.choice(.xdpAttach, of: XDPAttach.self) { xdpAttach = field.value }
     }
 }
 

@@ -15,12 +15,15 @@ public struct Listener: Hashable, Sendable {
     public var interface: String?
     /// Destinations that a kernel mode serves besides `bind`.
     public var served = ServedAddresses.listed([])
+    /// What the mode `xdp_nat` alone has; other modes do not look at it.
+    public var nat = NATSettings()
 
     public init(
         name: String, bind: Endpoint, mode: ForwardingMode = .userspace,
         balance: Balance = .roundRobin, preserveSource: Bool = false,
         downstreams: [Downstream], settings: ListenerSettings = ListenerSettings(),
-        interface: String? = nil, served: ServedAddresses = .listed([])
+        interface: String? = nil, served: ServedAddresses = .listed([]),
+        nat: NATSettings = NATSettings()
     ) {
         self.name = name
         self.bind = bind
@@ -31,6 +34,7 @@ public struct Listener: Hashable, Sendable {
         self.settings = settings
         self.interface = interface
         self.served = served
+        self.nat = nat
     }
 
     /// Who owns each slot, for the downstreams and weights as they stand.
@@ -43,6 +47,6 @@ public struct Listener: Hashable, Sendable {
     public func sharesSockets(with other: Listener) -> Bool {
         bind == other.bind && mode == other.mode && balance == other.balance
             && preserveSource == other.preserveSource && settings == other.settings
-            && interface == other.interface && served == other.served
+            && interface == other.interface && served == other.served && nat == other.nat
     }
 }

@@ -20,11 +20,13 @@ public struct ListenerSettings: Hashable, Sendable {
     public var steer: Steer
     /// How `tc_ebpf` hooks into the interface.
     public var tcAttach: TCAttach
+    /// How `xdp_nat` attaches to its interfaces.
+    public var xdpAttach: XDPAttach
 
     public init(
         maxPacketSize: Int = 9000, maxDownstream: Int = 64, batchSize: Int = 32, workers: Int = 0,
         pinCPUs: Bool = true, receiveBufferBytes: Int = 0, sharePort: Bool = false,
-        steer: Steer = .sourceIP, tcAttach: TCAttach = .auto
+        steer: Steer = .sourceIP, tcAttach: TCAttach = .auto, xdpAttach: XDPAttach = .auto
     ) {
         self.maxPacketSize = maxPacketSize
         self.maxDownstream = maxDownstream
@@ -35,5 +37,6 @@ public struct ListenerSettings: Hashable, Sendable {
         self.sharePort = sharePort
         self.steer = steer
         self.tcAttach = tcAttach
+        self.xdpAttach = xdpAttach
     }
 }

@@ -20,6 +20,14 @@ extension MetricCatalog {
         case .receiveCalls: "Receive calls that returned at least one datagram."
         case .sendCalls: "Send calls."
         case .workers: "Worker threads of the listener."
+        case .answersReceived: "Packets of servers for clients, in mode xdp_nat."
+        case .answersForwarded: "Packets of servers that were sent on to clients."
+        case .answersDropped:
+            "Packets of servers for clients that were not sent on, by reason; "
+                + "received = forwarded + the sum over all reasons."
+        case .answerBytesReceived: "Payload bytes of servers' packets for clients."
+        case .answerBytesForwarded: "Payload bytes of servers' packets sent on to clients."
+        case .natEvents: "What became of packets at the interfaces of mode xdp_nat."
         case .downstreamPacketsForwarded: "Datagrams handed to the kernel for this downstream."
         case .downstreamBytesForwarded:
             "UDP payload bytes handed to the kernel for this downstream."

@@ -7,6 +7,8 @@ public struct MetricsSnapshot: Equatable, Sendable {
     /// The counters of every listener of every data plane. A listener that is moving from one mode
     /// to another may stand here once for each.
     public var listeners: [ListenerCounters]
+    /// What became of packets, by the data planes' own names for it.
+    public var events: [String: UInt64]
     /// What health checks have found; nil when there are none.
     public var health: HealthReport?
     public var reload: ReloadStatus
@@ -15,10 +17,12 @@ public struct MetricsSnapshot: Equatable, Sendable {
     public var startTimeSeconds: Double
 
     public init(
-        listeners: [ListenerCounters], health: HealthReport? = nil, reload: ReloadStatus,
+        listeners: [ListenerCounters], events: [String: UInt64] = [:],
+        health: HealthReport? = nil, reload: ReloadStatus,
         build: BuildInfo, startTimeSeconds: Double
     ) {
         self.listeners = listeners
+        self.events = events
         self.health = health
         self.reload = reload
         self.build = build

@@ -1,0 +1,12 @@
+// SPDX-License-Identifier: Apache-2.0
+
+/// How a mode that uses XDP attaches its program. The raw value is the spelling in YAML and logs.
+public enum XDPAttach: String, CaseIterable, Hashable, Sendable {
+    /// In the driver, and where that refuses in the network stack. For `xdp_nat` on a veth in the stack
+    /// at once: what a driver's program sends there is lost unless the other end has XDP or GRO.
+    case auto
+    /// In the driver or not at all.
+    case native
+    /// In the network stack: on every interface, and slower.
+    case skb
+}
