@@ -30,6 +30,7 @@
 #include "fragments.bpf.h"
 #include "nat_headers.bpf.h"
 #include "nat_icmp.bpf.h"
+#include "nat_known.bpf.h"
 #include "nat_parse.bpf.h"
 #include "nat_translate.bpf.h"
 #include "nat_way.bpf.h"
@@ -50,6 +51,13 @@ static __always_inline struct lb_fragment_key key_of_fragments(const struct xdp_
 	return key;
 }
 
+/* All of a datagram whose later fragment came first goes to the stack; 0 when the first one was quicker. By
+ * itself, since stacks of programs that call each other add up to 512 bytes at most. */
+static __noinline int leave_to_stack(const struct lb_fragment_key *key)
+{
+	return settle(key, LB_FATE_PASSED, 0);
+}
+
 /* A later fragment goes where the first one went. */
 static __noinline int follow(struct xdp_md *ctx, struct nat_packet *packet)
 {
@@ -65,7 +73,7 @@ static __noinline int follow(struct xdp_md *ctx, struct nat_packet *packet)
 			return XDP_PASS;
 		}
 	}
-	if (!known && !settle(&key, LB_FATE_PASSED, 0))
+	if (!known && !leave_to_stack(&key))
 		known = find_fate(&key, bpf_ktime_get_ns());
 	if (!known || known->fate == LB_FATE_PASSED) {
 		count_event(LB_NAT_NOBODY, LB_NAT_FRAGMENTED_IP_PACKET);
@@ -81,7 +89,7 @@ static __noinline int follow(struct xdp_md *ctx, struct nat_packet *packet)
 		return XDP_DROP;
 	}
 	move.address = known->receiver.address;
-	verdict = deliver(ctx, packet, &move, NAT_NO_HEADER);
+	verdict = lb_nat_deliver(ctx, packet, &move, NAT_NO_HEADER);
 	count_event(LB_NAT_NOBODY, move.event);
 	return verdict;
 }
@@ -112,18 +120,16 @@ static __noinline int refuse(const struct nat_packet *packet, int kind)
 	return XDP_PASS;
 }
 
-SEC("xdp.frags")
-int xdp_nat(struct xdp_md *ctx)
+/* Any packet; the verdict. */
+static __noinline int go_the_long_way(struct xdp_md *ctx)
 {
 	const __u8 *data = (void *)(long)ctx->data, *end = (void *)(long)ctx->data_end;
-	enum nat_transport transport = NAT_PLAIN_HEADER;
 	struct nat_packet packet;
 	struct nat_move move = {};
 	int kind, decision, verdict = XDP_DROP;
 
 	kind = parse_plain(data, end, &packet);
 	if (kind != NAT_WHOLE) {
-		transport = NAT_HAS_HEADER;
 		/* Before Linux 6.3 a global function takes memory that is filled in alone. */
 		__builtin_memset(&packet, 0, sizeof(packet));
 		kind = lb_nat_parse(ctx, &packet);
@@ -144,7 +150,7 @@ int xdp_nat(struct xdp_md *ctx)
 		return XDP_PASS;
 	}
 	if (decision == NAT_MOVE)
-		verdict = deliver(ctx, &packet, &move, transport);
+		verdict = lb_nat_deliver(ctx, &packet, &move, NAT_HAS_HEADER);
 	if (verdict == XDP_DROP) {
 		count_dropped(&packet, &move);
 		return verdict;
@@ -153,6 +159,14 @@ int xdp_nat(struct xdp_md *ctx)
 		count_event(lb_nat_row_of(move.listener, move.direction), LB_NAT_TO_STACK);
 	count_forwarded(&packet, &move);
 	return verdict;
+}
+
+SEC("xdp.frags")
+int xdp_nat(struct xdp_md *ctx)
+{
+	int verdict = go_quickly(ctx);
+
+	return verdict == NAT_LONG_WAY ? go_the_long_way(ctx) : verdict;
 }
 
 char _license[] SEC("license") = "Dual BSD/GPL";

@@ -9,7 +9,7 @@
  *
  * Two CPUs may want to make one association at once; then the slower one takes what the other made. The
  * kernel may give the entry of a forgotten association to another client while a program still holds it:
- * so an owner changes by compare and exchange alone, and only from one that is gone.
+ * so an association changes by compare and exchange alone, and its owner only from one that is gone.
  */
 #ifndef LB_NAT_ASSOCIATION_BPF_H
 #define LB_NAT_ASSOCIATION_BPF_H
@@ -32,8 +32,8 @@ const volatile __u8 lb_nat_waits = 1;
 
 NAT_ASSOCIATIONS(associations4, __u64, 1048576);
 NAT_ASSOCIATIONS(associations6, struct lb_nat_client, 1048576);
-NAT_ASSOCIATIONS(unanswered4, __u64, 131072);
-NAT_ASSOCIATIONS(unanswered6, struct lb_nat_client, 131072);
+NAT_ASSOCIATIONS(unanswered4, __u64, 32768);
+NAT_ASSOCIATIONS(unanswered6, struct lb_nat_client, 32768);
 
 /* A client, as the maps of its family know it. */
 struct nat_client {
@@ -66,11 +66,13 @@ static __always_inline struct lb_nat_association *find_unanswered(const struct n
 			     : bpf_map_lookup_elem(&unanswered4, &client->key);
 }
 
+/* An answer adds to the maps of those that were answered before it deletes from the others, so in this
+ * order nobody is overlooked. */
 static __always_inline struct lb_nat_association *find_association(const struct nat_client *client)
 {
-	struct lb_nat_association *known = find_answered(client);
+	struct lb_nat_association *known = find_unanswered(client);
 
-	return known ? known : find_unanswered(client);
+	return known ? known : find_answered(client);
 }
 
 static __always_inline long put_answered(const struct nat_client *client,
@@ -87,53 +89,39 @@ static __always_inline long put_unanswered(const struct nat_client *client,
 			     : bpf_map_update_elem(&unanswered4, &client->key, made, flags);
 }
 
-/* The same, by who may race with an answer: that adds to one map before it deletes from the other, so who
- * finds neither looks at the first one again. */
-static __always_inline struct lb_nat_association *
-find_association_again(const struct nat_client *client)
-{
-	struct lb_nat_association *known = find_association(client);
-
-	return known || !lb_nat_waits ? known : find_answered(client);
-}
-
 /*
  * Gives a client without a living association to a server.
  *
  * @known   its association with a server that is gone; null when it has none
  * @waits   whether an answer is yet to come
- * @return  the owner in the end, which may be another server when another CPU was quicker; 0 when there
- *          is no memory
+ * @return  the association in the end, which may be with another server when another CPU was quicker; 0
+ *          when there is no memory
  */
 static __always_inline __u64 associate(const struct nat_client *client,
 				       struct lb_nat_association *known, __u64 owner, __u32 service,
 				       int waits)
 {
 	struct lb_nat_association made = {
-		.owner = owner,
-		.made_s = (__u32)(bpf_ktime_get_coarse_ns() / 1000000000),
-		.service = service,
+		.word = lb_nat_associate(owner, service, bpf_ktime_get_coarse_ns() / 1000000000),
 	};
 	__u64 before;
 
 	if (known) {
-		before = known->owner;
+		before = known->word;
 		if (find_holder(before))
 			return before;
-		if (__sync_val_compare_and_swap(&known->owner, before, owner) != before)
-			return known->owner;
-		known->made_s = made.made_s;
-		known->service = service;
-		return owner;
+		return __sync_val_compare_and_swap(&known->word, before, made.word) == before
+			       ? made.word
+			       : known->word;
 	}
 	if (waits && lb_nat_waits) {
 		if (!put_unanswered(client, &made, BPF_NOEXIST))
-			return owner;
+			return made.word;
 	} else if (!put_answered(client, &made, BPF_NOEXIST)) {
-		return owner;
+		return made.word;
 	}
 	known = find_association(client);
-	return known ? known->owner : 0;
+	return known ? known->word : 0;
 }
 
 /* Moves an association that was answered from the maps of those that were not; its entry there goes

@@ -80,20 +80,20 @@ static __always_inline int error_for_service(const struct nat_packet *packet,
 		find_endpoint(quote->flow.source, quote->flow.source_port, quote->protocol);
 	struct lb_nat_association *known;
 	struct lb_nat_server *server;
-	__u64 owner;
+	__u64 word;
 
 	if (!endpoint || !(endpoint->roles & LB_NAT_SERVICE) ||
 	    !is_same(quote->flow.source, packet->at.flow.destination))
 		return 0;
 	known = association_of(quote, 0, endpoint->listener, packet->at.is_v6);
-	owner = known ? known->owner : 0;
-	server = find_holder(owner);
-	if (!owner || !server)
+	word = known ? known->word : 0;
+	server = find_holder(word);
+	if (!server)
 		return 0;
 	move->direction = LB_NAT_INGRESS;
 	move->listener = endpoint->listener;
 	move->event = LB_NAT_INGRESS_ICMP_ERROR;
-	move_to_server(move, owner, server);
+	move_to_server(move, word, server);
 	return 1;
 }
 
@@ -104,20 +104,20 @@ static __always_inline int error_for_client(const struct nat_packet *packet,
 	struct lb_nat_endpoint *endpoint = find_endpoint(
 		quote->flow.destination, quote->flow.destination_port, quote->protocol);
 	struct lb_nat_association *known;
-	__u64 owner;
+	__u64 word;
 
 	if (!endpoint || !(endpoint->roles & LB_NAT_SERVER) ||
 	    !is_same(quote->flow.source, packet->at.flow.destination))
 		return 0;
 	known = association_of(quote, 1, endpoint->listener, packet->at.is_v6);
-	owner = known ? known->owner : 0;
-	if (!owner || lb_nat_owner_server(owner) != endpoint->number || !find_holder(owner))
+	word = known ? known->word : 0;
+	if (lb_nat_server_of(word) != endpoint->number || !find_holder(word))
 		return 0;
 	move->direction = LB_NAT_EGRESS;
 	move->listener = endpoint->listener;
 	move->server = endpoint->number;
 	move->event = LB_NAT_EGRESS_ICMP_ERROR;
-	return move_to_service(move, known->service);
+	return move_to_service(move, lb_nat_service_of(word));
 }
 
 /* Translates the quoted packet, whose server's end is its source if the error is for a service. The steps
@@ -192,7 +192,7 @@ __noinline int lb_nat_error(struct xdp_md *ctx, struct nat_packet *packet)
 						  move.address, 1);
 	check = (__u16 *)(icmp + 2);
 	*check = lb_csum_update(*check, (__u64)steps);
-	verdict = deliver(ctx, packet, &move, NAT_NO_HEADER);
+	verdict = lb_nat_deliver(ctx, packet, &move, NAT_NO_HEADER);
 	count_event(lb_nat_row_of(move.listener, move.direction), move.event);
 	return verdict;
 }

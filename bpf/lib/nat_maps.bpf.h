@@ -8,6 +8,7 @@
 #include <linux/bpf.h>
 #include <bpf/bpf_helpers.h>
 #include <lb/nat.h>
+#include <lb/nat_row.h>
 
 #include "nat_parse.bpf.h"
 
@@ -69,18 +70,23 @@ struct nat_move {
 	__u8 to_stack;	/* the stack sends it, and lowers its TTL */
 };
 
-static __always_inline struct lb_nat_endpoint *find_endpoint(struct lb_addr address, __u16 port,
-							     __u8 protocol)
+static __always_inline struct lb_nat_endpoint *find_places(void)
 {
-	__u32 zero = 0, first = lb_nat_place(address, port, protocol, lb_nat_places);
-	struct lb_nat_endpoint *places, *at;
+	__u32 zero = 0;
 	void *map = bpf_map_lookup_elem(&endpoints, &zero);
 
-	places = map ? bpf_map_lookup_elem(map, &zero) : 0;
-	if (!places)
-		return 0;
+	return map ? bpf_map_lookup_elem(map, &zero) : 0;
+}
+
+static __always_inline struct lb_nat_endpoint *
+find_endpoint_in(struct lb_nat_endpoint *places, struct lb_addr address, __u16 port, __u8 protocol)
+{
+	__u32 mask = lb_nat_places - 1;
+	__u32 first = lb_nat_place(address, port, protocol, mask + 1);
+	struct lb_nat_endpoint *at;
+
 	for (__u32 i = 0; i < LB_NAT_PROBES; i++) {
-		at = &places[(first + i) & (lb_nat_places - 1)];
+		at = &places[(first + i) & mask];
 		if (!at->roles)
 			return 0;
 		if (at->address.low == address.low && at->address.high == address.high &&
@@ -88,6 +94,14 @@ static __always_inline struct lb_nat_endpoint *find_endpoint(struct lb_addr addr
 			return at;
 	}
 	return 0;
+}
+
+static __always_inline struct lb_nat_endpoint *find_endpoint(struct lb_addr address, __u16 port,
+							     __u8 protocol)
+{
+	struct lb_nat_endpoint *places = find_places();
+
+	return places ? find_endpoint_in(places, address, port, protocol) : 0;
 }
 
 /* What an address is to us, whatever the port: a bit set of enum lb_nat_role. */
@@ -99,12 +113,13 @@ static __noinline int roles_of(struct lb_addr address)
 }
 
 /* The server that holds an association; null when it is gone. */
-static __always_inline struct lb_nat_server *find_holder(__u64 owner)
+static __always_inline struct lb_nat_server *find_holder(__u64 association)
 {
-	__u32 number = lb_nat_owner_server(owner);
+	__u32 number = lb_nat_server_of(association),
+	      generation = lb_nat_generation_of(association);
 	struct lb_nat_server *server = bpf_map_lookup_elem(&servers, &number);
 
-	return server && server->generation == lb_nat_owner_generation(owner) ? server : 0;
+	return server && generation && server->generation == generation ? server : 0;
 }
 
 static __always_inline void count_event(__u32 row, __u32 event)

@@ -14,6 +14,7 @@
 #include <bpf/bpf_helpers.h>
 #include <lb/checksum.h>
 #include <lb/nat.h>
+#include <lb/nat_row.h>
 #include <lb/packet.h>
 
 /* Whether TCP is translated too; the loader sets it. */

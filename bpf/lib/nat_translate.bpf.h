@@ -27,12 +27,12 @@ static __always_inline int dropped(struct nat_move *move, enum lb_nat_event even
 }
 
 /* Destination NAT to a server. */
-static __always_inline void move_to_server(struct nat_move *move, __u64 owner,
+static __always_inline void move_to_server(struct nat_move *move, __u64 association,
 					   const struct lb_nat_server *server)
 {
 	move->address = server->address;
 	move->port = server->port;
-	move->server = lb_nat_owner_server(owner);
+	move->server = lb_nat_server_of(association);
 }
 
 /* Source NAT to a service; 0 when user space has not said which. */
@@ -58,11 +58,11 @@ __noinline int lb_nat_begin(const struct nat_packet *packet, const struct nat_cl
 	__u32 zero = 0, number;
 	struct lb_table *table;
 	void *map;
-	__u64 owner;
+	__u64 made;
 
 	if (!packet || !client || !move || is_martian(packet->at.flow.source, packet->at.is_v6))
 		return NAT_UNTOUCHED;
-	known = find_association_again(client);
+	known = find_association(client);
 	map = bpf_map_lookup_elem(&tables, &move->listener);
 	table = map ? bpf_map_lookup_elem(map, &zero) : 0;
 	if (table)
@@ -74,13 +74,22 @@ __noinline int lb_nat_begin(const struct nat_packet *packet, const struct nat_cl
 	move->server = number;
 	if (server->is_v6 != packet->at.is_v6)
 		return dropped(move, LB_NAT_FAMILY_MISMATCH, LB_DROP_FAMILY_MISMATCH);
-	owner = associate(client, known, lb_nat_owner(number, server->generation), service, 1);
-	server = find_holder(owner);
-	if (!owner || !server)
+	made = associate(client, known, lb_nat_owner(number, server->generation), service, 1);
+	server = find_holder(made);
+	if (!server)
 		return dropped(move, LB_NAT_INGRESS_CANNOT_CREATE_ASSO, LB_DROP_NO_BUFFERS);
-	move_to_server(move, owner, server);
+	move_to_server(move, made, server);
 	move->event = LB_NAT_INGRESS_NEW_NAT;
 	return NAT_MOVE;
+}
+
+/* The client speaks to another service of the listener: that is where answers come from. Another CPU may
+ * have been quicker; then it has the last word. */
+static __always_inline void speak_to(struct lb_nat_association *known, __u64 word, __u32 service)
+{
+	__u64 service_bits = (LB_SERVICES_MAX - 1) << 12;
+
+	__sync_val_compare_and_swap(&known->word, word, (word & ~service_bits) | service << 12);
 }
 
 /* From a client to a service. */
@@ -93,7 +102,7 @@ static __always_inline int ingress(const struct nat_packet *packet,
 	struct lb_nat_association *known;
 	struct lb_nat_server *server;
 	__u32 service = endpoint->number;
-	__u64 owner;
+	__u64 word;
 
 	move->direction = LB_NAT_INGRESS;
 	move->listener = endpoint->listener;
@@ -105,13 +114,13 @@ static __always_inline int ingress(const struct nat_packet *packet,
 	known = find_association(&client);
 	if (!known)
 		return lb_nat_begin(packet, &client, service, move);
-	owner = known->owner;
-	server = find_holder(owner);
+	word = known->word;
+	server = find_holder(word);
 	if (!server)
 		return lb_nat_begin(packet, &client, service, move);
-	if (known->service != service)
-		known->service = service;
-	move_to_server(move, owner, server);
+	if (lb_nat_service_of(word) != service)
+		speak_to(known, word, service);
+	move_to_server(move, word, server);
 	move->event = LB_NAT_INGRESS_REUSED_NAT;
 	return NAT_MOVE;
 }
@@ -126,10 +135,10 @@ __noinline int lb_nat_speak(const struct nat_packet *packet, const struct nat_cl
 
 	if (!packet || !client || !move)
 		return NAT_UNTOUCHED;
-	known = find_association_again(client);
-	before = known ? known->owner : 0;
+	known = find_association(client);
+	before = known ? known->word : 0;
 	lives = known && find_holder(before);
-	if (lives && before != owner)
+	if (lives && (before & LB_NAT_OWNER_MASK) != owner)
 		return dropped(move, LB_NAT_EGRESS_NOT_AUTHORIZED, LB_DROP_NOT_PERMITTED);
 	move->event = LB_NAT_EGRESS_REUSED_NAT;
 	if (!lives) {
@@ -145,14 +154,13 @@ __noinline int lb_nat_speak(const struct nat_packet *packet, const struct nat_cl
 		before = associate(client, known, owner, service, 0);
 		if (!before)
 			return dropped(move, LB_NAT_EGRESS_CANNOT_CREATE_ASSO, LB_DROP_NO_BUFFERS);
-		if (before != owner)
+		if ((before & LB_NAT_OWNER_MASK) != owner)
 			return dropped(move, LB_NAT_EGRESS_NOT_AUTHORIZED, LB_DROP_NOT_PERMITTED);
 		move->event = LB_NAT_EGRESS_NEW_NAT;
 	}
-	if (known)
-		service = known->service;
+	service = lb_nat_service_of(before);
 	known = find_unanswered(client);
-	if (known && known->owner == owner) {
+	if (known && (known->word & LB_NAT_OWNER_MASK) == owner) {
 		answer(client, known);
 		count_event(lb_nat_row_of(move->listener, LB_NAT_EGRESS), LB_NAT_ANSWERED);
 	}
@@ -171,22 +179,23 @@ static __always_inline int egress(const struct nat_packet *packet,
 	__u32 number = endpoint->number;
 	struct lb_nat_server *server = bpf_map_lookup_elem(&servers, &number);
 	struct lb_nat_association *known;
-	__u64 owner;
+	__u64 owner, word;
 
 	move->event = LB_NAT_UNHANDLED_TRAFFIC;
 	move->direction = LB_NAT_EGRESS;
 	move->listener = endpoint->listener;
 	move->server = number;
 	/* It has just left. */
-	if (!server || !server->generation)
+	if (!server || !server->generation || server->generation != endpoint->generation)
 		return NAT_UNTOUCHED;
 	if (packet->at.ttl <= 1)
 		return dropped(move, LB_NAT_LIFETIME_EXPIRED, LB_DROP_TTL_EXPIRED);
 	owner = lb_nat_owner(number, server->generation);
 	known = find_answered(&client);
-	if (!known || known->owner != owner)
-		return lb_nat_speak(packet, &client, owner, server->service, move);
-	if (!move_to_service(move, known->service))
+	word = known ? known->word : 0;
+	if ((word & LB_NAT_OWNER_MASK) != owner)
+		return lb_nat_speak(packet, &client, owner, endpoint->service, move);
+	if (!move_to_service(move, lb_nat_service_of(word)))
 		return dropped(move, LB_NAT_EGRESS_CANNOT_CREATE_ASSO, LB_DROP_NO_HEALTHY);
 	move->event = LB_NAT_EGRESS_REUSED_NAT;
 	return NAT_MOVE;

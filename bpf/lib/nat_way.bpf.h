@@ -11,30 +11,27 @@
 #define LB_NAT_WAY_BPF_H
 
 #include "nat_maps.bpf.h"
-
-#define AF_INET 2
-#define AF_INET6 10
-
-/* Whether packets are routed; the loader sets it. */
-const volatile __u8 lb_nat_routed = 0;
+#include "nat_routes.bpf.h"
 
 /* What there is of the transport header to be rewritten. */
 enum nat_transport {
-	NAT_NO_HEADER,	  /* nothing: a later fragment's data, or done already */
-	NAT_HAS_HEADER,	  /* UDP or TCP, where the packet says */
-	NAT_PLAIN_HEADER, /* UDP or TCP, where parse_plain found it */
+	NAT_NO_HEADER,	/* nothing: a later fragment's data, or done already */
+	NAT_HAS_HEADER, /* UDP or TCP */
 };
 
 /* Sends the frame back where it came from: the two addresses of its header change places. */
 static __always_inline void turn_around(__u8 *frame)
 {
-	__u32 destination = *(__u32 *)frame, source = *(__u32 *)(frame + 6);
-	__u16 destination_end = *(__u16 *)(frame + 4), source_end = *(__u16 *)(frame + 10);
+	__u64 start = *(__u64 *)frame;
+	__u32 rest = *(__u32 *)(frame + 8);
 
-	*(__u32 *)frame = source;
-	*(__u16 *)(frame + 4) = source_end;
-	*(__u32 *)(frame + 6) = destination;
-	*(__u16 *)(frame + 10) = destination_end;
+#if __BYTE_ORDER__ == __ORDER_LITTLE_ENDIAN__
+	*(__u64 *)frame = start >> 48 | (__u64)rest << 16 | start << 48;
+	*(__u32 *)(frame + 8) = (__u32)(start >> 16);
+#else
+	*(__u64 *)frame = start << 48 | (__u64)rest << 16 | start >> 48;
+	*(__u32 *)(frame + 8) = (__u32)(start >> 16);
+#endif
 }
 
 static __always_inline void put_addr(__u8 *at, struct lb_addr address, int is_v6)
@@ -70,33 +67,59 @@ static __always_inline int rewrite_transport(__u8 *at, const __u8 *end, __u8 pro
 	return 1;
 }
 
+/* What is replaced in a packet. */
+struct nat_change {
+	struct lb_addr address;
+	__u16 port; /* host order */
+	__u8 protocol;
+	__u8 is_source; /* the source is replaced; else the destination */
+	__u8 keeps_ttl;
+	__u8 is_v6;
+};
+
+/* Puts an address in another's place; the steps of that. */
+static __always_inline __u64 replace_addr(__u8 *at, struct lb_addr address, int is_v6)
+{
+	__u64 *wide = (__u64 *)at, high = bpf_cpu_to_be64(address.high), steps;
+	__u64 low = bpf_cpu_to_be64(address.low);
+	__u32 *narrow = (__u32 *)at, v4 = bpf_htonl((__u32)address.low);
+
+	if (!is_v6) {
+		steps = lb_csum_step(*narrow, v4);
+		*narrow = v4;
+		return steps;
+	}
+	steps = lb_csum_step64(wide[0], high) + lb_csum_step64(wide[1], low);
+	wide[0] = high;
+	wide[1] = low;
+	return steps;
+}
+
 /* Replaces the address, the TTL, and what follows from them, in headers at `ip` and `at`. 0 when the packet
  * is too short, which the parser rules out. */
-static __always_inline int rewrite_at(__u8 *ip, __u8 *at, const __u8 *end, int is_v6,
-				      const struct nat_packet *packet, const struct nat_move *move,
-				      enum nat_transport transport)
+static __always_inline int rewrite_at(__u8 *ip, __u8 *at, const __u8 *end,
+				      const struct nat_change *change, enum nat_transport transport)
 {
-	int is_source = move->direction == LB_NAT_EGRESS;
-	struct lb_addr from = is_source ? packet->at.flow.source : packet->at.flow.destination;
-	__u64 steps = lb_csum_step_addr(from, move->address, is_v6);
-	__u16 *check, *ttl, older;
+	int is_source = change->is_source, is_v6 = change->is_v6;
+	__u64 steps = replace_addr(ip + (is_v6	     ? is_source ? 8 : 24
+					 : is_source ? 12
+						     : 16),
+				   change->address, is_v6);
+	__u16 *check = (__u16 *)(ip + 10), *ttl = (__u16 *)(ip + 8);
 
 	if (is_v6) {
-		put_addr(is_source ? ip + 8 : ip + 24, move->address, 1);
-		if (!move->to_stack)
+		if (!change->keeps_ttl)
 			ip[7]--;
+	} else if (change->keeps_ttl) {
+		*check = lb_csum_update(*check, steps);
 	} else {
-		put_addr(is_source ? ip + 12 : ip + 16, move->address, 0);
 		/* TTL and protocol as a word, so that nothing waits for a byte to be stored. */
-		ttl = (__u16 *)(ip + 8);
-		older = move->to_stack ? *ttl : *ttl - bpf_htons(0x0100);
-		check = (__u16 *)(ip + 10);
-		*check = lb_csum_update(*check, steps + lb_csum_step(*ttl, older));
-		*ttl = older;
+		*ttl -= bpf_htons(0x0100);
+		*check = lb_csum_update(*check, steps + lb_csum_step(bpf_htons(0x0100), 0));
 	}
 	if (transport == NAT_NO_HEADER)
 		return 1;
-	return rewrite_transport(at, end, packet->protocol, move->port, is_source, steps);
+	return rewrite_transport(at, end, change->protocol, change->port, is_source, steps);
 }
 
 static __always_inline int rewrite(struct xdp_md *ctx, const struct nat_packet *packet,
@@ -104,23 +127,25 @@ static __always_inline int rewrite(struct xdp_md *ctx, const struct nat_packet *
 {
 	__u8 *data = (void *)(long)ctx->data;
 	const __u8 *end = (void *)(long)ctx->data_end;
+	int is_source = move->direction == LB_NAT_EGRESS;
+	struct nat_change change = {
+		.address = move->address,
+		.port = move->port,
+		.protocol = packet->protocol,
+		.is_source = (__u8)is_source,
+		.keeps_ttl = move->to_stack,
+	};
 	__u8 *ip, *at;
 
-	/* Nearly all are of this kind, and constants make it quick. */
-	if (transport == NAT_PLAIN_HEADER && !packet->at.is_v6)
-		return data + 42 <= end &&
-		       rewrite_at(data + 14, data + 34, end, 0, packet, move, transport);
-	if (transport == NAT_PLAIN_HEADER)
-		return data + 62 <= end &&
-		       rewrite_at(data + 14, data + 54, end, 1, packet, move, transport);
 	at = transport == NAT_NO_HEADER ? data : header_at(ctx, packet->at.udp, 8);
 	/* The verifier follows lengths that are constants. */
 	if (packet->at.is_v6) {
 		ip = header_at(ctx, packet->at.ip, 40);
-		return ip && at && rewrite_at(ip, at, end, 1, packet, move, transport);
+		change.is_v6 = 1;
+		return ip && at && rewrite_at(ip, at, end, &change, transport);
 	}
 	ip = header_at(ctx, packet->at.ip, 20);
-	return ip && at && rewrite_at(ip, at, end, 0, packet, move, transport);
+	return ip && at && rewrite_at(ip, at, end, &change, transport);
 }
 
 /* Why the route forbids the packet, filled in as event and reason; 1 when it does. */
@@ -138,28 +163,28 @@ static __always_inline int look_up(struct xdp_md *ctx, const struct nat_packet *
 				   struct nat_move *move, struct bpf_fib_lookup *fib)
 {
 	const struct lb_flow *flow = &packet->at.flow;
-	int is_v6 = packet->at.is_v6, is_source = move->direction == LB_NAT_EGRESS;
-	struct lb_addr from = is_source ? move->address : flow->source;
-	struct lb_addr to = is_source ? flow->destination : move->address;
+	int is_source = move->direction == LB_NAT_EGRESS;
+	struct nat_question asked = {
+		.source = is_source ? move->address : flow->source,
+		.destination = is_source ? flow->destination : move->address,
+		.source_port = is_source ? move->port : flow->source_port,
+		.destination_port = is_source ? flow->destination_port : move->port,
+		.bytes = packet->bytes,
+		.traffic_class = packet->at.traffic_class,
+		.protocol = packet->protocol,
+		.from = ctx->ingress_ifindex,
+		.is_v6 = packet->at.is_v6,
+	};
+	__u32 zero = 0, *word = bpf_map_lookup_elem(&routes, &zero), before = word ? *word : 0;
 
-	fib->family = is_v6 ? AF_INET6 : AF_INET;
-	fib->l4_protocol = packet->protocol;
-	fib->sport = bpf_htons(is_source ? move->port : flow->source_port);
-	fib->dport = bpf_htons(is_source ? flow->destination_port : move->port);
-	fib->tot_len = packet->bytes;
-	fib->ifindex = ctx->ingress_ifindex;
-	put_addr((__u8 *)fib->ipv6_src, from, is_v6);
-	put_addr((__u8 *)fib->ipv6_dst, to, is_v6);
-	if (is_v6)
-		fib->flowinfo = bpf_htonl((__u32)packet->at.traffic_class << 20);
-	else
-		fib->tos = packet->at.traffic_class;
 	/* A tag belongs to a device of its own, which the stack knows. */
 	move->to_stack = packet->at.tags != 0;
 	if (move->to_stack)
 		return 0;
-	switch (bpf_fib_lookup(ctx, fib, sizeof(*fib), 0)) {
+	switch (ask(ctx, &asked, fib)) {
 	case BPF_FIB_LKUP_RET_SUCCESS:
+		if (packet->protocol == LB_IP_UDP && !packet->at.fragment)
+			keep_way(&asked, fib, before);
 		return 0;
 	case BPF_FIB_LKUP_RET_BLACKHOLE:
 	case BPF_FIB_LKUP_RET_UNREACHABLE:
@@ -192,12 +217,15 @@ static __always_inline int route(struct xdp_md *ctx, const struct nat_packet *pa
 	return fib.ifindex == ctx->ingress_ifindex ? XDP_TX : (int)bpf_redirect(fib.ifindex, 0);
 }
 
-/* Translates the packet and sends it. The verdict; with XDP_DROP the move's event and reason say why. */
-static __always_inline int deliver(struct xdp_md *ctx, const struct nat_packet *packet,
-				   struct nat_move *move, enum nat_transport transport)
+/* Translates the packet and sends it. The verdict; with XDP_DROP the move's event and reason say why. Global,
+ * as lb_nat_parse is, to be verified once. */
+__noinline int lb_nat_deliver(struct xdp_md *ctx, const struct nat_packet *packet,
+			      struct nat_move *move, enum nat_transport transport)
 {
 	__u8 *frame;
 
+	if (!packet || !move)
+		return XDP_DROP;
 	if (lb_nat_routed)
 		return route(ctx, packet, move, transport);
 	frame = header_at(ctx, 0, 14);

@@ -12,6 +12,8 @@
 enum {
 	SERVERS = 3,
 	PLACES = 1024,
+	WAYS = 16384,
+	CONSTANTS = 256,
 	GENERATION = 1
 };
 
@@ -21,8 +23,9 @@ struct table {
 	uint16_t slots[LB_SLOTS_MIN];
 };
 
-/* Where a constant of one byte lies in its section; -ENOENT when there is none. */
-static int place_of(const struct bpf_object *object, const char *name)
+/* Sets a constant of `size` bytes; -ENOENT when there is none. */
+static int set(const struct bpf_object *object, const char *name, const void *value, uint32_t size,
+	       uint8_t *constants)
 {
 	const struct btf *types = bpf_object__btf(object);
 	int id = btf__find_by_name_kind(types, ".rodata", BTF_KIND_DATASEC);
@@ -32,9 +35,11 @@ static int place_of(const struct bpf_object *object, const char *name)
 		const struct btf_var_secinfo *place = btf_var_secinfos(section) + i;
 		const struct btf_type *variable = btf__type_by_id(types, place->type);
 
-		if (place->size == 1 &&
-		    !strcmp(btf__name_by_offset(types, variable->name_off), name))
-			return (int)place->offset;
+		if (place->size != size || place->offset + size > CONSTANTS ||
+		    strcmp(btf__name_by_offset(types, variable->name_off), name))
+			continue;
+		memcpy(constants + place->offset, value, size);
+		return 0;
 	}
 	return -ENOENT;
 }
@@ -42,16 +47,22 @@ static int place_of(const struct bpf_object *object, const char *name)
 int nat_prepare(struct bpf_object *object, const struct nat_case *way)
 {
 	struct bpf_map *map = bpf_object__find_map_by_name(object, ".rodata");
-	int place = place_of(object, "lb_nat_routed");
+	struct bpf_map *ways = bpf_object__find_map_by_name(object, "ways");
 	size_t size = 0;
 	const uint8_t *start = map ? bpf_map__initial_value(map, &size) : NULL;
-	uint8_t values[256];
+	uint8_t values[CONSTANTS], routed = way->is_routed != 0;
+	uint32_t places = routed ? WAYS : 1;
+	int error;
 
-	if (!start || place < 0 || size > sizeof(values) || (size_t)place >= size)
+	if (!start || !ways || size > sizeof(values))
 		return -ENOENT;
 	memcpy(values, start, size);
-	values[place] = way->is_routed != 0;
-	return bpf_map__set_initial_value(map, values, size);
+	error = set(object, "lb_nat_routed", &routed, sizeof(routed), values);
+	if (!error)
+		error = set(object, "lb_nat_ways", &places, sizeof(places), values);
+	if (!error)
+		error = bpf_map__set_max_entries(ways, places);
+	return error ? error : bpf_map__set_initial_value(map, values, size);
 }
 
 static int put(const struct bpf_object *object, const char *name, const void *key,
@@ -89,7 +100,8 @@ static void add_endpoint(struct lb_nat_endpoint *places, struct lb_addr address,
 						 .port = NAT_PORT,
 						 .protocol = LB_IP_UDP,
 						 .roles = (uint8_t)role,
-						 .number = (uint16_t)number};
+						 .number = (uint16_t)number,
+						 .generation = GENERATION};
 }
 
 static int put_servers(const struct bpf_object *object, int is_v6)
@@ -139,7 +151,8 @@ int nat_fill(const struct bpf_object *object, const struct nat_case *way)
 {
 	struct lb_nat_client client =
 		lb_nat_client_of(nat_client(way->is_v6), NAT_CLIENT_PORT, LB_IP_UDP, 0, way->is_v6);
-	struct lb_nat_association association = {.owner = lb_nat_owner(0, GENERATION)};
+	struct lb_nat_association association = {
+		.word = lb_nat_associate(lb_nat_owner(0, GENERATION), 0, 0)};
 	int error = put_servers(object, way->is_v6);
 
 	if (!error)

@@ -52,10 +52,10 @@ extension NATFixture {
             var value = lb_nat_association()
             let result = bpf_map_lookup_elem(descriptor(map + (isV6 ? "6" : "4")), &key, &value)
             if result == 0 {
-                let server = servers[Int(lb_nat_owner_server(value.owner))]
+                let server = servers[Int(lb_nat_server_of(value.word))]
                 return Association(
                     server: server.endpoint, isAnswered: isAnswered,
-                    isAlive: server.generation == lb_nat_owner_generation(value.owner))
+                    isAlive: server.generation == lb_nat_generation_of(value.word))
             }
         }
         return nil

@@ -172,6 +172,10 @@ final class NATFixture {
         places[place].roles |= UInt8(role.rawValue)
         places[place].number = UInt16(number)
         places[place].listener = UInt16(listener)
+        if role == LB_NAT_SERVER, endpoint.port != 0 {
+            places[place].generation = UInt16(servers[number].generation)
+            places[place].service = UInt16(service(of: servers[number]))
+        }
     }
 
     private static func service(_ party: Party) -> lb_nat_service {
@@ -183,13 +187,17 @@ final class NATFixture {
 
     private func server(_ number: Int) -> lb_nat_server {
         let party = servers[number]
-        let service = services.firstIndex {
-            $0.listener == party.listener && $0.protocolNumber == party.protocolNumber
-        }
         return lb_nat_server(
             address: party.endpoint.address.datapath, generation: party.generation,
-            listener: party.listener, service: UInt32(service ?? 0), port: party.endpoint.port,
+            listener: party.listener, reserved: 0, port: party.endpoint.port,
             protocol: party.protocolNumber, is_v6: party.endpoint.address.family == .v6 ? 1 : 0)
+    }
+
+    /// The service that a server's packets leave as when it speaks first.
+    private func service(of party: Party) -> Int {
+        services.firstIndex {
+            $0.listener == party.listener && $0.protocolNumber == party.protocolNumber
+        } ?? 0
     }
 
     // MARK: Maps

@@ -43,7 +43,7 @@ LB_INLINE __u16 lb_csum_update(__u16 check, __u64 steps)
 
 /* The same of UDP: 0 says that there is none and stays, a sum that comes to 0 is sent as its other
  * spelling (RFC 768). */
-LB_INLINE __u16 lb_csum_update_udp(__u16 check, __u64 steps)
+LB_INLINE __attribute__((always_inline)) __u16 lb_csum_update_udp(__u16 check, __u64 steps)
 {
 	__u16 updated = lb_csum_update(check, steps);
 

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: (BSD-2-Clause OR GPL-2.0-only) */
 /*
- * nat.h: what xdp_nat.bpf.c and the daemon share: who serves an address, which server a client is
- * associated with, and what the program counts.
+ * nat.h: what xdp_nat.bpf.c and the daemon share: who serves an address, and which server a client is
+ * associated with. What the program counts is in nat_row.h.
  *
  *   endpoint     an address and port that packets come to or from: of a service or of a server
  *   service      the address, port and protocol that clients know (the VIP); a listener has one for each
@@ -13,17 +13,19 @@
  * and are kept while the daemon is away, so a number keeps its meaning as long as the maps live.
  *
  * A server leaves by its generation: user space sets it to 0, and from then on every association that
- * names the old one is void, without a walk. A generation is never used again.
+ * names the old one is void, without a walk. A number's generation is never used again; when a number has
+ * had LB_GENERATIONS of them, it is not used again either.
  */
 #ifndef LB_NAT_H
 #define LB_NAT_H
 
-#include "counters.h"
 #include "flow_key.h"
 #include "tables.h"
 
 #define LB_SERVICES_MAX 1024
 #define LB_SERVERS_MAX 4096
+/* Generations are 1 … LB_GENERATIONS; 0 stands for none. */
+#define LB_GENERATIONS 0xffff
 
 /* Protocol numbers (IANA) beside LB_IP_UDP. */
 #define LB_IP_ICMP 1
@@ -54,8 +56,12 @@ struct lb_nat_endpoint {
 	__u16 port;    /* host order */
 	__u8 protocol; /* LB_IP_UDP, LB_IP_TCP; 0 with port 0 */
 	__u8 roles; /* enum lb_nat_role, of which a service goes before a server; 0: the place is free */
-	__u16 number;	/* of the service or server; unused with port 0 */
-	__u16 listener; /* the index of its table; unused with port 0 */
+	/* With port 0 the rest is unused. */
+	__u16 number;	  /* of the service or server */
+	__u16 listener;	  /* the index of its table */
+	__u16 generation; /* of a server: as in the map `servers` */
+	__u16 service;	  /* of a server: that its packets leave as when it speaks first */
+	__u32 reserved;	  /* zero; a place has half a cache line */
 };
 
 #define LB_NAT_PROBES 4
@@ -79,14 +85,17 @@ struct lb_nat_service {
 	__u8 is_v6;
 };
 
-/* Map `servers`, by number, written by user space. To put another server in a number's place: store
- * generation 0, then the rest, then the new generation. */
+/*
+ * Map `servers`, by number, written by user space. A server leaves in this order: a table of its listener
+ * without it, generation 0 here, a table of endpoints without it. A server comes in the reverse order, with
+ * a generation of its own: whatever stood in its number's place must have left.
+ */
 struct lb_nat_server {
 	struct lb_addr address;
-	__u32 generation; /* 0: there is no such server any more */
+	__u32 generation; /* 1 … LB_GENERATIONS; 0: there is no such server any more */
 	__u32 listener;
-	__u32 service; /* that its packets leave as when it speaks first */
-	__u16 port;    /* host order */
+	__u32 reserved; /* zero */
+	__u16 port;	/* host order */
 	__u8 protocol;
 	__u8 is_v6;
 };
@@ -103,88 +112,23 @@ struct lb_nat_client {
 	__u64 words[3];
 };
 
-/* An association: maps `associations4`, `associations6`, `unanswered4`, `unanswered6`, written by the
- * program. */
-struct lb_nat_association {
-	__u64 owner;   /* lb_nat_owner: one word, so that it changes in one step */
-	__u32 made_s;  /* CLOCK_MONOTONIC, in seconds */
-	__u32 service; /* that the client spoke to last, so that the answers come from there */
-};
-
-/* What becomes of a packet. The daemon shows the names in lower case, without LB_NAT_. The first block
- * are those of sbulb, where it has one for the same thing. */
-enum lb_nat_event {
-	/* Translated. */
-	LB_NAT_INGRESS_REUSED_NAT, /* to the associated server */
-	LB_NAT_INGRESS_NEW_NAT,	   /* there was no association, or its server is gone */
-	LB_NAT_EGRESS_REUSED_NAT,  /* from the associated server */
-	LB_NAT_EGRESS_NEW_NAT,	   /* the server spoke first, or the one before is gone */
-	/* Dropped. */
-	LB_NAT_EGRESS_NOT_AUTHORIZED,	   /* from another server than the associated one */
-	LB_NAT_INGRESS_CANNOT_CREATE_ASSO, /* no server is ready, or no memory */
-	LB_NAT_EGRESS_CANNOT_CREATE_ASSO,
-	LB_NAT_LIFETIME_EXPIRED, /* TTL or hop limit 1 */
-	LB_NAT_INVALID_IP_SIZE,	 /* a length beyond the frame, or without room for what follows */
-	LB_NAT_TOO_SMALL_IP_HEADER, /* an IPv4 header below 20 bytes */
-	LB_NAT_INVALID_UDP_SIZE,    /* UDP or TCP headers that do not fit their packet */
-	/* Passed on untouched. */
-	LB_NAT_TOO_BIG_IP_HEADER,    /* options or extension headers beyond what is looked at */
-	LB_NAT_FRAGMENTED_IP_PACKET, /* a later fragment came before the first one */
-	LB_NAT_NOT_UDP,		     /* nor TCP, when that is served, nor an ICMP error */
-	LB_NAT_NOT_IP,
-	LB_NAT_INGRESS_NOT_HANDLED_PORT, /* to the address of a service, another port */
-	LB_NAT_EGRESS_NOT_HANDLED_PORT,	 /* from the address of a server, another port */
-	LB_NAT_UNHANDLED_TRAFFIC,	 /* neither to a service nor from a server */
-
-	/* Those that sbulb has no name for. Translated: */
-	LB_NAT_INGRESS_FRAGMENT, /* a later fragment; its datagram counted with the first one */
-	LB_NAT_EGRESS_FRAGMENT,
-	LB_NAT_INGRESS_ICMP_ERROR, /* about a packet that a server sent */
-	LB_NAT_EGRESS_ICMP_ERROR,  /* about a packet that a client sent */
-	/* Dropped: */
-	LB_NAT_INVALID_IP_CHECKSUM,
-	LB_NAT_INVALID_UDP_CHECKSUM, /* none, over IPv6, where it is required */
-	LB_NAT_DROPPED_FRAGMENT,     /* its datagram was dropped and counted */
-	LB_NAT_OVERSIZE,	     /* above max_packet_size */
-	LB_NAT_FAMILY_MISMATCH,	     /* the server's addresses are of the other family */
-	LB_NAT_UNREACHABLE,	     /* the route says so */
-	LB_NAT_NOT_PERMITTED,	     /* the route says so */
-	LB_NAT_REWRITE_FAILED,	     /* the packet changed under the program */
-	/* Passed on: */
-	LB_NAT_TO_STACK, /* translated, and the stack sends it: see nat_way.bpf.h; counted besides */
-	LB_NAT_TO_HOST,	 /* from a server to this host itself */
-	/* Besides: */
-	LB_NAT_ANSWERED, /* an association moved from `unanswered` to `associations` */
-	LB_NAT_EVENTS,	 /* how many there are; keep last */
-};
-
 /*
- * Map `nat_rows`, per CPU: two rows a listener, lb_nat_row_of, and last one for packets that no listener
- * can be told of. In the rows of listeners received = forwarded + the sum of drops. What was passed on
- * untouched, later fragments and ICMP errors are events only.
+ * An association: maps `associations4`, `associations6`, `unanswered4`, `unanswered6`, written by the
+ * program. It is one word, so that it changes in one step, and so that one of IPv4 has one cache line.
+ * lb_nat_associate makes it, the functions below it read it:
+ *
+ *   bits  0…11  the server that the client stays with
+ *        12…21  the service that the client spoke to last, so that the answers come from there
+ *        22…37  the generation that the server had
+ *        38…63  when it was made: seconds of CLOCK_MONOTONIC, without those above 26 bits (2 years)
  */
-struct lb_nat_row {
-	struct lb_row common;
-	__u64 event[LB_NAT_EVENTS];
+struct lb_nat_association {
+	__u64 word;
 };
 
-enum {
-	LB_NAT_NOBODY = 2 * LB_LISTENERS_MAX,
-	LB_NAT_ROWS = LB_NAT_NOBODY + 1,
-};
-
-/* From clients, and from servers; a direction is the number of a row within a listener's two, and within
- * a server's two of the map `server_rows` (struct lb_row, per CPU: forwarded, and the drops that lie
- * with a server). */
-enum lb_nat_direction {
-	LB_NAT_INGRESS = 0,
-	LB_NAT_EGRESS = 1,
-};
-
-LB_INLINE __u32 lb_nat_row_of(__u32 number, enum lb_nat_direction direction)
-{
-	return 2 * number + (__u32)direction;
-}
+#define LB_NAT_MADE_BITS 26
+/* What an association with the same server has in common. */
+#define LB_NAT_OWNER_MASK ((__u64)LB_GENERATIONS << 22 | (LB_SERVERS_MAX - 1))
 
 LB_INLINE struct lb_nat_client lb_nat_client_of(struct lb_addr address, __u16 port, __u8 protocol,
 						__u8 listener, int is_v6)
@@ -212,29 +156,79 @@ LB_INLINE __u32 lb_nat_client_rest(const struct lb_nat_client *client, int is_v6
 	return (__u32)(is_v6 ? client->words[2] : client->words[0] >> 32);
 }
 
-/* Who holds an association: a server's number and the generation that it had. */
+/* Who holds an association: what LB_NAT_OWNER_MASK leaves of it; of no server it is 0. */
 LB_INLINE __u64 lb_nat_owner(__u32 server, __u32 generation)
 {
-	return (__u64)generation << 32 | server;
+	return (__u64)generation << 22 | server;
 }
 
-LB_INLINE __u32 lb_nat_owner_server(__u64 owner)
+LB_INLINE __u64 lb_nat_associate(__u64 owner, __u32 service, __u64 seconds)
 {
-	return (__u32)owner;
+	return seconds << 38 | owner | service << 12;
 }
 
-LB_INLINE __u32 lb_nat_owner_generation(__u64 owner)
+LB_INLINE __u32 lb_nat_server_of(__u64 word)
 {
-	return (__u32)(owner >> 32);
+	return (__u32)word & (LB_SERVERS_MAX - 1);
 }
 
-_Static_assert(sizeof(struct lb_nat_endpoint) == 24, "no hidden padding");
+LB_INLINE __u32 lb_nat_generation_of(__u64 word)
+{
+	return (__u32)(word >> 22) & LB_GENERATIONS;
+}
+
+LB_INLINE __u32 lb_nat_service_of(__u64 word)
+{
+	return (__u32)(word >> 12) & (LB_SERVICES_MAX - 1);
+}
+
+/* The age in seconds, of one made less than 2 years ago. `now` is CLOCK_MONOTONIC in seconds. */
+LB_INLINE __u32 lb_nat_age_of(__u64 word, __u64 now)
+{
+	return (__u32)(now - (word >> 38)) & ((1u << LB_NAT_MADE_BITS) - 1);
+}
+
+/*
+ * Map `ways`, per CPU, written by the program when packets are routed: what bpf_fib_lookup answered about
+ * UDP, by all that it was asked but the length. An answer holds for lb_nat_way_ticks, and as long as the one
+ * word of the map `routes` is what it was: user space adds 1 to that whenever routes, rules, neighbours,
+ * addresses or links change.
+ */
+struct lb_nat_way {
+	struct lb_addr source;
+	struct lb_addr destination;
+	__u32 ports;	 /* the source's in the upper half */
+	__u32 kind;	 /* lb_nat_way_kind */
+	__u32 from;	 /* the interface that it came in by */
+	__u32 to;	 /* the interface that it leaves by; 0: there is no answer yet */
+	__u32 since;	 /* when it was asked, in ticks of the kernel (jiffies) */
+	__u32 routes;	 /* the word of the map `routes`, then */
+	__u8 header[12]; /* the two addresses of Ethernet, as they stand in the frame */
+	__u32 mtu;	 /* bytes of IP packet that the way takes */
+};
+
+LB_INLINE __u32 lb_nat_way_kind(__u8 traffic_class, int is_v6)
+{
+	return (is_v6 ? 0x100u : 0) | traffic_class;
+}
+
+/* The place of a way, of a number of places that is a power of two. */
+LB_INLINE __u32 lb_nat_way_place(struct lb_addr source, struct lb_addr destination, __u32 ports,
+				 __u32 places)
+{
+	__u64 hash = (source.high ^ source.low ^ (__u64)ports << 32) * 0x9e3779b97f4a7c15ULL;
+
+	hash = (hash ^ destination.high ^ destination.low) * 0xff51afd7ed558ccdULL;
+	return (__u32)(hash >> 40) & (places - 1);
+}
+
+_Static_assert(sizeof(struct lb_nat_endpoint) == 32, "no hidden padding");
 _Static_assert(sizeof(struct lb_nat_service) == 24, "no hidden padding");
 _Static_assert(sizeof(struct lb_nat_server) == 32, "no hidden padding");
 _Static_assert(sizeof(struct lb_nat_client) == 24, "no hidden padding");
-_Static_assert(sizeof(struct lb_nat_association) == 16, "no hidden padding");
-_Static_assert(sizeof(struct lb_nat_row) == 8 * (LB_COUNTERS + LB_NAT_EVENTS), "all words");
+_Static_assert(sizeof(struct lb_nat_association) == 8, "one word");
+_Static_assert(sizeof(struct lb_nat_way) == 72, "no hidden padding");
 _Static_assert(LB_LISTENERS_MAX <= 0x100, "a listener's number has 8 bits in a key");
-_Static_assert(LB_SERVICES_MAX <= 0xffff && LB_SERVERS_MAX <= 0xffff, "numbers have 16 bits");
+_Static_assert(LB_SERVERS_MAX <= 1 << 12 && LB_SERVICES_MAX <= 1 << 10, "bits in an association");
 
 #endif

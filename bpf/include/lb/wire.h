@@ -47,11 +47,11 @@ LB_INLINE struct lb_addr lb_addr_v6(const __u8 *at)
 /* A sum of 16-bit words, in whatever order of bytes, with its carries added back in (RFC 1071). */
 LB_INLINE __u16 lb_fold(__u64 sum)
 {
-	sum = (sum & 0xffffffff) + (sum >> 32);
-	sum = (sum & 0xffffffff) + (sum >> 32);
+	/* At most 33 bits, 18, 17 with no more than a carry in the last one, and that is taken back in. */
+	sum = (__u32)sum + (sum >> 32);
 	sum = (sum & 0xffff) + (sum >> 16);
 	sum = (sum & 0xffff) + (sum >> 16);
-	return (__u16)sum;
+	return (__u16)(sum + (sum >> 16));
 }
 
 /* Addresses between which no host takes a datagram (RFC 1122, section 3.2.1.3): "this network", the

@@ -1,0 +1,149 @@
+/* SPDX-License-Identifier: (BSD-2-Clause OR GPL-2.0-only) */
+/*
+ * nat_routes.bpf.h: the kernel's routes, and what they said before.
+ *
+ * bpf_fib_lookup takes longer than all the rest together, and says the same from one packet of a flow to
+ * the next. So its answers are kept for as long as a moment, and no longer than user space says.
+ */
+#ifndef LB_NAT_ROUTES_BPF_H
+#define LB_NAT_ROUTES_BPF_H
+
+#include <linux/bpf.h>
+#include <bpf/bpf_endian.h>
+#include <bpf/bpf_helpers.h>
+#include <lb/nat.h>
+
+#define AF_INET 2
+#define AF_INET6 10
+
+/* Whether packets are routed; the loader sets it. */
+const volatile __u8 lb_nat_routed = 0;
+/* Places of the map `ways`, a power of two; the loader sets both. */
+const volatile __u32 lb_nat_ways = 1;
+/* How long an answer holds when user space says nothing: 1 s where a second has 250 ticks, at most 2.5 s
+ * (100 ticks). */
+const volatile __u32 lb_nat_way_ticks = 250;
+
+struct {
+	__uint(type, BPF_MAP_TYPE_PERCPU_ARRAY);
+	__uint(max_entries, 1);
+	__type(key, __u32);
+	__type(value, struct lb_nat_way);
+} ways SEC(".maps");
+
+struct {
+	__uint(type, BPF_MAP_TYPE_ARRAY);
+	__uint(max_entries, 1);
+	__type(key, __u32);
+	__type(value, __u32);
+} routes SEC(".maps");
+
+/* What is asked: the packet as it will leave. */
+struct nat_question {
+	struct lb_addr source;
+	struct lb_addr destination;
+	__u16 source_port; /* host order */
+	__u16 destination_port;
+	__u16 bytes; /* of the IP packet */
+	__u8 traffic_class;
+	__u8 protocol;
+	__u32 from; /* the interface that it came in by */
+	__u32 is_v6;
+};
+
+static __always_inline __u32 ports_of(const struct nat_question *asked)
+{
+	return (__u32)asked->source_port << 16 | asked->destination_port;
+}
+
+/* The place of what is asked about, whatever stands there. */
+static __always_inline struct lb_nat_way *place_of_way(const struct nat_question *asked)
+{
+	__u32 place =
+		lb_nat_way_place(asked->source, asked->destination, ports_of(asked), lb_nat_ways);
+
+	return bpf_map_lookup_elem(&ways, &place);
+}
+
+static __always_inline int is_about(const struct lb_nat_way *way, const struct nat_question *asked)
+{
+	if (way->source.low != asked->source.low || way->ports != ports_of(asked) ||
+	    way->destination.low != asked->destination.low || way->from != asked->from ||
+	    way->kind != lb_nat_way_kind(asked->traffic_class, (int)asked->is_v6))
+		return 0;
+	return !asked->is_v6 || (way->source.high == asked->source.high &&
+				 way->destination.high == asked->destination.high);
+}
+
+/* The way that was found before for UDP; null when it is not known, or no longer. */
+static __always_inline struct lb_nat_way *find_way(const struct nat_question *asked)
+{
+	struct lb_nat_way *way = place_of_way(asked);
+	__u32 zero = 0, *now = bpf_map_lookup_elem(&routes, &zero);
+
+	if (!way || !now || !is_about(way, asked) || way->routes != *now ||
+	    (__u32)bpf_jiffies64() - way->since >= lb_nat_way_ticks || asked->bytes > way->mtu)
+		return 0;
+	return way;
+}
+
+static __always_inline void put_fib_addr(void *at, struct lb_addr address, int is_v6)
+{
+	__u64 *words = at;
+
+	if (!is_v6) {
+		*(__u32 *)at = bpf_htonl((__u32)address.low);
+		return;
+	}
+	words[0] = bpf_cpu_to_be64(address.high);
+	words[1] = bpf_cpu_to_be64(address.low);
+}
+
+/* Asks the kernel; a result of bpf_fib_lookup. */
+static __always_inline long ask(struct xdp_md *ctx, const struct nat_question *asked,
+				struct bpf_fib_lookup *fib)
+{
+	fib->family = asked->is_v6 ? AF_INET6 : AF_INET;
+	fib->l4_protocol = asked->protocol;
+	fib->sport = bpf_htons(asked->source_port);
+	fib->dport = bpf_htons(asked->destination_port);
+	fib->tot_len = asked->bytes;
+	fib->ifindex = asked->from;
+	put_fib_addr(fib->ipv6_src, asked->source, (int)asked->is_v6);
+	put_fib_addr(fib->ipv6_dst, asked->destination, (int)asked->is_v6);
+	if (asked->is_v6)
+		fib->flowinfo = bpf_htonl((__u32)asked->traffic_class << 20);
+	else
+		fib->tos = asked->traffic_class;
+	return bpf_fib_lookup(ctx, fib, sizeof(*fib), 0);
+}
+
+/* Keeps the kernel's answer about a packet of UDP; the route's word was read before it was asked. */
+static __always_inline void keep_way(const struct nat_question *asked,
+				     const struct bpf_fib_lookup *fib, __u32 word)
+{
+	struct lb_nat_way *way = place_of_way(asked);
+
+	if (!way)
+		return;
+	way->source = asked->source;
+	way->destination = asked->destination;
+	way->ports = ports_of(asked);
+	way->kind = lb_nat_way_kind(asked->traffic_class, (int)asked->is_v6);
+	way->from = asked->from;
+	way->to = fib->ifindex;
+	way->since = (__u32)bpf_jiffies64();
+	way->routes = word;
+	__builtin_memcpy(way->header, fib->dmac, 6);
+	__builtin_memcpy(way->header + 6, fib->smac, 6);
+	/* Before Linux 5.12 it says nothing, and the length stands there still. */
+	way->mtu = fib->mtu_result;
+}
+
+static __always_inline void head_for(__u8 *frame, const struct lb_nat_way *way)
+{
+	*(__u64 *)frame = *(const __u64 *)way->header;
+	*(__u32 *)(frame + 8) = *(const __u32 *)(way->header + 8);
+}
+
+#endif
