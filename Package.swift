@@ -98,6 +98,13 @@ let floor2: [Target] = [
         ],
         swiftSettings: strict),
     .target(
+        name: "XDPNATPlane",
+        dependencies: [
+            "BPFRuntime", "CDatapath", "FanoutCore", "HostNetwork", "KernelPrograms", "Netlink",
+            .product(name: "Logging", package: "swift-log"),
+        ],
+        swiftSettings: strict),
+    .target(
         name: "FanoutConfig",
         dependencies: ["FanoutCore", .product(name: "Yams", package: "Yams")],
         swiftSettings: strict),
@@ -145,6 +152,7 @@ let floor4: [Target] = [
             .target(name: "BPFRuntime", condition: kernelModes),
             .target(name: "ReusePortLB", condition: kernelModes),
             .target(name: "TCPlane", condition: kernelModes),
+            .target(name: "XDPNATPlane", condition: kernelModes),
             .product(name: "ArgumentParser", package: "swift-argument-parser"),
             .product(name: "Logging", package: "swift-log"),
             .product(name: "UnixSignals", package: "swift-service-lifecycle"),
@@ -218,6 +226,14 @@ let tests: [Target] = [
         dependencies: [
             "AFXDPPlane", "BPFRuntime", "CDatapath", "FanoutCore", "HostNetwork", "LabNet",
             "LinuxNet", "Netlink", "PlaneContract", "TCPlane", "UserspacePlane", "XDPSockets",
+            .product(name: "Logging", package: "swift-log"),
+        ],
+        swiftSettings: strictTests),
+    .testTarget(
+        name: "XDPNATPlaneTests",
+        dependencies: [
+            "BPFRuntime", "CDatapath", "FanoutCore", "HostNetwork", "KernelPrograms", "LabNet",
+            "LinuxNet", "Netlink", "PlaneContract", "XDPNATPlane",
             .product(name: "Logging", package: "swift-log"),
         ],
         swiftSettings: strictTests),

@@ -99,7 +99,12 @@ public struct BPFMap: ~Copyable, Sendable {
 
     /// Takes the entry out, if it is there.
     public borrowing func remove(_ key: some BitwiseCopyable) throws(BPFError) {
-        let name = try bytes(of: key)
+        try remove(bytes: [UInt8](native: key))
+    }
+
+    /// The same for a key that is given as bytes.
+    public borrowing func remove(bytes name: [UInt8]) throws(BPFError) {
+        guard name.count == keyBytes else { throw wrongSize("key", name.count, keyBytes) }
         // SAFETY: the kernel reads as many bytes as the key has.
         let result = unsafe bpf_map_delete_elem(descriptor, name)
         guard result == 0 || result == -ENOENT else {

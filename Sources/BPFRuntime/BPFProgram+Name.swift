@@ -4,6 +4,15 @@ internal import CLibBPF
 internal import Glibc
 
 extension BPFProgram {
+    /// The kernel's number of it; 0 when the kernel does not say.
+    package var number: UInt32 {
+        var info = bpf_prog_info()
+        var size = UInt32(MemoryLayout<bpf_prog_info>.size)
+        // SAFETY: the kernel writes at most `size` bytes.
+        guard unsafe bpf_obj_get_info_by_fd(descriptor, &info, &size) == 0 else { return 0 }
+        return info.id
+    }
+
     /// The name that a program of the kernel has, whoever loaded it: 15 characters at most.
     ///
     /// - Parameter number: the kernel's, as `bpftool prog show` prints it.

@@ -15,6 +15,13 @@ extension [UInt8] {
         self = unsafe values.withUnsafeBytes { unsafe [UInt8]($0) }
     }
 
+    /// The C structure or integer whose bytes these are; there must be enough of them.
+    package func read<Value: BitwiseCopyable>(_ type: Value.Type) -> Value {
+        precondition(count >= MemoryLayout<Value>.size, "too few bytes")
+        // SAFETY: there are enough bytes, of a trivial type.
+        return unsafe withUnsafeBytes { unsafe $0.loadUnaligned(as: Value.self) }
+    }
+
     /// The integers that the bytes are, from the first on; bytes that make no whole one are left out.
     public func words<Word: FixedWidthInteger & BitwiseCopyable>(of type: Word.Type) -> [Word] {
         let size = MemoryLayout<Word>.size

@@ -92,6 +92,9 @@ public struct XDPLink: ~Copyable, Sendable {
     /// The number of the interface; 0 once that is gone, when the link does nothing any more.
     public var interface: UInt32 { link.interface }
 
+    /// The kernel's number of the program; 0 when there is none to be had.
+    public var programNumber: UInt32 { link.programNumber }
+
     /// Exchanges the program: each packet meets the one before or the new one.
     public borrowing func replace(with program: borrowing BPFProgram) throws(BPFError) {
         try link.replace(with: program)

@@ -141,6 +141,13 @@ public actor Reconciler {
         return all.sorted { ($0.interface, $0.queue) < ($1.interface, $1.queue) }
     }
 
+    /// What became of packets, by the planes' own names.
+    public func events() async -> [String: UInt64] {
+        var all: [String: UInt64] = [:]
+        for plane in planes { all.merge(await plane.events()) { $0 &+ $1 } }
+        return all
+    }
+
     /// Ends every listener; what they had received is forwarded or counted first.
     public func stop() async -> [ListenerCounters] {
         await begin()

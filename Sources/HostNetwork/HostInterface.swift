@@ -12,14 +12,17 @@ package struct HostInterface: Equatable, Sendable {
     package var addresses: [IPAddress] = []
     /// The families of which the kernel forwards what comes in here.
     package var forwards: Set<IPAddress.Family> = []
+    /// What `ip link add type` calls it; nil for hardware and the loopback.
+    package var kind: String?
 
     package init(
         index: UInt32, name: String, addresses: [IPAddress] = [],
-        forwards: Set<IPAddress.Family> = []
+        forwards: Set<IPAddress.Family> = [], kind: String? = nil
     ) {
         self.index = index
         self.name = name
         self.addresses = addresses
         self.forwards = forwards
+        self.kind = kind
     }
 }

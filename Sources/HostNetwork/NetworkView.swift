@@ -43,7 +43,8 @@ package struct NetworkView: Equatable, Sendable {
         var view = NetworkView(
             interfaces: links.map {
                 HostInterface(
-                    index: $0.index, name: $0.name, forwards: forwards($0, among: links))
+                    index: $0.index, name: $0.name, forwards: forwards($0, among: links),
+                    kind: $0.kind)
             })
         view.follow(known)
         for place in view.interfaces.indices where names.contains(view.interfaces[place].name) {

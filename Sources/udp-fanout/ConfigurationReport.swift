@@ -17,7 +17,7 @@ struct ConfigurationReport {
     /// The modes whose data planes are part of this build.
     static var modes: Set<ForwardingMode> {
         #if KernelModes
-            [.userspace, .tcEBPF, .afXDP]
+            [.userspace, .tcEBPF, .afXDP, .xdpNAT]
         #else
             [.userspace]
         #endif

@@ -55,6 +55,7 @@ extension Daemon {
     private func snapshot() async -> MetricsSnapshot {
         MetricsSnapshot(
             listeners: await reconciler.counters(), queues: await reconciler.queueCounters(),
+            events: await reconciler.events(),
             health: configuration.health.enabled ? await health.report : nil,
             discovery: await discoveryReport, reload: reloads,
             build: BuildInfo(version: Version.number, kernelModes: Version.hasKernelModes),

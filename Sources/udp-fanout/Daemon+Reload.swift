@@ -46,6 +46,23 @@ extension Daemon {
         }
     }
 
+    /// Puts a configuration that comes from elsewhere than the file into force.
+    ///
+    /// - Returns: whether it is in force; otherwise the one before is, and the log says why.
+    func adopt(_ next: Configuration) async -> Bool {
+        await enqueue { daemon in
+            do throws(PlaneError) {
+                daemon.reloadSucceeded(next, try await daemon.follow(next))
+            } catch {
+                daemon.reloadFailed("\(error)")
+            }
+        }
+        return configuration == next
+    }
+
+    /// Says that what was to come into force cannot.
+    func refuse(_ reason: String) { reloadFailed(reason) }
+
     private func reloadSucceeded(_ next: Configuration, _ change: Change) {
         var fields = change.summary
         if next.metrics != configuration.metrics {

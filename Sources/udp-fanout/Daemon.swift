@@ -12,6 +12,7 @@ internal import UserspacePlane
 #if KernelModes
     internal import AFXDPPlane
     internal import TCPlane
+    internal import XDPNATPlane
 #endif
 
 /// The running daemon: the one place where data planes, configuration and metrics meet.
@@ -61,6 +62,7 @@ actor Daemon {
         #if KernelModes
             planes.append(TCPlane(logger: logger, source: programs.tc))
             planes.append(AFXDPPlane(logger: logger, source: programs.xdp))
+            planes.append(XDPNATPlane(logger: logger))
         #endif
         discovery = Self.discovery(logger)
         health = HealthMonitor(probe: SocketProbe(), logger: logger)

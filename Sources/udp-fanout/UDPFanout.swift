@@ -16,13 +16,14 @@ struct UDPFanout: AsyncParsableCommand {
             and ends on SIGTERM or Ctrl+C once what it received is forwarded.
             """,
         version: Version.description,
-        subcommands: [RunCommand.self, CheckCommand.self, DemoCommand.self],
+        subcommands: [RunCommand.self, CheckCommand.self, DemoCommand.self, NATCommand.self],
         defaultSubcommand: RunCommand.self)
 
     static func main() async {
         StandardStream.prepare()
         do {
-            var command = try parseAsRoot()
+            let arguments = NATArguments.translated(Array(CommandLine.arguments.dropFirst()))
+            var command = try parseAsRoot(arguments)
             if var asynchronous = command as? any AsyncParsableCommand {
                 try await asynchronous.run()
             } else {

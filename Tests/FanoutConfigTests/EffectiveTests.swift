@@ -17,12 +17,24 @@ struct EffectiveTests {
                 balance: iphash
                 interface: "1:30"
                 addresses: ["2001:db8::1"]
-                preserve_source: false
+                one_arm: true
                 kubernetes: {service: "012", port: "0x", namespace: "no"}
                 settings: {pin_cpus: false, share_port: true, recv_buf_size: 1073741824}
                 """
         ).replacing("interface: \"1:30\"", with: "interface: \"012\"").replacing(
             "\"0x\"", with: "no"),
+        Reading.yaml(
+            listener: """
+                vip: 192.0.2.1
+                ports: [5683, 5684]
+                mode: xdp_nat
+                interface: eth0
+                protocol: both
+                max_associations: 1000
+                unanswered: false
+                settings: {xdp_mode: skb}
+                downstream: [{name: a, address: 192.0.2.9}, {name: b, address: "192.0.2.8:5683"}]
+                """),
         Reading.yaml(
             listener: """
                 bind: "[::]:514"

@@ -55,7 +55,7 @@ struct ExampleTests {
     func withEveryKey() throws {
         let reading = Reading(Self.everyKey)
         let configuration = try #require(reading.configuration, "\(reading.errors)")
-        #expect(configuration.listeners.map(\.mode) == [.userspace, .afXDP])
+        #expect(configuration.listeners.map(\.mode) == [.userspace, .afXDP, .xdpNAT])
         #expect(configuration.listeners[0].settings.workers == 1)
         #expect(configuration.listeners[1].kubernetes?.service == "udp-receivers")
         let unused = ["downstream[0].mac", "health.port", "health.payload"]

@@ -57,7 +57,7 @@ enum Floors {
         "UserspacePlane": adapter(),
         "TCPlane": adapter(kernelLibraries.union(["KernelPrograms"])),
         "AFXDPPlane": adapter(kernelLibraries.union(["KernelPrograms"])),
-        "XDPNATPlane": adapter(kernelLibraries),
+        "XDPNATPlane": adapter(kernelLibraries.union(["KernelPrograms"])),
         "FanoutConfig": adapter(["Yams"]),
         "FanoutDiscovery": adapter(nio.union(["AsyncHTTPClient", "Yams"])),
         "FanoutHealth": adapter(),

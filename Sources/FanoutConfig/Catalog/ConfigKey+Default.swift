@@ -14,10 +14,16 @@ extension ConfigKey {
     /// What holds when the key is not written.
     public var defaultValue: KeyDefault {
         switch self {
-        case .listeners, .listenerName, .listenerBind, .downstreamName, .downstreamAddress,
+        case .listeners, .listenerName, .downstreamName, .downstreamAddress,
             .kubernetesService, .kubernetesPort:
             .required
         case .settings, .health, .metrics, .listenerSettings: .absent("the default of each key")
+        case .listenerBind: .absent("required unless vip and ports are set")
+        case .listenerVIP, .listenerPorts: .absent("what bind says")
+        case .listenerProtocol: .value("udp")
+        case .listenerMaxAssociations: .value("1048576")
+        case .listenerOneArm: .value("false")
+        case .listenerUnanswered: .value("true")
         case .listenerMode: .value("userspace")
         case .listenerBalance: .value("round_robin")
         case .listenerPreserveSource: .absent("false in userspace, true in the kernel modes")

@@ -10,6 +10,15 @@ extension ConfigKey {
         case .metrics: "The HTTP server that Prometheus scrapes."
         case .listenerName: "Unique name; the metric label listener."
         case .listenerBind: "Address and port that datagrams are sent to."
+        case .listenerVIP: "Address that clients of xdp_nat know, in place of bind."
+        case .listenerPorts: "Ports at that address; receivers are met at the same ones."
+        case .listenerProtocol: "What xdp_nat translates."
+        case .listenerOneArm:
+            "Whether clients and receivers of xdp_nat are behind one gateway; else routes decide."
+        case .listenerMaxAssociations:
+            "Clients that xdp_nat remembers, rounded up to a power of two."
+        case .listenerUnanswered:
+            "Whether xdp_nat keeps clients that nobody answered apart from the others."
         case .listenerMode: "Which data plane carries the datagrams."
         case .listenerBalance:
             "Who receives what; roundrobin and iphash are read as round_robin and source_ip."
@@ -43,7 +52,7 @@ extension ConfigKey {
         case .seed:
             "Mixed into the hash of source_ip and four_tuple; hosts with one seed choose alike."
         case .xdpMode:
-            "Where af_xdp meets packets: native = in the driver, skb = in the network stack."
+            "Where af_xdp and xdp_nat meet packets: native = in the driver, skb = in the network stack."
         case .busyPoll: "Whether workers of af_xdp poll all the time rather than sleep."
         case .healthEnabled: "Whether downstreams are probed."
         case .healthInterval: "Seconds from one probe of a downstream to the next."

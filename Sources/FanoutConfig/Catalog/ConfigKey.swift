@@ -10,11 +10,17 @@ public enum ConfigKey: String, CaseIterable, Hashable, Sendable {
 
     case listenerName = "listeners[].name"
     case listenerBind = "listeners[].bind"
+    case listenerVIP = "listeners[].vip"
+    case listenerPorts = "listeners[].ports"
     case listenerMode = "listeners[].mode"
     case listenerBalance = "listeners[].balance"
     case listenerPreserveSource = "listeners[].preserve_source"
     case listenerInterface = "listeners[].interface"
     case listenerAddresses = "listeners[].addresses"
+    case listenerProtocol = "listeners[].protocol"
+    case listenerOneArm = "listeners[].one_arm"
+    case listenerMaxAssociations = "listeners[].max_associations"
+    case listenerUnanswered = "listeners[].unanswered"
     case listenerDownstream = "listeners[].downstream"
     case listenerKubernetes = "listeners[].kubernetes"
     case listenerSettings = "listeners[].settings"
@@ -92,6 +98,10 @@ extension ConfigKey {
         case .steer: .choice(Steer.allCases.map(\.rawValue))
         case .tcAttach: .choice(TCAttach.allCases.map(\.rawValue))
         case .xdpMode: .choice(XDPAttach.allCases.map(\.rawValue))
+        case .listenerVIP: .address
+        case .listenerPorts: .ports
+        case .listenerProtocol: .choice(NATTransport.allCases.map(\.rawValue))
+        case .listenerMaxAssociations: .integer(1...NATSettings.associationsLimit)
         case .listenerInterface: .interface
         case .listenerAddresses: .addresses
         case .listenerDownstream: .list(of: .downstream)
@@ -112,8 +122,8 @@ extension ConfigKey {
         case .healthRise, .healthFall: .integer(1...100)
         case .healthMinHealthy: .integer(0...100)
         case .metricsPath: .urlPath
-        case .listenerPreserveSource, .kubernetesVIP, .pinCPUs, .sharePort, .busyPoll, .healthEnabled,
-            .metricsEnabled:
+        case .listenerOneArm, .listenerUnanswered, .listenerPreserveSource, .kubernetesVIP, .pinCPUs,
+            .sharePort, .busyPoll, .healthEnabled, .metricsEnabled:
             .boolean
         }
     }

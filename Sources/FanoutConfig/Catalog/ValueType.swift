@@ -18,6 +18,10 @@ public enum ValueType: Equatable, Sendable {
     case choice([String])
     /// A list of IP addresses, or the word `any`.
     case addresses
+    /// An IP address without a port.
+    case address
+    /// A list of ports.
+    case ports
     /// Six bytes in hexadecimal, such as `02:00:00:00:00:01`.
     case macAddress
     /// A DNS label as in RFC 1123, section 2.1: 1...63 of `a-z`, `0-9` and inner `-`.
@@ -43,6 +47,8 @@ public enum ValueType: Equatable, Sendable {
         case .boolean: "write true or false"
         case .choice(let words): "write " + words.alternatives
         case .addresses: "write a list of IP addresses without ports, or any"
+        case .address: "write an IP address, such as 192.0.2.1"
+        case .ports: "write a list of numbers from 1 to 65535, such as [5683, 5684]"
         case .macAddress: "write six bytes, such as 02:00:00:00:00:01"
         case .dnsLabel: "write lower-case letters, digits and inner '-', at most 63 of them"
         case .servicePort: "write a number from 1 to 65535 or the name of a port of the service"

@@ -21,19 +21,22 @@ struct Claim {
         guard let bind = draft.bind, let mode = draft.mode?.value else { return [] }
         let interface = mode.needsInterface ? draft.interface?.value ?? "" : nil
         func claim(
-            _ address: IPAddress, _ wildcard: [IPAddress.Family], _ title: String, _ origin: Origin
-        )
-            -> Claim
-        {
+            _ address: IPAddress, _ wildcard: [IPAddress.Family], _ title: String,
+            _ origin: Origin, port: UInt16 = bind.value.port
+        ) -> Claim {
             Claim(
-                owner: owner, endpoint: Endpoint(address, port: bind.value.port),
-                wildcard: wildcard,
+                owner: owner, endpoint: Endpoint(address, port: port), wildcard: wildcard,
                 interface: interface, title: title, origin: origin)
         }
         let own = bind.value.address
         // A socket bound to [::] is dual stack: it also takes what is sent to any IPv4 address.
         let families: [IPAddress.Family] = own.family == .v6 ? [.v4, .v6] : [.v4]
         var claims = [claim(own, own.isWildcard ? families : [], "\(bind.value)", bind.origin)]
+        if mode == .xdpNAT {
+            claims += (draft.nat.ports?.value ?? []).dropFirst().map { port in
+                claim(own, [], "\(Endpoint(own, port: port))", bind.origin, port: port)
+            }
+        }
         switch draft.addresses {
         case .some(let field) where field.value == .any:
             claims.append(

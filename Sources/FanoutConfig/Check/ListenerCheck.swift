@@ -49,13 +49,14 @@ struct ListenerCheck {
                 "has no meaning in mode \(mode.rawValue), which serves bind alone",
                 "remove it, or write mode: tc_ebpf, af_xdp or xdp_nat")
         }
+        checkNAT(mode)
         guard let addresses = draft.addresses else { return }
         if !mode.needsInterface {
             findings.error(
                 at: addresses.origin,
                 "has no meaning in mode \(mode.rawValue), which serves bind alone",
                 "remove it, or write mode: tc_ebpf, af_xdp or xdp_nat")
-        } else if addresses.value == .any {
+        } else if addresses.value == .any, mode != .xdpNAT {
             findings.warning(
                 at: addresses.origin,
                 "serves every destination on the port, traffic in transit included",

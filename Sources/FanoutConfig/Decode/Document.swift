@@ -44,6 +44,7 @@ struct Document {
         NameCheck.run(drafts, findings)
         CollisionCheck.run(drafts, findings)
         HookCheck.run(drafts, findings)
+        NATCheck.run(drafts, findings)
         LoopCheck.run(drafts, findings)
     }
 

@@ -15,7 +15,11 @@ struct ListenerDraft {
 
     var origin: Origin
     var name: Located<String>?
+    /// As written, or as `vip` and `ports` say.
     var bind: Located<Endpoint>?
+    /// Whether the key `bind` stands there, readable or not.
+    var hasBind: Bool
+    var nat: NATDraft
     var mode: Located<ForwardingMode>?
     var balance = Balance.roundRobin
     var preserveSource: Located<Bool>?
@@ -38,7 +42,13 @@ struct ListenerDraft {
     init(_ reader: SectionReader, settings common: ListenerSettings) {
         origin = reader.origin
         name = reader.name(.listenerName)
-        bind = reader.endpoint(.listenerBind)
+        nat = NATDraft(reader)
+        hasBind = reader.keyOrigin(of: .listenerBind) != nil
+        bind = hasBind ? reader.endpoint(.listenerBind) : nat.bind
+        if !hasBind, nat.origin(of: .listenerVIP) == nil, nat.origin(of: .listenerPorts) == nil {
+            let place = reader.origin.under(reader.path(of: ConfigKey.listenerBind.name))
+            reader.findings.error(at: place, "is missing", ConfigKey.listenerBind.type.remedy)
+        }
         mode =
             reader.keyOrigin(of: .listenerMode) == nil
             ? Located(value: .userspace, origin: reader.origin.under(reader.path(of: "mode")))
@@ -54,8 +64,9 @@ struct ListenerDraft {
         downstreamOrigin = reader.keyOrigin(of: .listenerDownstream)
         let items = reader.items(of: .listenerDownstream)
         downstreamCount = items?.count ?? 0
+        let port = mode?.value == .xdpNAT ? bind?.value.port : nil
         downstreams = items.map {
-            reader.readers(for: .listenerDownstream, $0).map(DownstreamDraft.init)
+            reader.readers(for: .listenerDownstream, $0).map { DownstreamDraft($0, port: port) }
         }
         kubernetesOrigin = reader.keyOrigin(of: .listenerKubernetes)
         kubernetes = reader.reader(for: .listenerKubernetes).flatMap(KubernetesConfiguration.init)
@@ -72,10 +83,11 @@ struct ListenerDraft {
 }
 
 extension ListenerDraft.DownstreamDraft {
-    init(_ reader: SectionReader) {
+    /// - Parameter port: what an address without one means; nil where it must have one.
+    init(_ reader: SectionReader, port: UInt16?) {
         origin = reader.origin
         name = reader.name(.downstreamName)
-        address = reader.endpoint(.downstreamAddress)
+        address = reader.receiver(.downstreamAddress, port: port)
         weight = reader.integer(.downstreamWeight)
         mac = reader.macAddress(.downstreamMAC)
     }
@@ -99,7 +111,8 @@ extension ListenerConfiguration {
             name: name.value, bind: bind.value, mode: mode.value, balance: draft.balance,
             preserveSource: draft.preserveSource?.value, interface: draft.interface?.value,
             addresses: draft.addresses?.value ?? .listed([]), downstreams: downstreams,
-            kubernetes: draft.kubernetes, settings: draft.settings)
+            kubernetes: draft.kubernetes, settings: draft.settings,
+            nat: mode.value == .xdpNAT ? draft.nat.settings : NATSettings())
         modeOrigin = mode.origin
     }
 }

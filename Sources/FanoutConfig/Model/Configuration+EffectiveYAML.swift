@@ -93,7 +93,7 @@ private struct YAMLWriter {
 extension YAMLWriter {
     mutating func write(_ listener: ListenerConfiguration) {
         text(.listenerName, listener.name)
-        text(.listenerBind, listener.bind.description)
+        place(of: listener)
         plain(.listenerMode, listener.mode.rawValue)
         plain(.listenerBalance, listener.balance.rawValue)
         plain(.listenerPreserveSource, listener.preserveSource)
@@ -105,6 +105,7 @@ extension YAMLWriter {
             plain(.listenerAddresses, "[\(list)]")
         case .listed: break
         }
+        if listener.mode == .xdpNAT { write(listener.nat) }
         if let kubernetes = listener.kubernetes {
             section(.listenerKubernetes) { $0.write(kubernetes) }
         } else {
@@ -120,6 +121,23 @@ extension YAMLWriter {
             close()
         }
         section(.listenerSettings) { $0.write(listener.settings) }
+    }
+
+    private mutating func place(of listener: ListenerConfiguration) {
+        guard !listener.nat.furtherPorts.isEmpty else {
+            text(.listenerBind, listener.bind.description)
+            return
+        }
+        let ports = [listener.bind.port] + listener.nat.furtherPorts
+        text(.listenerVIP, listener.bind.address.description)
+        plain(.listenerPorts, ports)
+    }
+
+    private mutating func write(_ nat: NATSettings) {
+        plain(.listenerProtocol, nat.transport.rawValue)
+        plain(.listenerOneArm, nat.isOneArm)
+        plain(.listenerMaxAssociations, nat.maxAssociations)
+        plain(.listenerUnanswered, nat.keepsUnansweredApart)
     }
 
     private mutating func write(_ kubernetes: KubernetesConfiguration) {

@@ -21,6 +21,8 @@ public struct ListenerConfiguration: Equatable, Sendable {
     public var kubernetes: KubernetesConfiguration?
     /// The file's `settings` with the listener's own laid over them key by key.
     public var settings: ListenerSettings
+    /// What the keys of mode `xdp_nat` say; the defaults in other modes.
+    public var nat: NATSettings
 
     var modeOrigin = Origin.none
 
@@ -28,7 +30,8 @@ public struct ListenerConfiguration: Equatable, Sendable {
         name: String, bind: Endpoint, mode: ForwardingMode = .userspace,
         balance: Balance = .roundRobin, preserveSource: Bool? = nil, interface: String? = nil,
         addresses: ServedAddresses = .listed([]), downstreams: [DownstreamConfiguration],
-        kubernetes: KubernetesConfiguration? = nil, settings: ListenerSettings = ListenerSettings()
+        kubernetes: KubernetesConfiguration? = nil, settings: ListenerSettings = ListenerSettings(),
+        nat: NATSettings = NATSettings()
     ) {
         self.name = name
         self.bind = bind
@@ -40,6 +43,7 @@ public struct ListenerConfiguration: Equatable, Sendable {
         self.downstreams = downstreams
         self.kubernetes = kubernetes
         self.settings = settings
+        self.nat = nat
     }
 
     /// The listener as every data plane knows it. Downstreams that discovery finds are not in it.
@@ -48,7 +52,7 @@ public struct ListenerConfiguration: Equatable, Sendable {
             name: name, bind: bind, mode: mode, balance: balance, preserveSource: preserveSource,
             downstreams: downstreams.map(\.downstream), settings: settings,
             interface: mode.needsInterface ? interface : nil, served: addresses,
-            discovery: kubernetes?.discovery)
+            discovery: kubernetes?.discovery, nat: nat)
     }
 }
 

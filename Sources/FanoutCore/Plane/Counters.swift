@@ -26,6 +26,22 @@ public struct DownstreamCounters: Equatable, Sendable {
     }
 }
 
+/// What receivers sent to clients through a listener.
+public struct AnswerCounters: Equatable, Sendable {
+    public var packetsReceived: UInt64 = 0
+    public var bytesReceived: UInt64 = 0
+    public var packetsForwarded: UInt64 = 0
+    public var bytesForwarded: UInt64 = 0
+    public var drops: [DropReason: UInt64] = [:]
+
+    public init() {}
+
+    public var packetsDropped: UInt64 { drops.values.reduce(0, +) }
+
+    /// The ledger, as that of a listener.
+    public var isBalanced: Bool { packetsReceived == packetsForwarded + packetsDropped }
+}
+
 /// What one listener did since it was added; survives a change of its sockets.
 public struct ListenerCounters: Equatable, Sendable {
     public var listener: String
@@ -45,6 +61,9 @@ public struct ListenerCounters: Equatable, Sendable {
     public var sendCalls: UInt64 = 0
     public var workers: Int = 0
     public var downstreams: [DownstreamCounters] = []
+    /// The other direction, in modes that carry it: packets of receivers for clients. Its ledger is its
+    /// own.
+    public var answers: AnswerCounters?
 
     public init(listener: String, mode: ForwardingMode) {
         self.listener = listener

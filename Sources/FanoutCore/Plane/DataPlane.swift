@@ -21,6 +21,14 @@ public protocol DataPlane: Sendable {
 
     /// Ends every listener, forwards or counts what they had received, and returns the last counters.
     func stop() async -> [ListenerCounters]
+
+    /// What became of packets, by the plane's names for it, over all of its listeners; empty for planes
+    /// that have nothing to say beyond the counters.
+    func events() async -> [String: UInt64]
+}
+
+extension DataPlane {
+    public func events() async -> [String: UInt64] { [:] }
 }
 
 extension DataPlane {

@@ -18,13 +18,15 @@ public struct Listener: Hashable, Sendable {
     public var served = ServedAddresses.listed([])
     /// Where the receivers come from; nil: they are those of the configuration.
     public var discovery: ListenerDiscovery?
+    /// What the mode `xdp_nat` alone has; other modes do not look at it.
+    public var nat = NATSettings()
 
     public init(
         name: String, bind: Endpoint, mode: ForwardingMode = .userspace,
         balance: Balance = .roundRobin, preserveSource: Bool = false,
         downstreams: [Downstream], settings: ListenerSettings = ListenerSettings(),
         interface: String? = nil, served: ServedAddresses = .listed([]),
-        discovery: ListenerDiscovery? = nil
+        discovery: ListenerDiscovery? = nil, nat: NATSettings = NATSettings()
     ) {
         self.name = name
         self.bind = bind
@@ -36,6 +38,7 @@ public struct Listener: Hashable, Sendable {
         self.interface = interface
         self.served = served
         self.discovery = discovery
+        self.nat = nat
     }
 
     /// Who owns each slot, for the downstreams and weights as they stand.
@@ -48,6 +51,6 @@ public struct Listener: Hashable, Sendable {
     public func sharesSockets(with other: Listener) -> Bool {
         bind == other.bind && mode == other.mode && balance == other.balance
             && preserveSource == other.preserveSource && settings == other.settings
-            && interface == other.interface && served == other.served
+            && interface == other.interface && served == other.served && nat == other.nat
     }
 }

@@ -22,7 +22,7 @@ public struct ListenerSettings: Hashable, Sendable {
     public var tcAttach: TCAttach
     /// Mixed into hash-keyed flow keys. Hosts with one seed and the same receivers choose alike.
     public var seed: UInt64
-    /// Where `af_xdp` meets packets.
+    /// Where `af_xdp` and `xdp_nat` meet packets.
     public var xdpMode: XDPAttach
     /// Whether the workers of `af_xdp` poll the device all the time rather than sleep.
     public var busyPoll: Bool

@@ -24,14 +24,14 @@ public struct Exposition {
         return exposition.page.bytes
     }
 
-    private let snapshot: MetricsSnapshot
+    let snapshot: MetricsSnapshot
     private let server: ServerCounters
     private let process: ProcessSample?
-    private let listeners: [Row]
+    let listeners: [Row]
     var page = SampleWriter()
 
     /// A listener with its labels and its downstreams' labels, ready to be copied into samples.
-    private struct Row {
+    struct Row {
         let counters: ListenerCounters
         let listenerLabel: [UInt8]
         let labels: [UInt8]
@@ -73,6 +73,12 @@ public struct Exposition {
         case .afxdpFramesExhausted: eachQueue(\.framesExhausted)
         case .afxdpParseErrors: eachQueue(\.parseErrors)
         case .afxdpKernelEvents: eachQueueEvent()
+        case .answersReceived: eachAnswer(\.packetsReceived)
+        case .answersForwarded: eachAnswer(\.packetsForwarded)
+        case .answersDropped: eachAnswerReason()
+        case .answerBytesReceived: eachAnswer(\.bytesReceived)
+        case .answerBytesForwarded: eachAnswer(\.bytesForwarded)
+        case .natEvents: natEvents()
         case .downstreamPacketsForwarded: eachDownstream(\.packetsForwarded)
         case .downstreamBytesForwarded: eachDownstream(\.bytesForwarded)
         case .downstreamPacketsDropped: eachDownstreamReason()
@@ -151,7 +157,7 @@ extension Exposition {
         }
     }
 
-    private static func reasonLabels(
+    static func reasonLabels(
         where isWanted: (DropReason) -> Bool
     ) -> [(DropReason, [UInt8])] {
         DropReason.allCases.filter(isWanted).map {

@@ -32,6 +32,14 @@ extension MetricCatalog {
         case .afxdpKernelEvents:
             "What the kernel counted at the queue's AF_XDP sockets (XDP_STATISTICS), by event; "
                 + "packets lost there are no part of received."
+        case .answersReceived: "Packets of servers for clients, in mode xdp_nat."
+        case .answersForwarded: "Packets of servers that were sent on to clients."
+        case .answersDropped:
+            "Packets of servers for clients that were not sent on, by reason; "
+                + "received = forwarded + the sum over all reasons."
+        case .answerBytesReceived: "Payload bytes of servers' packets for clients."
+        case .answerBytesForwarded: "Payload bytes of servers' packets sent on to clients."
+        case .natEvents: "What became of packets at the interfaces of mode xdp_nat."
         case .downstreamPacketsForwarded: "Datagrams handed to the kernel for this downstream."
         case .downstreamBytesForwarded:
             "UDP payload bytes handed to the kernel for this downstream."

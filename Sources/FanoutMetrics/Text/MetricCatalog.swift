@@ -21,6 +21,12 @@ public enum MetricCatalog: String, CaseIterable, Hashable, Sendable {
     case afxdpFramesExhausted = "udp_fanout_afxdp_frames_exhausted_total"
     case afxdpParseErrors = "udp_fanout_afxdp_parse_errors_total"
     case afxdpKernelEvents = "udp_fanout_afxdp_kernel_events_total"
+    case answersReceived = "udp_fanout_answers_received_total"
+    case answersForwarded = "udp_fanout_answers_forwarded_total"
+    case answersDropped = "udp_fanout_answers_dropped_total"
+    case answerBytesReceived = "udp_fanout_answer_bytes_received_total"
+    case answerBytesForwarded = "udp_fanout_answer_bytes_forwarded_total"
+    case natEvents = "udp_fanout_nat_events_total"
 
     case downstreamPacketsForwarded = "udp_fanout_downstream_packets_forwarded_total"
     case downstreamBytesForwarded = "udp_fanout_downstream_bytes_forwarded_total"
@@ -60,6 +66,8 @@ public enum MetricCatalog: String, CaseIterable, Hashable, Sendable {
         switch self {
         case .packetsReceived, .packetsForwarded, .packetsDropped, .packetsNoHealthy,
             .bytesReceived, .bytesForwarded, .kernelDrops, .receiveCalls, .sendCalls,
+            .answersReceived, .answersForwarded, .answersDropped, .answerBytesReceived,
+            .answerBytesForwarded, .natEvents,
             .downstreamPacketsForwarded, .downstreamBytesForwarded, .downstreamPacketsDropped,
             .downstreamRefused, .healthProbes, .discoveryRelists, .discoveryErrors, .reloads,
             .connectionsRefused, .processCPU, .afxdpReceiveRingEmpty, .afxdpFillRingFull,
@@ -76,9 +84,11 @@ public enum MetricCatalog: String, CaseIterable, Hashable, Sendable {
     public var labels: [String] {
         switch self {
         case .packetsReceived, .packetsForwarded, .packetsNoHealthy, .bytesReceived,
-            .bytesForwarded, .kernelDrops, .receiveCalls, .sendCalls, .workers:
+            .bytesForwarded, .kernelDrops, .receiveCalls, .sendCalls, .workers, .answersReceived,
+            .answersForwarded, .answerBytesReceived, .answerBytesForwarded:
             ["listener", "mode"]
-        case .packetsDropped: ["listener", "mode", "reason"]
+        case .natEvents: ["event"]
+        case .packetsDropped, .answersDropped: ["listener", "mode", "reason"]
         case .downstreamPacketsForwarded, .downstreamBytesForwarded, .downstreamRefused,
             .downstreamWeight:
             ["listener", "mode", "downstream"]

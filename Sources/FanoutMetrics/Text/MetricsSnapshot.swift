@@ -9,6 +9,8 @@ public struct MetricsSnapshot: Equatable, Sendable {
     public var listeners: [ListenerCounters]
     /// What planes counted by receive queue.
     public var queues: [QueueCounters]
+    /// What became of packets, by the data planes' own names for it.
+    public var events: [String: UInt64]
     /// What health checks have found; nil when there are none.
     public var health: HealthReport?
     /// What discovery has found; nil when no listener uses it.
@@ -19,12 +21,13 @@ public struct MetricsSnapshot: Equatable, Sendable {
     public var startTimeSeconds: Double
 
     public init(
-        listeners: [ListenerCounters], queues: [QueueCounters] = [], health: HealthReport? = nil,
-        discovery: DiscoveryReport? = nil, reload: ReloadStatus, build: BuildInfo,
-        startTimeSeconds: Double
+        listeners: [ListenerCounters], queues: [QueueCounters] = [], events: [String: UInt64] = [:],
+        health: HealthReport? = nil, discovery: DiscoveryReport? = nil, reload: ReloadStatus,
+        build: BuildInfo, startTimeSeconds: Double
     ) {
         self.listeners = listeners
         self.queues = queues
+        self.events = events
         self.health = health
         self.discovery = discovery
         self.reload = reload

@@ -18,9 +18,14 @@ struct LogOptions: ParsableArguments {
     ///
     /// - Parameter otherwise: the level when neither flag nor environment names one.
     func logger(otherwise: LogLevel) throws -> Logger {
+        try Self.logger(flag: logLevel ?? otherwise)
+    }
+
+    /// The same for a command with a flag of its own.
+    static func logger(flag: LogLevel) throws -> Logger {
         var environment: [String: String] = [:]
         for name in ["UDP_FANOUT_LOG", "RUST_LOG"] { environment[name] = Environment[name] }
-        let chosen = try LogLevel.chosen(flag: logLevel ?? otherwise, environment: environment)
+        let chosen = try LogLevel.chosen(flag: flag, environment: environment)
         LoggingSystem.bootstrap { _ in LineLogHandler(level: chosen.level) }
         return Logger(label: "udp-fanout")
     }

@@ -1,0 +1,137 @@
+// SPDX-License-Identifier: Apache-2.0
+
+internal import BPFRuntime
+internal import CDatapath
+internal import FanoutCore
+internal import Glibc
+
+/// A service, a server or the host itself, as packets are looked up.
+struct EndpointEntry: Sendable {
+    let address: IPAddress
+    let port: UInt16
+    let transport: UInt8
+    let role: lb_nat_role
+    var number: UInt16 = 0
+    var front: UInt32 = 0
+    var generation: UInt32 = 0
+    var service: UInt16 = 0
+
+    init(_ service: Service, _ number: UInt16, _ front: UInt32) {
+        (address, port, transport) = (service.address, service.port, service.transport)
+        role = LB_NAT_SERVICE
+        (self.number, self.front) = (number, front)
+    }
+
+    init(_ server: Endpoint, _ transport: UInt8, _ entry: Front.Server, _ front: UInt32) {
+        (address, port, self.transport) = (server.address, server.port, transport)
+        role = LB_NAT_SERVER
+        (number, generation, service) = (entry.number, entry.generation, entry.service)
+        self.front = front
+    }
+
+    init(host: IPAddress) {
+        (address, port, transport) = (host, 0, 0)
+        role = LB_NAT_HOST
+    }
+}
+
+/// The table of endpoints as bytes, as lb/nat.h lays it out.
+enum EndpointTable {
+    /// - Parameter places: a power of two.
+    /// - Returns: nil when some endpoint finds no place near enough to its own.
+    static func bytes(_ entries: [EndpointEntry], places count: Int) -> [UInt8]? {
+        var places = [lb_nat_endpoint](repeating: lb_nat_endpoint(), count: count)
+        for entry in entries {
+            guard put(entry, entry.port, entry.transport, into: &places),
+                entry.port == 0 || put(entry, 0, 0, into: &places)
+            else { return nil }
+        }
+        return [UInt8](native: places)
+    }
+
+    /// How many places it takes to have all of them near enough to their own.
+    static func places(
+        for entries: [EndpointEntry], atLeast least: Int
+    ) throws(BPFError) -> Int {
+        var places = least
+        while bytes(entries, places: places) == nil {
+            places *= 2
+            guard places <= most else {
+                throw BPFError(
+                    operation: "lay out", subject: "\(entries.count) endpoints", errno: E2BIG)
+            }
+        }
+        return places
+    }
+
+    /// 32 MiB of memory.
+    private static let most = 1 << 20
+
+    /// An endpoint that is there already gets a further role. Who came first keeps the number, unless
+    /// the role of the later one goes before it.
+    private static func put(
+        _ entry: EndpointEntry, _ port: UInt16, _ transport: UInt8,
+        into places: inout [lb_nat_endpoint]
+    ) -> Bool {
+        let address = entry.address.datapath
+        let first = Int(lb_nat_place(address, port, transport, UInt32(places.count)))
+        for step in 0..<Int(LB_NAT_PROBES) {
+            let index = (first + step) & (places.count - 1)
+            let known = places[index]
+            let isFree = known.roles == 0
+            guard
+                isFree
+                    || (known.address.high == address.high && known.address.low == address.low
+                        && known.port == port && known.protocol == transport)
+            else { continue }
+            places[index].roles |= UInt8(entry.role.rawValue)
+            let precedes = entry.role == LB_NAT_SERVICE && known.roles & 1 == 0
+            if isFree || precedes { places[index].set(entry, address, port, transport) }
+            return true
+        }
+        return false
+    }
+}
+
+extension lb_nat_endpoint {
+    fileprivate mutating func set(
+        _ entry: EndpointEntry, _ address: lb_addr, _ port: UInt16, _ transport: UInt8
+    ) {
+        self.address = address
+        self.port = port
+        self.protocol = transport
+        guard port != 0 else { return }
+        number = entry.number
+        listener = UInt16(entry.front)
+    }
+}
+
+extension lb_nat_service {
+    init(_ service: Service, front: UInt32) {
+        self.init(
+            address: service.address.datapath, listener: front, port: service.port,
+            protocol: service.transport, is_v6: service.address.family == .v6 ? 1 : 0)
+    }
+}
+
+extension lb_nat_server {
+    init(_ server: Endpoint, _ entry: Front.Server, front: UInt32) {
+        self.init()
+        address = server.address.datapath
+        generation = entry.generation
+        listener = front
+        service = UInt32(entry.service)
+        port = server.port
+        self.protocol = NATTransport.udp.numbers[0]
+        is_v6 = server.address.family == .v6 ? 1 : 0
+    }
+
+    /// Of one that has left: nobody, and the last generation that the number had.
+    init(departed generation: UInt32) {
+        self.init()
+        service = generation
+    }
+
+    /// Of one that has left.
+    var lastGeneration: UInt32 { service }
+}

@@ -1,0 +1,50 @@
+// SPDX-License-Identifier: Apache-2.0
+
+internal import FanoutCore
+
+/// One port of a listener: what the kernel program calls a listener, with services, servers and a
+/// table of its own.
+struct Front: Equatable, Sendable {
+    struct Name: Hashable, Sendable {
+        let listener: String
+        let port: UInt16
+    }
+
+    /// The number in the kernel: the index of its table, and half that of its rows of counters.
+    let number: UInt32
+    /// The numbers of its services.
+    var services: [Service: UInt16] = [:]
+    /// By the endpoint of the receiver at this port.
+    var servers: [Endpoint: Server] = [:]
+    var table: [UInt8] = []
+
+    /// A receiver by its number.
+    struct Server: Equatable, Sendable {
+        let number: UInt16
+        let generation: UInt32
+        /// That it leaves as when it speaks first.
+        let service: UInt16
+    }
+}
+
+/// What clients know: a virtual address, a port and a protocol.
+struct Service: Hashable, Sendable {
+    let address: IPAddress
+    let port: UInt16
+    /// As IANA has it.
+    let transport: UInt8
+}
+
+extension Listener {
+    /// The ports that it serves.
+    var ports: [UInt16] { [bind.port] + nat.furtherPorts }
+
+    /// Where a receiver is met by clients of `port`.
+    func endpoint(of downstream: Downstream, at port: UInt16) -> Endpoint {
+        let own = downstream.endpoint
+        return own.port == bind.port ? Endpoint(own.address, port: port) : own
+    }
+
+    /// Receivers that clients may stay with: all but those that health checks keep out.
+    var servers: [Downstream] { downstreams.filter(\.isEnabled) }
+}

@@ -1,0 +1,84 @@
+// SPDX-License-Identifier: Apache-2.0
+
+internal import CDatapath
+internal import FanoutCore
+
+/// What a program is made for: its constants and the sizes of its maps. They are fixed when it is loaded.
+struct NATCapacity: Equatable, Sendable {
+    /// Receivers and slots of each table.
+    var receivers: Int
+    var slots: Int
+    /// Places of the table of endpoints, a power of two.
+    var places: Int
+    /// The longest payload of a client, in bytes.
+    var packetMax: Int
+    var isRouted: Bool
+    var takesTCP: Bool
+    /// What the maps of associations are made for.
+    var memory: Memory
+
+    /// The sizes of the maps of associations. Associations outlive a program only if the next one has
+    /// the same.
+    struct Memory: Equatable, Sendable {
+        /// A power of two.
+        var associations: Int
+        /// Whether those that nobody answered have maps of their own.
+        var keepsUnansweredApart: Bool
+        /// A family that is not served takes no memory.
+        var servesV4: Bool
+        var servesV6: Bool
+
+        /// Clients that wait for their first answer: an eighth of the others, and not more than a
+        /// processor's caches hold, since a flood fills them.
+        var unanswered: Int { keepsUnansweredApart ? min(max(associations / 8, 1024), 32768) : 1 }
+    }
+
+    /// Routes that the program remembers, when it routes: a power of two.
+    static let ways = 4096
+
+    /// - Parameters:
+    ///   - endpoints: how many the listeners have.
+    ///   - families: those of the services and servers.
+    init(for listeners: [Listener], endpoints: Int, families: Set<IPAddress.Family>) {
+        let most = listeners.map { max($0.settings.maxDownstream, $0.downstreams.count) }
+        receivers = most.max() ?? 1
+        slots = MaglevTable.size(capacity: receivers)
+        places = Self.powerOfTwo(atLeast: max(1024, 16 * endpoints))
+        packetMax = listeners.map(\.settings.maxPacketSize).max() ?? 65535
+        isRouted = listeners.contains { !$0.nat.isOneArm }
+        takesTCP = listeners.contains { $0.nat.transport != .udp }
+        memory = Memory(
+            associations: Self.powerOfTwo(atLeast: listeners.map(\.nat.maxAssociations).max() ?? 1),
+            keepsUnansweredApart: listeners.allSatisfy(\.nat.keepsUnansweredApart),
+            servesV4: families.contains(.v4), servesV6: families.contains(.v6))
+    }
+
+    /// Whether a program of this capacity can carry what needs `other`.
+    func covers(_ other: NATCapacity) -> Bool {
+        receivers >= other.receivers && slots >= other.slots && places >= other.places
+            && packetMax == other.packetMax && isRouted == other.isRouted
+            && (takesTCP || !other.takesTCP) && memory == other.memory
+    }
+
+    /// Enough for both, so that a size once reached is kept.
+    func joined(with other: NATCapacity?) -> NATCapacity {
+        guard let other else { return self }
+        var result = self
+        result.receivers = max(receivers, other.receivers)
+        result.slots = max(slots, other.slots)
+        result.places = max(places, other.places)
+        return result
+    }
+
+    /// Bytes of a table: its head, the receivers and the slots (lb/tables.h).
+    var tableBytes: Int {
+        MemoryLayout<lb_table>.size + receivers * MemoryLayout<lb_receiver>.size
+            + slots * MemoryLayout<UInt16>.size
+    }
+
+    static func powerOfTwo(atLeast wanted: Int) -> Int {
+        var size = 1
+        while size < wanted { size *= 2 }
+        return size
+    }
+}

@@ -1,0 +1,138 @@
+// SPDX-License-Identifier: Apache-2.0
+
+public import BPFRuntime
+internal import CDatapath
+public import FanoutCore
+internal import HostNetwork
+internal import Glibc
+internal import Netlink
+
+/// A look from outside at what a program of this mode remembers, whichever process runs it, or none does.
+public struct NATInspection: Sendable {
+    /// Where the program is attached.
+    public let interfaces: [String]
+    private let program: UInt32
+
+    /// The programs at work in the network namespace of the calling thread, by their interfaces.
+    ///
+    /// - Parameter root: the BPF file system where they are pinned.
+    /// - Throws: `PlaneError` when the kernel does not tell of the interfaces.
+    public static func all(
+        root: String = PinFolder.usualRoot
+    ) throws(PlaneError) -> [NATInspection] {
+        let links: [NetworkLink]
+        do throws(NetlinkError) {
+            var netlink = try Netlink()
+            links = try netlink.links()
+        } catch {
+            throw PlaneError(looking: error)
+        }
+        let programs = NATHook.programs(
+            root: root, interfaces: links.map { HostInterface(index: $0.index, name: $0.name) })
+        return programs.map { NATInspection(interfaces: $0.value.sorted(), program: $0.key) }
+            .sorted { $0.interfaces.lexicographicallyPrecedes($1.interfaces) }
+    }
+
+    /// Which associations are meant; everything when nothing is set.
+    public struct Filter: Sendable {
+        public var client: IPAddress?
+        public var clientPort: UInt16?
+        public var server: IPAddress?
+        public var serverPort: UInt16?
+
+        public init() {}
+
+        public var isEmpty: Bool {
+            client == nil && clientPort == nil && server == nil && serverPort == nil
+        }
+
+        func takes(_ association: Association) -> Bool {
+            (client == nil || client == association.client.address)
+                && (clientPort == nil || clientPort == association.client.port)
+                && (server == nil || server == association.server?.address)
+                && (serverPort == nil || serverPort == association.server?.port)
+        }
+    }
+
+    /// Shows every association that the filter takes, in no order. Looking makes none of them younger.
+    public func each(_ filter: Filter, _ visit: (Association) -> Void) throws(PlaneError) {
+        do throws(BPFError) {
+            let roll = try NumberedRoll(program)
+            for place in Self.places {
+                try walk(place, roll) { _, association in
+                    if filter.takes(association) { visit(association) }
+                }
+            }
+        } catch {
+            throw PlaneError(error)
+        }
+    }
+
+    /// Forgets the associations that the filter takes: the next packet of such a client chooses anew.
+    ///
+    /// - Returns: how many they were.
+    public func drop(_ filter: Filter) throws(PlaneError) -> Int {
+        do throws(BPFError) {
+            let roll = try NumberedRoll(program)
+            var dropped = 0
+            for place in Self.places {
+                var keys: [[UInt8]] = []
+                try walk(place, roll) { key, association in
+                    if filter.takes(association) { keys.append(key) }
+                }
+                let map = try BPFMap(named: place.map, ofProgram: program)
+                for key in keys { try map.remove(bytes: key) }
+                dropped += keys.count
+            }
+            return dropped
+        } catch {
+            throw PlaneError(error)
+        }
+    }
+
+    private struct Place {
+        let map: String
+        let isV6: Bool
+        let isAnswered: Bool
+    }
+
+    private static let places = [
+        Place(map: "associations4", isV6: false, isAnswered: true),
+        Place(map: "unanswered4", isV6: false, isAnswered: false),
+        Place(map: "associations6", isV6: true, isAnswered: true),
+        Place(map: "unanswered6", isV6: true, isAnswered: false),
+    ]
+
+    private func walk(
+        _ place: Place, _ roll: NumberedRoll, _ visit: ([UInt8], Association) -> Void
+    ) throws(BPFError) {
+        var time = timespec()
+        // SAFETY: the kernel fills in the structure.
+        unsafe clock_gettime(CLOCK_MONOTONIC, &time)
+        let now = UInt64(time.tv_sec)
+        try BPFMap(named: place.map, ofProgram: program).walk { key, value in
+            let record = AssociationRecord(key: key, value: value, isV6: place.isV6, now: now)
+            let server = roll.servers[record.server]
+            let association = Association(
+                client: record.client, transport: record.transport,
+                server: server?.generation == record.generation ? server?.endpoint : nil,
+                service: roll.services[record.service], isAnswered: place.isAnswered,
+                ageSeconds: record.ageSeconds)
+            visit(key, association)
+        }
+    }
+}
+
+/// Who has which number in the maps of a program.
+struct NumberedRoll {
+    private(set) var services: [UInt16: Endpoint] = [:]
+    private(set) var servers: [UInt16: (endpoint: Endpoint, generation: UInt32)] = [:]
+
+    init(_ program: UInt32) throws(BPFError) {
+        let roll = try Roll(ofProgram: program)
+        for (service, entry) in roll.services {
+            services[entry.number] = Endpoint(service.address, port: service.port)
+        }
+        for (seat, entry) in roll.servers { servers[entry.number] = (seat.server, entry.generation) }
+    }
+}

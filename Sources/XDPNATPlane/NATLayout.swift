@@ -1,0 +1,161 @@
+// SPDX-License-Identifier: Apache-2.0
+
+internal import CDatapath
+internal import FanoutCore
+internal import HostNetwork
+
+/// What stands in the maps of a program. A value: the next layout is worked out beside the one in force.
+struct NATLayout: Sendable {
+    var capacity: NATCapacity
+    private(set) var fronts: [Front.Name: Front] = [:]
+    private(set) var roll: Roll
+    /// Everything that packets are looked up by.
+    private(set) var endpoints: [EndpointEntry] = []
+
+    /// Nothing in it yet, apart from what is known by number.
+    init(capacity: NATCapacity, roll: Roll = Roll()) {
+        self.capacity = capacity
+        self.roll = roll
+    }
+
+    /// The layout for other listeners. Who stays keeps its number; what is given up is free only after
+    /// `reclaim`, when nothing refers to it any more.
+    ///
+    /// - Returns: nil when there is no room.
+    func next(for listeners: [Listener], on network: NetworkView, _ capacity: NATCapacity)
+        -> NATLayout?
+    {
+        var next = NATLayout(capacity: capacity, roll: roll.emptied)
+        var taken = Set<UInt32>()
+        for listener in listeners {
+            guard listener.downstreams.count <= capacity.receivers else { return nil }
+            for port in listener.ports {
+                let name = Front.Name(listener: listener.name, port: port)
+                let services = Self.services(of: listener, port: port, on: network)
+                let former = fronts[name]?.number
+                    ?? services.lazy.compactMap { roll.services[$0]?.front }
+                    .first { number in !taken.contains(number) && !isNamed(number, listeners) }
+                guard let number = former ?? next.roll.newFront() else { return nil }
+                taken.insert(number)
+                var front = Front(number: number)
+                guard next.fill(&front, services, listener, port, formerly: roll) else {
+                    return nil
+                }
+                next.fronts[name] = front
+            }
+        }
+        next.endpoints = next.entries(listeners, hosts: network.interfaces.flatMap(\.addresses))
+        return next
+    }
+
+    /// Whether one of the listeners has that number by its name.
+    private func isNamed(_ number: UInt32, _ listeners: [Listener]) -> Bool {
+        let names = Set(listeners.flatMap { listener in
+            listener.ports.map { Front.Name(listener: listener.name, port: $0) }
+        })
+        return fronts.contains { $0.value.number == number && names.contains($0.key) }
+    }
+
+    private static func services(
+        of listener: Listener, port: UInt16, on network: NetworkView
+    ) -> [Service] {
+        guard let interface = network.interface(named: listener.interface) else { return [] }
+        var seen = Set<IPAddress>()
+        let addresses = ServedDestination.all(of: listener, on: interface).compactMap(\.address)
+            .filter { seen.insert($0).inserted }
+        return addresses.flatMap { address in
+            listener.nat.transport.numbers.map {
+                Service(address: address, port: port, transport: $0)
+            }
+        }
+    }
+
+    private mutating func fill(
+        _ front: inout Front, _ services: [Service], _ listener: Listener, _ port: UInt16,
+        formerly former: Roll
+    ) -> Bool {
+        for service in services {
+            guard let number = roll.enter(service, front: front.number, formerly: former) else {
+                return false
+            }
+            front.services[service] = number
+        }
+        for downstream in listener.servers {
+            let endpoint = listener.endpoint(of: downstream, at: port)
+            let seat = Roll.Seat(front: front.number, server: endpoint)
+            guard let entry = roll.enter(seat, formerly: former) else { return false }
+            let first = services.first { $0.address.family == endpoint.address.family }
+            front.servers[endpoint] = Front.Server(
+                number: entry.number, generation: entry.generation,
+                service: first.flatMap { front.services[$0] } ?? 0)
+        }
+        front.table = FrontTable(
+            listener: listener, port: port, front: front, capacity: capacity
+        ).bytes
+        return true
+    }
+
+    private func entries(_ listeners: [Listener], hosts: [IPAddress]) -> [EndpointEntry] {
+        var entries: [EndpointEntry] = []
+        for listener in listeners {
+            for port in listener.ports {
+                guard let front = fronts[.init(listener: listener.name, port: port)] else {
+                    continue
+                }
+                for (service, number) in front.services {
+                    entries.append(.init(service, number, front.number))
+                }
+                for (endpoint, server) in front.servers {
+                    entries += listener.nat.transport.numbers.map {
+                        .init(endpoint, $0, server, front.number)
+                    }
+                }
+            }
+        }
+        return entries + hosts.map(EndpointEntry.init(host:))
+    }
+
+    /// How many endpoints listeners have at most.
+    static func endpoints(of listeners: [Listener], on network: NetworkView) -> Int {
+        listeners.reduce(network.interfaces.reduce(0) { $0 + $1.addresses.count }) {
+            sum, listener in
+            let services = services(of: listener, port: listener.bind.port, on: network).count
+            let servers = listener.downstreams.count * listener.nat.transport.numbers.count
+            return sum + 2 * listener.ports.count * (services + servers)
+        }
+    }
+
+    /// The families of their services and receivers.
+    static func families(of listeners: [Listener], on network: NetworkView)
+        -> Set<IPAddress.Family>
+    {
+        Set(listeners.flatMap { listener in
+            services(of: listener, port: listener.bind.port, on: network).map(\.address.family)
+                + listener.downstreams.map(\.endpoint.address.family)
+        })
+    }
+
+    // MARK: What has gone
+
+    /// The fronts of `former` that are here no more.
+    func frontsLeft(by former: NATLayout) -> [(Front.Name, Front)] {
+        former.fronts.filter { fronts[$0.key]?.number != $0.value.number }.map { ($0, $1) }
+    }
+
+    /// Servers of `former` that are here no more: the listener, the endpoint and the number.
+    func serversLeft(by former: NATLayout) -> [(front: Front.Name, Endpoint, number: UInt16)] {
+        former.fronts.flatMap { name, front in
+            front.servers.filter { fronts[name]?.servers[$0.key]?.generation != $0.value.generation }
+                .map { (name, $0.key, $0.value.number) }
+        }
+    }
+
+    mutating func reclaim(from former: NATLayout) {
+        let kept = Set(fronts.values.map(\.number))
+        let left = Set(former.fronts.values.map(\.number))
+            .union(former.roll.services.values.map(\.front)).subtracting(kept)
+        roll.reclaim(from: former.roll, fronts: Array(left))
+    }
+
+    mutating func burn(_ other: NATLayout) { roll.burn(other.roll) }
+}

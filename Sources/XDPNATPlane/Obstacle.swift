@@ -1,0 +1,48 @@
+// SPDX-License-Identifier: Apache-2.0
+
+internal import FanoutCore
+internal import HostNetwork
+
+/// Something about the host that keeps routed packets from their way.
+struct Obstacle: Sendable, CustomStringConvertible {
+    let listener: String
+    let reason: String
+    let remedy: String
+
+    var description: String { "\(listener): \(reason)" }
+
+    static func all(of listeners: [Listener], on network: NetworkView) -> [Obstacle] {
+        listeners.filter { !$0.nat.isOneArm }.flatMap { listener in
+            unforwarded(listener, network) + routeless(listener, network)
+        }
+    }
+
+    /// The kernel's look at its routes is refused where it would not forward.
+    private static func unforwarded(_ listener: Listener, _ network: NetworkView) -> [Obstacle] {
+        guard let interface = network.interface(named: listener.interface) else { return [] }
+        let families = Set(listener.downstreams.map(\.endpoint.address.family))
+        return [IPAddress.Family.v4, .v6].filter {
+            families.contains($0) && !interface.forwards.contains($0)
+        }.map { family in
+            let name = family == .v4 ? "net.ipv4.ip_forward" : "net.ipv6.conf.all.forwarding"
+            return Obstacle(
+                listener: listener.name,
+                reason: "\(interface.name) does not forward \(family.rawValue)",
+                remedy: "sysctl -w \(name)=1, or write one_arm: true when clients and servers are "
+                    + "behind one gateway")
+        }
+    }
+
+    private static func routeless(_ listener: Listener, _ network: NetworkView) -> [Obstacle] {
+        let names = listener.downstreams.filter {
+            network.routeless.contains($0.endpoint.address)
+        }.map(\.name)
+        guard !names.isEmpty else { return [] }
+        return [
+            Obstacle(
+                listener: listener.name,
+                reason: "there is no route to \(names.joined(separator: ", "))",
+                remedy: "add a route (ip route), or remove them")
+        ]
+    }
+}

@@ -1,0 +1,125 @@
+// SPDX-License-Identifier: Apache-2.0
+
+internal import CDatapath
+internal import FanoutCore
+
+/// Who has which number in the kernel. Associations name services and servers by their numbers, and outlive
+/// the daemon, so a number is given to somebody else as late as possible, and never with a generation that
+/// it has had.
+struct Roll: Equatable, Sendable {
+    struct Seat: Hashable, Sendable {
+        /// The number of the front.
+        let front: UInt32
+        let server: Endpoint
+    }
+
+    struct ServerEntry: Equatable, Sendable {
+        let number: UInt16
+        let generation: UInt32
+    }
+
+    struct ServiceEntry: Equatable, Sendable {
+        let number: UInt16
+        let front: UInt32
+    }
+
+    private(set) var services: [Service: ServiceEntry] = [:]
+    private(set) var servers: [Seat: ServerEntry] = [:]
+    /// The first is the next to be given.
+    private var freeFronts: [UInt32]
+    private var freeServices: [UInt16]
+    private var freeServers: [UInt16]
+    /// The last generation of each number that has had one.
+    private var generations: [UInt16: UInt32] = [:]
+
+    /// Generations are 1 to this (lb/nat.h).
+    private static let generationsMax: UInt32 = 0xffff
+
+    init() {
+        freeFronts = Array(0..<UInt32(LB_LISTENERS_MAX))
+        freeServices = Array(0..<UInt16(LB_SERVICES_MAX))
+        freeServers = Array(0..<UInt16(LB_SERVERS_MAX))
+    }
+
+    /// What a former daemon has left in the maps.
+    ///
+    /// - Parameters:
+    ///   - services: with their fronts, by number.
+    ///   - servers: those there are, by number.
+    ///   - departed: the last generations of those that have left, by number.
+    init(
+        services: [UInt16: (Service, front: UInt32)],
+        servers: [UInt16: (Seat, generation: UInt32)], departed: [UInt16: UInt32]
+    ) {
+        self.init()
+        for (number, (service, front)) in services {
+            self.services[service] = ServiceEntry(number: number, front: front)
+        }
+        for (number, (seat, generation)) in servers {
+            self.servers[seat] = ServerEntry(number: number, generation: generation)
+            generations[number] = generation
+        }
+        generations.merge(departed) { $1 }
+        freeServices.removeAll { services[$0] != nil }
+        freeServers.removeAll { servers[$0] != nil }
+        let fronts = Set(services.values.map(\.front))
+        freeFronts.removeAll(where: fronts.contains)
+    }
+
+    /// One with nobody in it, and the same numbers free.
+    var emptied: Roll {
+        var result = self
+        (result.services, result.servers) = ([:], [:])
+        return result
+    }
+
+    mutating func newFront() -> UInt32? { freeFronts.isEmpty ? nil : freeFronts.removeFirst() }
+
+    mutating func enter(_ service: Service, front: UInt32, formerly former: Roll) -> UInt16? {
+        if let known = services[service] { return known.front == front ? known.number : nil }
+        let number: UInt16
+        if let entry = former.services[service] {
+            number = entry.number
+        } else if !freeServices.isEmpty {
+            number = freeServices.removeFirst()
+        } else {
+            return nil
+        }
+        services[service] = ServiceEntry(number: number, front: front)
+        return number
+    }
+
+    mutating func enter(_ seat: Seat, formerly former: Roll) -> ServerEntry? {
+        if let entry = former.servers[seat] {
+            servers[seat] = entry
+            return entry
+        }
+        // A number that has had every generation is given to nobody any more.
+        while !freeServers.isEmpty {
+            let number = freeServers.removeFirst()
+            let generation = (generations[number] ?? 0) + 1
+            guard generation <= Self.generationsMax else { continue }
+            generations[number] = generation
+            let entry = ServerEntry(number: number, generation: generation)
+            servers[seat] = entry
+            return entry
+        }
+        return nil
+    }
+
+    /// Servers of `former` that are here no more, or are others.
+    func departed(from former: Roll) -> [Roll.Seat: Roll.ServerEntry] {
+        former.servers.filter { servers[$0.key] != $0.value }
+    }
+
+    /// Makes what `former` had and this one has not free for others, once nothing refers to it.
+    mutating func reclaim(from former: Roll, fronts: [UInt32]) {
+        freeServers += departed(from: former).values.map(\.number).sorted()
+        freeServices += former.services.filter { services[$0.key]?.number != $0.value.number }
+            .map(\.value.number).sorted()
+        freeFronts += fronts.sorted()
+    }
+
+    /// Has the generations that `other` gave be given no more, although it did not come into force.
+    mutating func burn(_ other: Roll) { generations.merge(other.generations) { max($0, $1) } }
+}

@@ -1,0 +1,108 @@
+// SPDX-License-Identifier: Apache-2.0
+
+internal import BPFRuntime
+internal import CDatapath
+public import FanoutCore
+internal import Logging
+
+// The two directions have ledgers of their own. A listener's counters are those of what clients sent, as in
+// every mode; what servers sent are its answers.
+
+extension XDPNATPlane {
+    public func counters() -> [ListenerCounters] {
+        guard serving != nil else { return [] }
+        return listeners.map { listener in
+            let tally = tally(of: listener)
+            var result = ListenerCounters(listener, tally.requests)
+            result.answers = AnswerCounters(tally.answers)
+            result.downstreams = listener.downstreams.map { downstream in
+                DownstreamCounters(downstream, tally.receivers[downstream.endpoint] ?? Counts())
+            }
+            return result
+        }
+    }
+
+    public func events() -> [String: UInt64] {
+        guard let serving else { return [:] }
+        var sum = NATTally()
+        for listener in listeners {
+            for (index, count) in tally(of: listener).events.enumerated() {
+                sum.events[index] &+= count
+            }
+        }
+        sum.add((try? serving.program.nobody()) ?? [], LB_NAT_INGRESS)
+        return Dictionary(uniqueKeysWithValues: zip(NATEvent.names, sum.events))
+    }
+
+    /// All that a listener has counted, over its ports.
+    private func tally(of listener: Listener) -> NATTally {
+        var tally = past[listener.name] ?? NATTally()
+        guard let serving else { return tally }
+        for port in listener.ports {
+            let name = Front.Name(listener: listener.name, port: port)
+            guard let front = serving.layout.fronts[name] else { continue }
+            add(front.number, to: &tally, serving.program)
+            for downstream in listener.downstreams {
+                let endpoint = listener.endpoint(of: downstream, at: port)
+                guard let server = front.servers[endpoint] else { continue }
+                add(
+                    server.number, to: &tally.receivers[downstream.endpoint, default: Counts()],
+                    serving.program)
+            }
+        }
+        return tally
+    }
+
+    private func add(_ front: UInt32, to tally: inout NATTally, _ program: NATProgram) {
+        for direction in [LB_NAT_INGRESS, LB_NAT_EGRESS] {
+            tally.add((try? program.row(front, direction)) ?? [], direction)
+        }
+    }
+
+    private func add(_ server: UInt16, to counts: inout Counts, _ program: NATProgram) {
+        counts.add((try? program.serverRow(server, LB_NAT_INGRESS)) ?? [])
+    }
+
+    /// Takes what was counted for those who have left, and clears their rows for who comes after them.
+    func keepDeparted(from former: NATLayout, to layout: NATLayout, _ program: NATProgram) {
+        for (name, endpoint, number) in layout.serversLeft(by: former) {
+            guard let listener = listeners.first(where: { $0.name == name.listener }) else {
+                continue
+            }
+            let receiver = listener.downstreams.map(\.endpoint).first {
+                $0.address == endpoint.address
+                    && ($0.port == endpoint.port || $0.port == listener.bind.port)
+            }
+            let key = receiver ?? endpoint
+            add(
+                number, to: &past[name.listener, default: NATTally()].receivers[key, default: Counts()],
+                program)
+            try? program.clearServerRows(number)
+        }
+        for (name, front) in layout.frontsLeft(by: former) {
+            add(front.number, to: &past[name.listener, default: NATTally()], program)
+            try? program.clearRows(front.number)
+        }
+    }
+
+    /// Waits until no packet is on its way through the program.
+    func settle() {
+        guard let serving else { return }
+        do throws(BPFError) {
+            try serving.program.settle(serving.maps)
+        } catch {
+            logger.warning("counts may lack the last packets", metadata: ["error": "\(error)"])
+        }
+    }
+}
+
+extension AnswerCounters {
+    fileprivate init(_ counts: Counts) {
+        self.init()
+        packetsReceived = counts[LB_COUNT_PACKETS_RECEIVED]
+        bytesReceived = counts[LB_COUNT_BYTES_RECEIVED]
+        packetsForwarded = counts[LB_COUNT_PACKETS_FORWARDED]
+        bytesForwarded = counts[LB_COUNT_BYTES_FORWARDED]
+        drops = counts.drops
+    }
+}

@@ -1,0 +1,89 @@
+// SPDX-License-Identifier: Apache-2.0
+
+internal import FanoutCore
+internal import HostNetwork
+internal import Logging
+internal import Netlink
+
+// Interfaces come and go, addresses and routes change. The kernel tells of it; the plane then looks at the
+// network again, and where that makes a difference it leads maps and hooks there.
+
+extension XDPNATPlane {
+    /// The network as it is, for these listeners. The addresses of every interface matter: what servers
+    /// send to them is for the host, not for clients.
+    func look(for listeners: [Listener]) throws(PlaneError) -> NetworkView {
+        let receivers = listeners.flatMap { $0.downstreams.map(\.endpoint.address) }
+        do throws(NetlinkError) {
+            if netlink == nil { netlink = try Netlink() }
+            let names = try netlink!.links().map(\.name)
+            return try NetworkView.ask(
+                &netlink!, names: Set(names + listeners.compactMap(\.interface)), known: hooked,
+                receivers: Set(receivers))
+        } catch {
+            throw PlaneError(looking: error)
+        }
+    }
+
+    /// The interfaces that are hooked, by the names that the configuration has for them.
+    private var hooked: [String: UInt32] {
+        Dictionary(hooks.values.map { ($0.interface.name, $0.interface.index) }) { first, _ in first
+        }
+    }
+
+    /// Every interface, when the network has not been looked at for a layout yet.
+    var interfacesNow: [HostInterface] { (try? look(for: []))?.interfaces ?? [] }
+
+    /// Begins to follow the network, unless it is followed already. What changes after this has an event.
+    func follow() throws(PlaneError) {
+        guard watch == nil else { return }
+        watch = try NetworkWatch { [weak self] in await self?.refresh() ?? true }
+    }
+
+    func unfollow() {
+        watch?.stop()
+        watch = nil
+        netlink = nil
+    }
+
+    /// Looks at the network and follows what has changed.
+    ///
+    /// - Returns: false when that did not work out; everything is as it was then.
+    private func refresh() -> Bool {
+        guard !listeners.isEmpty else { return true }
+        try? serving?.program.forgetRoutes()
+        do throws(PlaneError) {
+            let now = try look(for: listeners)
+            guard now != network else { return true }
+            logGone(now)
+            try bring(to: listeners, on: now)
+            return true
+        } catch {
+            logger.error("the network's change is not followed", metadata: ["error": "\(error)"])
+            return false
+        }
+    }
+
+    private func logGone(_ now: NetworkView) {
+        for hook in hooks.values where now.interface(named: hook.interface.name) == nil {
+            logger.warning(
+                "interface is gone, its listeners wait for it to come back",
+                metadata: [
+                    "interface": "\(hook.interface.name)", "ifindex": "\(hook.interface.index)",
+                ])
+        }
+    }
+
+    /// Says what keeps packets from their way, each time that this changes.
+    func warn(of network: NetworkView) {
+        let now = Obstacle.all(of: listeners, on: network)
+        for obstacle in now where !warnings.contains(obstacle.description) {
+            logger.warning(
+                "packets will not get through",
+                metadata: [
+                    "listener": "\(obstacle.listener)", "reason": "\(obstacle.reason)",
+                    "remedy": "\(obstacle.remedy)",
+                ])
+        }
+        warnings = Set(now.map(\.description))
+    }
+}

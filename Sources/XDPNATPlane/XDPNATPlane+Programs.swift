@@ -1,0 +1,184 @@
+// SPDX-License-Identifier: Apache-2.0
+
+internal import BPFRuntime
+internal import FanoutCore
+internal import Glibc
+internal import HostNetwork
+internal import Logging
+
+extension XDPNATPlane {
+    /// Leads the maps of the program in force to other listeners.
+    ///
+    /// - Returns: false when that takes another program; nothing is altered then.
+    func update(
+        to next: [Listener], on network: NetworkView, at wanted: [WantedHook]
+    ) throws(BPFError) -> Bool {
+        guard let serving, Set(hooks.keys) == Set(wanted.map(\.interface.index)),
+            wanted.allSatisfy({ hooks[$0.interface.index]?.satisfies($0.attach) == true })
+        else { return false }
+        let former = serving.layout
+        guard former.capacity.covers(capacity(for: next, on: network)),
+            var layout = former.next(for: next, on: network, former.capacity),
+            let prepared = try serving.program.prepare(layout, from: former, isNew: false)
+        else { return false }
+        // Every map has room for what is put in now, so from here on nothing fails.
+        try serving.program.enter(layout, from: former, prepared)
+        try serving.program.leave(former, for: layout, prepared)
+        keepDeparted(from: former, to: layout, serving.program)
+        layout.reclaim(from: former)
+        self.serving = Serving(program: serving.program, layout: layout, maps: prepared)
+        return true
+    }
+
+    /// Loads another program, which takes over what the one before knows, and puts it in its place.
+    func renew(
+        to next: [Listener], on network: NetworkView, at wanted: [WantedHook]
+    ) throws(BPFError) {
+        let opened = try open(wanted)
+        var capacity = capacity(for: next, on: network).joined(with: serving?.layout.capacity)
+        let former: NATLayout
+        var heritage: NATProgram.Heritage
+        let left = serving == nil ? opened.lazy.compactMap(\.left).first : nil
+        if let serving {
+            former = serving.layout
+            let isSame = former.capacity.memory == capacity.memory
+            let number = serving.program.number
+            heritage = isSame ? .everything(program: number) : .numbers(program: number)
+            if !isSame { warnForgotten("the maps are to have another size") }
+        } else if let left, let roll = try? Roll(ofProgram: left) {
+            former = NATLayout(capacity: capacity, roll: roll)
+            heritage = .associations(program: left)
+        } else {
+            former = NATLayout(capacity: capacity)
+            heritage = .nothing
+        }
+        guard var layout = former.next(for: next, on: network, capacity) else {
+            throw BPFError.tooMany(next)
+        }
+        capacity.places = try EndpointTable.places(
+            for: layout.endpoints + former.endpoints, atLeast: capacity.places)
+        layout.capacity = capacity
+        let program: NATProgram
+        do throws(BPFError) {
+            program = try NATProgram(source, capacity: capacity, heritage: heritage)
+        } catch {
+            guard case .associations = heritage, error.operation.hasSuffix(" map") else {
+                throw error
+            }
+            warnForgotten("a former process left maps that do not fit: \(error.reason)")
+            heritage = .nothing
+            try renewAfresh(next, network, capacity, at: opened, wanted, leaving: left)
+            return
+        }
+        try replace(by: program, layout, from: former, at: opened, wanted, adopted: left)
+    }
+
+    /// Without anything of what a former process left.
+    private func renewAfresh(
+        _ next: [Listener], _ network: NetworkView, _ capacity: NATCapacity, at opened: [NATHook],
+        _ wanted: [WantedHook], leaving left: UInt32?
+    ) throws(BPFError) {
+        let nothing = NATLayout(capacity: capacity)
+        guard let layout = nothing.next(for: next, on: network, capacity) else {
+            throw BPFError.tooMany(next)
+        }
+        let program = try NATProgram(source, capacity: capacity, heritage: .nothing)
+        try replace(by: program, layout, from: nothing, at: opened, wanted, adopted: left)
+    }
+
+    private func replace(
+        by program: NATProgram, _ layout: NATLayout, from former: NATLayout,
+        at opened: [NATHook], _ wanted: [WantedHook], adopted left: UInt32?
+    ) throws(BPFError) {
+        guard let prepared = try program.prepare(layout, from: former, isNew: true) else {
+            throw BPFError.tooMany([])
+        }
+        try program.enter(layout, from: former, prepared)
+        do throws(BPFError) {
+            try put(program, at: opened, wanted)
+        } catch {
+            program.withdraw(layout, to: former)
+            serving?.layout.burn(layout)
+            throw error
+        }
+        let indices = Set(opened.map(\.interface.index))
+        for (index, hook) in hooks where !indices.contains(index) {
+            hook.remove()
+            hooks[index] = nil
+        }
+        try program.leave(former, for: layout, prepared)
+        if serving == nil {
+            NATHook.removeLeftovers(
+                root: root, interfaces: network?.interfaces ?? interfacesNow, used: indices,
+                adopted: left == nil ? nil : program.number)
+        }
+        keepDeparted(from: former, to: layout, program)
+        var layout = layout
+        layout.reclaim(from: former)
+        serving = Serving(program: program, layout: layout, maps: prepared)
+    }
+
+    private func capacity(for next: [Listener], on network: NetworkView) -> NATCapacity {
+        NATCapacity(
+            for: next, endpoints: NATLayout.endpoints(of: next, on: network),
+            families: NATLayout.families(of: next, on: network))
+    }
+
+    // MARK: Hooks
+
+    private func open(_ wanted: [WantedHook]) throws(BPFError) -> [NATHook] {
+        var opened: [NATHook] = []
+        for want in wanted {
+            if let known = hooks[want.interface.index] {
+                opened.append(known)
+            } else {
+                opened.append(try NATHook(want.interface, root: root))
+            }
+        }
+        return opened
+    }
+
+    /// At all of the hooks or, when one of them fails, at none that was not ours.
+    private func put(
+        _ program: NATProgram, at opened: [NATHook], _ wanted: [WantedHook]
+    ) throws(BPFError) {
+        var new: [NATHook] = []
+        do throws(BPFError) {
+            for (hook, want) in zip(opened, wanted) {
+                let isAdopted = hook.left != nil
+                if try hook.put(program, by: want.attach) { new.append(hook) }
+                if hooks[hook.interface.index] == nil { logAttached(hook, isAdopted: isAdopted) }
+            }
+        } catch {
+            for (hook, want) in zip(opened, wanted) {
+                if hooks[hook.interface.index] != nil, let serving {
+                    _ = try? hook.put(serving.program, by: want.attach)
+                } else {
+                    hook.remove()
+                }
+            }
+            throw error
+        }
+        for hook in opened { hooks[hook.interface.index] = hook }
+    }
+
+    private func logAttached(_ hook: NATHook, isAdopted: Bool) {
+        if let refusal = hook.nativeRefusal {
+            logger.warning(
+                "native XDP attach failed, trying SKB mode",
+                metadata: ["interface": "\(hook.interface.name)", "error": "\(refusal)"])
+        }
+        logger.info(
+            "attached XDP program",
+            metadata: [
+                "interface": "\(hook.interface.name)", "ifindex": "\(hook.interface.index)",
+                "mode": "\(hook.mode?.rawValue ?? "")", "replaced": "\(isAdopted)",
+            ])
+    }
+
+    private func warnForgotten(_ reason: String) {
+        logger.warning(
+            "associations are forgotten, clients are given servers anew",
+            metadata: ["reason": "\(reason)"])
+    }
+}

@@ -1,0 +1,153 @@
+// SPDX-License-Identifier: Apache-2.0
+
+public import BPFRuntime
+public import FanoutCore
+internal import HostNetwork
+public import Logging
+internal import Netlink
+
+/// Address translation in the kernel, at the XDP hook of interfaces: bpf/xdp_nat.bpf.c tells of a packet's
+/// way through it. This side says who is who in its maps, and keeps it attached.
+///
+/// All interfaces share one program and its maps: those of the listeners and, unless they have one arm,
+/// those by which servers are reached, where the answers come in. A change of receivers alters the maps of
+/// the program in force; what does not fit takes another program, which shares the maps of clients and
+/// servers with the one before and takes its place at each hook in one step. A start is the same: it
+/// replaces what a killed daemon left, so clients stay with their servers.
+///
+/// A receiver that leaves, or that health checks keep out, is no server any more, and its clients are given
+/// to others with their next packet. One of weight 0 keeps the clients that it has.
+public actor XDPNATPlane: DataPlane {
+    public static let mode = ForwardingMode.xdpNAT
+
+    /// The program in force and what stands in its maps.
+    struct Serving {
+        let program: NATProgram
+        var layout: NATLayout
+        let maps: NATProgram.Prepared
+    }
+
+    let logger: Logger
+    let source: ProgramSource
+    let root: String
+    var listeners: [Listener] = []
+    var serving: Serving?
+    /// By the number of the interface.
+    var hooks: [UInt32: NATHook] = [:]
+    /// What the maps in force were made for.
+    var network: NetworkView?
+    var netlink: Netlink?
+    var watch: NetworkWatch?
+    /// What was counted in rows that are no more, by listener.
+    var past: [String: NATTally] = [:]
+    /// What was warned of and still is so.
+    var warnings: Set<String> = []
+
+    /// - Parameters:
+    ///   - source: where the kernel program comes from.
+    ///   - root: the BPF file system, where the hooks are pinned.
+    public init(
+        logger: Logger, source: ProgramSource = .embedded, root: String = PinFolder.usualRoot
+    ) {
+        self.logger = logger
+        self.source = source
+        self.root = root
+    }
+
+    public func apply(_ change: Change) throws(PlaneError) {
+        try follow()
+        let next = following(change)
+        let network = try look(for: next)
+        for listener in change.added + change.replaced.map(\.to)
+        where network.interface(named: listener.interface) == nil {
+            throw PlaneError(noInterface: listener, among: network.interfaces)
+        }
+        let isFirst = serving == nil
+        try bring(to: next, on: network)
+        log(change, isFirst: isFirst)
+    }
+
+    /// The listeners once the change is made, in an order that does not depend on the change.
+    private func following(_ change: Change) -> [Listener] {
+        var byName = Dictionary(uniqueKeysWithValues: listeners.map { ($0.name, $0) })
+        for listener in change.removed { byName[listener.name] = nil }
+        let present = change.added + change.retargeted.map(\.to) + change.replaced.map(\.to)
+        for listener in present { byName[listener.name] = listener }
+        return byName.values.sorted { $0.name < $1.name }
+    }
+
+    /// Leads program, maps and hooks to these listeners on this network.
+    func bring(to next: [Listener], on network: NetworkView) throws(PlaneError) {
+        guard !next.isEmpty else {
+            end()
+            return
+        }
+        if let conflict = ServerConflict.first(among: next) { throw PlaneError(conflict) }
+        let wanted = WantedHook.all(of: next, on: network)
+        do throws(BPFError) {
+            if try !update(to: next, on: network, at: wanted) {
+                try renew(to: next, on: network, at: wanted)
+            }
+        } catch {
+            logger.debug(
+                "the kernel's words", metadata: ["log": "\(error.wholeLog.joined(separator: "\n"))"]
+            )
+            throw PlaneError(error)
+        }
+        listeners = next
+        self.network = network
+        warn(of: network)
+        let names = Set(next.map(\.name))
+        past = past.filter { names.contains($0.key) }
+    }
+
+    public func stop() -> [ListenerCounters] {
+        unfollow()
+        for hook in hooks.values { hook.remove() }
+        hooks = [:]
+        settle()
+        let last = counters()
+        end()
+        return last
+    }
+
+    /// Ends what is left of the program, the hooks first.
+    private func end() {
+        for hook in hooks.values { hook.remove() }
+        hooks = [:]
+        serving = nil
+        network = nil
+        listeners = []
+        past = [:]
+        warnings = []
+    }
+
+    private func log(_ change: Change, isFirst: Bool) {
+        for listener in change.added + change.replaced.map(\.to) {
+            logger.info(
+                "registered listener in eBPF map",
+                metadata: [
+                    "listener": "\(listener.name)", "bind": "\(listener.bind)",
+                    "interface": "\(listener.interface ?? "")",
+                    "balance": "\(listener.balance.rawValue)",
+                    "downstreams": "\(listener.downstreams.count)",
+                ])
+        }
+        for pair in change.retargeted {
+            logger.info(
+                "updated xdp_nat downstream set",
+                metadata: [
+                    "listener": "\(pair.to.name)", "downstreams": "\(pair.to.downstreams.count)",
+                ])
+        }
+        guard isFirst, let serving else { return }
+        let capacity = serving.layout.capacity
+        logger.info(
+            "XDP NAT initialized",
+            metadata: [
+                "listeners": "\(listeners.count)", "interfaces": "\(hooks.count)",
+                "way": capacity.isRouted ? "routed" : "one_arm",
+                "max_associations": "\(capacity.memory.associations)",
+            ])
+    }
+}

@@ -1,0 +1,17 @@
+// SPDX-License-Identifier: Apache-2.0
+
+internal import ArgumentParser
+
+struct NATCommand: ParsableCommand {
+    static let configuration = CommandConfiguration(
+        commandName: "nat",
+        abstract: "Balance one virtual address over real servers by NAT, as sbulb does.",
+        usage: """
+            udp-fanout nat IFNET -vs VIP (-rs IP ... | -cfg FILE) -p PORT ... [-d 0..4] [-l LEVEL] \
+            [-mp N] [-mrs N] [-ma N]
+            udp-fanout nat show [--client IP[:PORT]] [--server IP[:PORT]] [--json]
+            udp-fanout nat drop (--client IP[:PORT] | --server IP[:PORT] | --all)
+            """,
+        subcommands: [NATRunCommand.self, NATShowCommand.self, NATDropCommand.self],
+        defaultSubcommand: NATRunCommand.self)
+}

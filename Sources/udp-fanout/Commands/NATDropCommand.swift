@@ -1,0 +1,45 @@
+// SPDX-License-Identifier: Apache-2.0
+
+internal import ArgumentParser
+internal import FanoutCore
+internal import LinuxNet
+
+#if KernelModes
+    internal import XDPNATPlane
+#endif
+
+struct NATDropCommand: ParsableCommand {
+    static let configuration = CommandConfiguration(
+        commandName: "drop",
+        abstract: "Forget associations: the next packet of such a client chooses a server anew.",
+        discussion: "Prints how many were forgotten. It needs root, and no daemon.")
+
+    @OptionGroup var filter: NATFilterOptions
+
+    @Flag(help: "Forget every association.")
+    var all = false
+
+    func validate() throws {
+        guard all != (filter.client != nil || filter.server != nil) else {
+            throw ValidationError("write --client, --server or both, or --all")
+        }
+    }
+
+    func run() throws {
+        #if KernelModes
+            do {
+                var dropped = 0
+                for program in try NATInspection.all() {
+                    dropped += try program.drop(filter.filter)
+                }
+                StandardStream.output.write("\(dropped) associations dropped\n")
+            } catch let error as PlaneError {
+                StandardStream.error.write("nat drop: \(error)\n")
+                throw ExitCode(1)
+            }
+        #else
+            StandardStream.error.write("nat drop: this build has no kernel modes\n")
+            throw ExitCode(1)
+        #endif
+    }
+}

@@ -1,0 +1,141 @@
+// SPDX-License-Identifier: Apache-2.0
+
+internal import ArgumentParser
+internal import FanoutConfig
+internal import FanoutCore
+internal import LinuxNet
+internal import Logging
+
+struct NATRunCommand: AsyncParsableCommand {
+    static let configuration = CommandConfiguration(
+        commandName: "run", abstract: "Run the balancer (the default).",
+        discussion: """
+            Clients of the virtual address stay with one real server each, in both directions, for as \
+            long as there is room to remember them. Clients and servers are behind one gateway, as \
+            with sbulb, unless --routed is given. The file of -cfg is read again when it changes; a bad \
+            or missing one keeps the servers in force.
+            """)
+
+    @Argument(help: "The network interface, such as eth0.")
+    var ifnet: String
+
+    @Option(
+        name: [.customLong("virtual_server"), .customLong("virtual-server")],
+        help: "-vs: the virtual address, such as 10.40.0.1.")
+    var virtualServer: String
+
+    @Option(
+        name: [.customLong("real_server"), .customLong("real-server")], parsing: .upToNextOption,
+        help: "-rs: the real servers' addresses, such as 10.40.0.2 10.40.0.3.")
+    var realServer: [String] = []
+
+    @Option(
+        name: [.customLong("config_file"), .customLong("config-file")],
+        help: "-cfg: a file with their addresses, one a line below [Real Servers].")
+    var configFile: String?
+
+    @Option(parsing: .upToNextOption, help: "-p: the UDP ports.")
+    var port: [String] = []
+
+    @Option(help: "-d: 0 to 4; from 1 on debug messages are logged, from 3 on all.")
+    var debug = 0
+
+    @Option(
+        name: [.customLong("loglevel"), .customLong("log-level")],
+        help: "-l: CRITICAL, ERROR, WARNING, INFO, DEBUG or TRACE.")
+    var loglevel = "INFO"
+
+    @Option(
+        name: [.customLong("max_ports"), .customLong("max-ports")],
+        help: "-mp: how many ports there may be.")
+    var maxPorts = 16
+
+    @Option(
+        name: [.customLong("max_realservers"), .customLong("max-realservers")],
+        help: "-mrs: how many real servers there may be.")
+    var maxRealservers = 32
+
+    @Option(
+        name: [.customLong("max_associations"), .customLong("max-associations")],
+        help: "-ma: how many clients are remembered; the oldest is forgotten for one more.")
+    var maxAssociations = 1_048_576
+
+    @Flag(help: "Send packets where the kernel's routes say, by any interface.")
+    var routed = false
+
+    @Option(
+        help: "round_robin (roundrobin), random, source_ip (iphash) or four_tuple.",
+        transform: NATService.balance)
+    var balance = Balance.roundRobin
+
+    func validate() throws { _ = try service() }
+
+    func run() async throws {
+        let logger = try logger()
+        let service = try service()
+        logger.info("starting udp-fanout", metadata: ["version": "\(Version.number)"])
+        let servers: RealServers
+        do throws(RealServers.Fault) {
+            servers = try configFile.map(RealServers.init(path:)) ?? RealServers(texts: realServer)
+            try service.check(servers)
+        } catch {
+            StandardStream.error.write("nat: \(error)\n")
+            throw ExitCode(1)
+        }
+        let daemon = Daemon(path: nil, configuration: service.with(servers), logger: logger)
+        let signals = await SignalLoop(logger: logger)
+        guard await daemon.start() else { throw ExitCode(1) }
+        let notification = DaemonNotification(daemon)
+        let reader = configFile.map {
+            RealServersReader(path: $0, first: servers, service: service, daemon: daemon)
+        }
+        let watching = Task { await reader?.run() }
+        notification.begin()
+        await signals.run(
+            onHangUp: { Task { await reader?.read() } },
+            onTermination: {
+                notification.end()
+                watching.cancel()
+                Task {
+                    await daemon.stop()
+                    ThisProcess.exitNow(0)
+                }
+            })
+    }
+
+    private func service() throws -> NATService {
+        guard realServer.isEmpty != (configFile == nil) else {
+            throw ValidationError(
+                realServer.isEmpty
+                    ? "write the real servers behind -rs, or a file behind -cfg"
+                    : "-rs and -cfg exclude each other")
+        }
+        guard (0...4).contains(debug) else { throw ValidationError("-d takes 0 to 4") }
+        _ = try Self.level(loglevel)
+        return try NATService(
+            interface: ifnet, address: virtualServer, ports: port, balance: balance,
+            isRouted: routed, maxPorts: maxPorts, maxServers: maxRealservers,
+            maxAssociations: maxAssociations)
+    }
+
+    private func logger() throws -> Logger {
+        var level = try Self.level(loglevel)
+        if debug >= 3 { level = .trace } else if debug >= 1, level != .trace { level = .debug }
+        return try LogOptions.logger(flag: level)
+    }
+
+    /// sbulb's levels, in any case, and our own.
+    private static func level(_ text: String) throws -> LogLevel {
+        switch text.lowercased() {
+        case "critical": return .error
+        case "warning": return .warn
+        case let other:
+            guard let level = LogLevel(rawValue: other) else {
+                throw ValidationError(
+                    "'\(LineLogHandler.escaped(text))' is not a level; write CRITICAL, ERROR, "
+                        + "WARNING, INFO, DEBUG or TRACE")
+            }
+            return level
+        }
+    }
+}

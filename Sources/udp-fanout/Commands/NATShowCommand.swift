@@ -1,0 +1,99 @@
+// SPDX-License-Identifier: Apache-2.0
+
+internal import ArgumentParser
+internal import FanoutCore
+internal import LinuxNet
+
+#if KernelModes
+    internal import XDPNATPlane
+#endif
+
+/// Which associations are meant.
+struct NATFilterOptions: ParsableArguments {
+    @Option(help: "Clients at this address, or address and port.")
+    var client: String?
+
+    @Option(help: "Clients of the server at this address, or address and port.")
+    var server: String?
+
+    func validate() throws { _ = try places }
+
+    /// The client and the server; port 0 stands for any.
+    var places: (client: (IPAddress, UInt16)?, server: (IPAddress, UInt16)?) {
+        get throws { (try client.map(Self.place), try server.map(Self.place)) }
+    }
+
+    private static func place(_ text: String) throws -> (IPAddress, UInt16) {
+        if let address = IPAddress(text) { return (address, 0) }
+        do {
+            let endpoint = try Endpoint(parsing: text)
+            return (endpoint.address, endpoint.port)
+        } catch {
+            throw ValidationError("'\(LineLogHandler.escaped(text))' is not an address or ip:port")
+        }
+    }
+}
+
+struct NATShowCommand: ParsableCommand {
+    static let configuration = CommandConfiguration(
+        commandName: "show",
+        abstract: "List which client stays with which server.",
+        discussion: """
+            A line for each association: the client, the virtual address, the server, its age and \
+            whether it was answered; at last the counts. It needs root, and no daemon. Looking makes no \
+            association younger.
+            """)
+
+    @OptionGroup var filter: NATFilterOptions
+
+    @Flag(help: "Print JSON: one object with a list of associations and the counts.")
+    var json = false
+
+    @Flag(help: "Print the counts alone.")
+    var counts = false
+
+    func run() throws {
+        #if KernelModes
+            do {
+                try print(NATInspection.all())
+            } catch let error as PlaneError {
+                StandardStream.error.write("nat show: \(error)\n")
+                throw ExitCode(1)
+            }
+        #else
+            StandardStream.error.write("nat show: this build has no kernel modes\n")
+            throw ExitCode(1)
+        #endif
+    }
+}
+
+#if KernelModes
+    extension NATFilterOptions {
+        var filter: NATInspection.Filter {
+            get throws {
+                let (client, server) = try places
+                var filter = NATInspection.Filter()
+                filter.client = client?.0
+                filter.clientPort = client.flatMap { $0.1 == 0 ? nil : $0.1 }
+                filter.server = server?.0
+                filter.serverPort = server.flatMap { $0.1 == 0 ? nil : $0.1 }
+                return filter
+            }
+        }
+    }
+
+    extension NATShowCommand {
+        private func print(_ programs: [NATInspection]) throws {
+            guard !programs.isEmpty else {
+                StandardStream.error.write(
+                    "nat show: no program of mode xdp_nat is attached in this network namespace\n")
+                throw ExitCode(1)
+            }
+            var listing = AssociationListing(isJSON: json, showsCountsAlone: counts)
+            for program in programs {
+                try program.each(filter.filter) { listing.add($0) }
+            }
+            listing.end(interfaces: programs.flatMap(\.interfaces))
+        }
+    }
+#endif

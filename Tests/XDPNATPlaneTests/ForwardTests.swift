@@ -1,0 +1,43 @@
+// SPDX-License-Identifier: Apache-2.0
+
+import FanoutCore
+import LabNet
+import Testing
+
+/// All suites of this module: one test at a time, since some of them load both CPUs.
+@Suite(
+    "The xdp_nat plane", .serialized, .enabled(if: Privilege.isRoot, "NOT TESTED: needs root"))
+struct XDPNATPlaneTests {}
+
+extension XDPNATPlaneTests {
+    @Suite("In both directions")
+    struct ForwardTests {
+        @Test(
+            "a client meets one server, and the answers come from the virtual address",
+            arguments: NATNet.Way.allCases, [IPAddress.Family.v4, .v6])
+        func both(way: NATNet.Way, family: IPAddress.Family) async throws {
+            let net = try NATNet(way)
+            let servers = try (0..<3).map { try net.server($0, family) }
+            try await net.balancer.run {
+                let rig = try await net.rig([net.listener(servers, family)])
+                let service = net.service(family)
+                for (number, server) in servers.enumerated() {
+                    let client = try net.talker(family)
+                    for turn in 0..<5 {
+                        let answer = try await client.ask("\(turn)", service)
+                        #expect(answer.text == "\(server.name) \(turn)")
+                        #expect(answer.from == service)
+                    }
+                    #expect(server.questions.map(\.from) == Array(repeating: client.endpoint, count: 5))
+                    let counters = try await rig.counters()
+                    #expect(counters.packetsForwarded == UInt64(5 * number + 5))
+                    #expect(counters.isBalanced && counters.answers?.isBalanced == true)
+                    #expect(counters.answers?.packetsForwarded == UInt64(5 * number + 5))
+                    #expect(counters.downstreams[number].packetsForwarded == 5)
+                }
+                await rig.stop()
+                #expect(net.pins.isEmpty)
+            }
+        }
+    }
+}

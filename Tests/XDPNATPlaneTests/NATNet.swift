@@ -1,0 +1,106 @@
+// SPDX-License-Identifier: Apache-2.0
+
+import FanoutCore
+import LabNet
+import Logging
+import PlaneContract
+import XDPNATPlane
+
+/// A balancer with clients and servers around it, each in a network of its own.
+final class NATNet: Sendable {
+    enum Way: String, CaseIterable, Sendable, CustomStringConvertible {
+        /// Clients by one interface, each server by another.
+        case routed
+        /// All behind one gateway, which sends what servers say by the balancer.
+        case oneArm
+
+        var description: String { rawValue }
+    }
+
+    let way: Way
+    let client: Network
+    let balancer: Network
+    let servers: [Network]
+    private let gateway: Network?
+    let pins: BPFFileSystem
+
+    init(_ way: Way, servers count: Int = 3) throws {
+        self.way = way
+        pins = try BPFFileSystem()
+        switch way {
+        case .routed:
+            let lab = try VethLab(receivers: count)
+            (client, balancer, servers, gateway) = (lab.client, lab.balancer, lab.receivers, nil)
+        case .oneArm:
+            let (gateway, client, balancer) = (try Network(), try Network(), try Network())
+            (self.gateway, self.client, self.balancer) = (gateway, client, balancer)
+            servers = try (0..<count).map { _ in try Network() }
+            try gateway.set("ipv4/ip_forward", to: "1")
+            try gateway.set("ipv6/conf/all/forwarding", to: "1")
+            try VethLab.connect(gateway, "b", balancer, "lb0", subnet: 200)
+            try VethLab.connect(gateway, "c", client, "c0", subnet: 0)
+            try client.ip("route add local 10.8.9.0/24 dev lo")
+            try gateway.ip("route add 10.8.9.0/24 via \(VethLab.v4(0, 2))")
+            for family in ["", "-6 "] {
+                let next = VethLab.address(family.isEmpty ? .v4 : .v6, 200, 2)
+                try gateway.ip("\(family)route add default via \(next) table 100")
+            }
+            for (index, server) in servers.enumerated() {
+                try VethLab.connect(gateway, "s\(index)", server, "in0", subnet: index + 1)
+                try gateway.ip("rule add iif s\(index) lookup 100")
+                try gateway.ip("-6 rule add iif s\(index) lookup 100")
+            }
+        }
+    }
+
+    /// The address that clients know.
+    func service(_ family: IPAddress.Family = .v4, port: UInt16 = 5683) -> Endpoint {
+        Endpoint(
+            way == .routed ? VethLab.address(family, 0, 1) : VethLab.address(family, 200, 2),
+            port: port)
+    }
+
+    func talker(
+        _ family: IPAddress.Family = .v4, port: UInt16 = 0
+    ) throws -> Talker {
+        try client.enter { try Talker(on: VethLab.address(family, 0, 2), port: port) }
+    }
+
+    func server(
+        _ number: Int, _ family: IPAddress.Family = .v4, port: UInt16 = 5683
+    ) throws -> EchoServer {
+        try servers[number].enter {
+            try EchoServer(
+                ["a", "b", "c", "d"][number], on: VethLab.address(family, number + 1, 2),
+                port: port)
+        }
+    }
+
+    func listener(
+        _ servers: [EchoServer], _ family: IPAddress.Family = .v4, port: UInt16 = 5683,
+        balance: Balance = .roundRobin, nat: NATSettings = NATSettings()
+    ) -> Listener {
+        var nat = nat
+        nat.isOneArm = way == .oneArm
+        return Listener(
+            name: "in", bind: service(family, port: port), mode: .xdpNAT, balance: balance,
+            preserveSource: true,
+            downstreams: servers.map { Downstream(name: $0.name, endpoint: $0.endpoint) },
+            interface: "lb0", nat: nat)
+    }
+
+    func plane(_ logger: Logger = .silent) -> XDPNATPlane {
+        XDPNATPlane(logger: logger, root: pins.path)
+    }
+
+    /// A plane that serves `listeners`; to be called in the balancer.
+    func rig(_ listeners: [Listener], logger: Logger = .silent) async throws -> Rig {
+        let rig = Rig(plane(logger))
+        try await rig.apply(listeners)
+        return rig
+    }
+}
+
+extension Logger {
+    static let silent = Logger(label: "test") { _ in SwiftLogNoOpLogHandler() }
+}
