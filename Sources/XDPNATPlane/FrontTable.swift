@@ -27,6 +27,7 @@ struct FrontTable {
             return receiver
         }
         var head = lb_table()
+        head.seed = listener.settings.seed
         head.seed_v4 = lb_hash_high(head.seed, 0)
         head.key = listener.balance.keySource.inKernel
         head.slots = UInt32(slots.count)

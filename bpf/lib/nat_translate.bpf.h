@@ -48,10 +48,14 @@ static __always_inline int move_to_service(struct nat_move *move, __u32 number)
 }
 
 /* A client's first packet, or the first since its server is gone: a server is chosen. Global, as
- * lb_nat_parse is, to be verified once. */
-__noinline int lb_nat_begin(const struct nat_packet *packet, const struct nat_client *client,
+ * lb_nat_parse is, to be verified once.
+ *
+ * The client is copied here and below: verifiers before 6.2 take no key from memory that a global function
+ * was given. */
+__noinline int lb_nat_begin(const struct nat_packet *packet, const struct nat_client *given,
 			    __u32 service, struct nat_move *move)
 {
+	struct nat_client client;
 	struct lb_nat_association *known;
 	struct lb_receiver *receiver = 0;
 	struct lb_nat_server *server;
@@ -60,9 +64,10 @@ __noinline int lb_nat_begin(const struct nat_packet *packet, const struct nat_cl
 	void *map;
 	__u64 made;
 
-	if (!packet || !client || !move || is_martian(packet->at.flow.source, packet->at.is_v6))
+	if (!packet || !given || !move || is_martian(packet->at.flow.source, packet->at.is_v6))
 		return NAT_UNTOUCHED;
-	known = find_association(client);
+	client = *given;
+	known = find_association(&client);
 	map = bpf_map_lookup_elem(&tables, &move->listener);
 	table = map ? bpf_map_lookup_elem(map, &zero) : 0;
 	if (table)
@@ -74,7 +79,7 @@ __noinline int lb_nat_begin(const struct nat_packet *packet, const struct nat_cl
 	move->server = number;
 	if (server->is_v6 != packet->at.is_v6)
 		return dropped(move, LB_NAT_FAMILY_MISMATCH, LB_DROP_FAMILY_MISMATCH);
-	made = associate(client, known, lb_nat_owner(number, server->generation), service, 1);
+	made = associate(&client, known, lb_nat_owner(number, server->generation), service, 1);
 	server = find_holder(made);
 	if (!server)
 		return dropped(move, LB_NAT_INGRESS_CANNOT_CREATE_ASSO, LB_DROP_NO_BUFFERS);
@@ -126,16 +131,18 @@ static __always_inline int ingress(const struct nat_packet *packet,
 }
 
 /* A server's packet to a client that is not known to have had an answer from it. */
-__noinline int lb_nat_speak(const struct nat_packet *packet, const struct nat_client *client,
+__noinline int lb_nat_speak(const struct nat_packet *packet, const struct nat_client *given,
 			    __u64 owner, __u32 service, struct nat_move *move)
 {
 	struct lb_nat_association *known;
+	struct nat_client client;
 	__u64 before;
 	int lives;
 
-	if (!packet || !client || !move)
+	if (!packet || !given || !move)
 		return NAT_UNTOUCHED;
-	known = find_association(client);
+	client = *given;
+	known = find_association(&client);
 	before = known ? known->word : 0;
 	lives = known && find_holder(before);
 	if (lives && (before & LB_NAT_OWNER_MASK) != owner)
@@ -151,7 +158,7 @@ __noinline int lb_nat_speak(const struct nat_packet *packet, const struct nat_cl
 			move->event = LB_NAT_UNHANDLED_TRAFFIC;
 			return NAT_UNTOUCHED;
 		}
-		before = associate(client, known, owner, service, 0);
+		before = associate(&client, known, owner, service, 0);
 		if (!before)
 			return dropped(move, LB_NAT_EGRESS_CANNOT_CREATE_ASSO, LB_DROP_NO_BUFFERS);
 		if ((before & LB_NAT_OWNER_MASK) != owner)
@@ -159,9 +166,9 @@ __noinline int lb_nat_speak(const struct nat_packet *packet, const struct nat_cl
 		move->event = LB_NAT_EGRESS_NEW_NAT;
 	}
 	service = lb_nat_service_of(before);
-	known = find_unanswered(client);
+	known = find_unanswered(&client);
 	if (known && (known->word & LB_NAT_OWNER_MASK) == owner) {
-		answer(client, known);
+		answer(&client, known);
 		count_event(lb_nat_row_of(move->listener, LB_NAT_EGRESS), LB_NAT_ANSWERED);
 	}
 	if (!move_to_service(move, service))
