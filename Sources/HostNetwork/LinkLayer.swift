@@ -76,7 +76,7 @@ extension ReceiverPath {
     /// The next hop; nil when the kernel alone knows it.
     package var hop: LinkLayer.Hop? {
         switch self {
-        case .stack, .routes: nil
+        case .stack, .forwarding, .routes: nil
         case .neighbour(let interface, let nextHop, _), .peer(let interface, let nextHop, _, _):
             LinkLayer.Hop(interface: interface, address: nextHop)
         }
@@ -85,7 +85,7 @@ extension ReceiverPath {
     /// Bytes of the longest IP packet on the way; nil when the kernel alone knows it.
     package var mtu: UInt32? {
         switch self {
-        case .stack, .routes: nil
+        case .stack, .forwarding, .routes: nil
         case .neighbour(_, _, let mtu), .peer(_, _, _, let mtu): mtu
         }
     }
