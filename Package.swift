@@ -257,6 +257,7 @@ let tests: [Target] = [
             "ClusterLab", "FanoutControl", "FanoutCore", "FanoutDiscovery", "LabNet",
             .product(name: "Logging", package: "swift-log"),
             .product(name: "NIOCore", package: "swift-nio"),
+            .product(name: "NIOPosix", package: "swift-nio"),
         ],
         swiftSettings: strictTests),
     .testTarget(

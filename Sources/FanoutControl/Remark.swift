@@ -55,6 +55,9 @@ extension DiscoverySubject {
     public var voice: String {
         switch self {
         case .endpointSlices, .loadBalancer: "k8s discovery"
+        case .file: "file discovery"
+        case .dns: "dns discovery"
+        case .fixed: "discovery"
         }
     }
 }

@@ -33,7 +33,9 @@ final class SourceTally: Sendable {
 /// Why everything was read anew. The raw value is the metric label `reason`.
 enum RelistReason: String, CaseIterable, Sendable {
     case start
-    /// The version that was known is too old for a watch from it.
+    /// A file is another.
+    case changed
+    /// The version that was known is too old for a watch from it, or an answer for being believed.
     case expired
     /// The version that was known is yet to come: the server's memory was reset.
     case future

@@ -34,6 +34,13 @@ public struct Sources: Sendable {
         case .loadBalancer(let name):
             KubernetesSource(
                 watch(.service(name.namespace ?? "default", name.service)), merged: Service.merged)
+        case .file(let path, let port): FileSource(path: path, port: port, logger: logger)
+        case .dns(let query):
+            DNSSource(
+                query,
+                resolver: DNSResolver { query.server.map { DNSServers([$0]) } ?? .system() },
+                logger: logger)
+        case .fixed(let endpoints): StaticSource(endpoints)
         }
     }
 

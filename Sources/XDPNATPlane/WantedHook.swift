@@ -26,7 +26,7 @@ struct WantedHook: Equatable, Sendable {
                 switch network.paths[address] {
                 case .neighbour(let index, _, _), .peer(let index, _, _):
                     want(index, listener.settings.xdpMode)
-                case .stack, .routes, nil: continue
+                case .stack, .forwarding, .routes, nil: continue
                 }
             }
         }

@@ -100,6 +100,7 @@ extension DiscoverySubject {
         case .loadBalancer(let name):
             self = .loadBalancer(
                 ServiceName(namespace: name.namespace ?? namespace, service: name.service))
+        case .file, .dns, .fixed: break
         }
     }
 
@@ -107,6 +108,9 @@ extension DiscoverySubject {
     fileprivate var kind: String {
         switch self {
         case .endpointSlices, .loadBalancer: "k8s"
+        case .file: "file"
+        case .dns: "dns"
+        case .fixed: "fixed"
         }
     }
 }

@@ -23,6 +23,9 @@ struct EffectiveTests {
                 """
         ).replacing("interface: \"1:30\"", with: "interface: \"012\"").replacing(
             "\"0x\"", with: "no"),
+        Reading.yaml(listener: "bind: 0.0.0.0:1\nfile: {path: \"a b\", port: 2}"),
+        Reading.yaml(listener: "bind: 0.0.0.0:1\ndns: {name: a.b, port: 2, server: \"[::1]:53\"}"),
+        Reading.yaml(listener: "bind: 0.0.0.0:1\ndns: {name: _a._udp.b}"),
         Reading.yaml(
             listener: """
                 vip: 192.0.2.1

@@ -55,9 +55,13 @@ struct ExampleTests {
     func withEveryKey() throws {
         let reading = Reading(Self.everyKey)
         let configuration = try #require(reading.configuration, "\(reading.errors)")
-        #expect(configuration.listeners.map(\.mode) == [.userspace, .afXDP, .xdpNAT])
+        #expect(
+            configuration.listeners.map(\.mode)
+                == [.userspace, .afXDP, .userspace, .userspace, .xdpNAT])
         #expect(configuration.listeners[0].settings.workers == 1)
         #expect(configuration.listeners[1].kubernetes?.service == "udp-receivers")
+        #expect(configuration.listeners[2].file?.port == 2055)
+        #expect(configuration.listeners[3].dns?.name == "receivers.example.com")
         let unused = ["downstream[0].mac", "health.port", "health.payload"]
         #expect(reading.warnings.count == unused.count)
         for (warning, key) in zip(reading.warnings, unused) {

@@ -12,12 +12,12 @@ struct ListenerTests {
         (
             "bind: 0.0.0.0:514",
             "2:5: listeners[0].downstream: is missing; write at least one receiver, or "
-                + "kubernetes to find them"
+                + "kubernetes, file or dns to find them"
         ),
         (
             "bind: 0.0.0.0:514\ndownstream: []",
             "4:5: listeners[0].downstream: holds no receiver; write at "
-                + "least one, or kubernetes to find them"
+                + "least one, or kubernetes, file or dns to find them"
         ),
         (
             "bind: 0.0.0.0:514\ndownstream:",
@@ -28,6 +28,11 @@ struct ListenerTests {
             "bind: 0.0.0.0:514\n\(receiver)kubernetes: {service: s, port: 1}",
             "5:5: listeners[0].kubernetes: stands beside downstream; remove one of the two: the receivers "
                 + "come from one source"
+        ),
+        (
+            "bind: 0.0.0.0:514\nfile: {path: a, port: 1}\ndns: {name: b}",
+            "5:5: listeners[0].dns: stands beside file; remove one of the two: the receivers come from one "
+                + "source"
         ),
         (
             "bind: 0.0.0.0:514\nmode: tc_ebpf\n\(receiver)",

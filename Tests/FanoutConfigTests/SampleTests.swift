@@ -140,8 +140,8 @@ struct SampleTests {
             """)
         #expect(
             reading.errors == [
-                "f:2:5: listeners[0].downstream: is missing; write at least one receiver, or kubernetes to "
-                    + "find them"
+                "f:2:5: listeners[0].downstream: is missing; write at least one receiver, or kubernetes, "
+                    + "file or dns to find them"
             ])
     }
 }

@@ -240,6 +240,44 @@ struct ValueTests {
         ),
     ]
 
+    static let sourceCases: [(String, String)] = [
+        ("file: {port: 1}", "file.path: is missing; write a text of 1 to 512 bytes"),
+        ("file: {path: a, port: 0}", "file.port: 0 is out of range"),
+        ("file: {path: a, ports: 1}", "file.ports: unknown key; write port"),
+        ("file: a", "file: is not a mapping"),
+        ("dns: {port: 1}", "dns.name: is missing; write a name such as receivers.example.com"),
+        ("dns: {name: 'a b'}", "dns.name: 'a b' is not a name of DNS"),
+        ("dns: {name: a..b}", "dns.name: 'a..b' is not a name of DNS"),
+        (
+            "dns: {name: 10.0.0.1, port: 1}",
+            "10.0.0.1 is an address and needs no DNS; write downstream"
+        ),
+        ("dns: {name: a.b, server: b}", "dns.server: 'b' is not ip:port"),
+    ]
+
+    @Test("the blocks file and dns are checked", arguments: sourceCases)
+    func otherSources(block: String, problem: String) {
+        let reading = Reading(listener: "bind: 0.0.0.0:514\n\(block)")
+        #expect(reading.errors.contains { $0.contains(problem) }, "\(reading.errors)")
+    }
+
+    @Test("receivers in a file, and those that a name stands for, are looked up")
+    func lookedUp() throws {
+        let file = Reading(listener: "bind: 0.0.0.0:1\nfile: {path: /etc/r, port: 514}").listener
+        #expect(
+            file?.discovery
+                == ListenerDiscovery(receivers: .file(path: "/etc/r", port: 514), port: .any))
+        let dns = Reading(
+            listener: "bind: 0.0.0.0:1\ndns: {name: _s._udp.Example.com., server: '192.0.2.1:53'}")
+        let server = try Endpoint(parsing: "192.0.2.1:53")
+        #expect(
+            dns.listener?.discovery
+                == ListenerDiscovery(
+                    receivers: .dns(DNSQuery(name: "_s._udp.example.com", server: server)),
+                    port: .any))
+        #expect(dns.listener?.listener.discovery == dns.listener?.discovery)
+    }
+
     @Test("the kubernetes block is checked", arguments: kubernetesCases)
     func kubernetes(block: String, problem: String) {
         let reading = Reading(listener: "bind: 0.0.0.0:514\nkubernetes: \(block)")

@@ -15,7 +15,7 @@ extension ConfigKey {
     public var defaultValue: KeyDefault {
         switch self {
         case .listeners, .listenerName, .downstreamName, .downstreamAddress,
-            .kubernetesService, .kubernetesPort:
+            .kubernetesService, .kubernetesPort, .filePath, .dnsName:
             .required
         case .settings, .health, .metrics, .listenerSettings: .absent("the default of each key")
         case .listenerBind: .absent("required unless vip and ports are set")
@@ -29,8 +29,11 @@ extension ConfigKey {
         case .listenerPreserveSource: .absent("false in userspace, true in the kernel modes")
         case .listenerInterface: .absent("required for the kernel modes")
         case .listenerAddresses: .absent("only the addresses of bind")
-        case .listenerDownstream: .absent("required unless kubernetes is set")
-        case .listenerKubernetes: .absent("no discovery")
+        case .listenerDownstream: .absent("required unless kubernetes, file or dns is set")
+        case .listenerKubernetes, .listenerFile, .listenerDNS: .absent("no discovery")
+        case .filePort: .absent("each receiver in the file has its own")
+        case .dnsPort: .absent("the name has SRV records")
+        case .dnsServer: .absent("the servers of /etc/resolv.conf")
         case .downstreamWeight: .value("1")
         case .downstreamMAC: .absent("not used")
         case .kubernetesNamespace: .absent("the pod's namespace in a cluster, else default")

@@ -28,6 +28,8 @@ extension ConfigKey {
             "Further destinations that a kernel mode serves; any = every destination on the port."
         case .listenerDownstream: "The receivers."
         case .listenerKubernetes: "The service whose ready endpoints are the receivers."
+        case .listenerFile: "A file in which the receivers stand; it is read again when it changes."
+        case .listenerDNS: "A name that stands for the receivers."
         case .listenerSettings: "Knobs of this listener; each key overrides the one at the top."
         case .downstreamName: "Name, unique within the listener; the metric label downstream."
         case .downstreamAddress: "Address and port of the receiver, unique within the listener."
@@ -38,6 +40,12 @@ extension ConfigKey {
         case .kubernetesPort: "Port of each endpoint, by number or by name."
         case .kubernetesVIP:
             "Whether the load balancer's addresses of the service join those of the listener."
+        case .filePath:
+            "Path of the file: an address, or address:port, a line; below [Real Servers] if it is INI."
+        case .filePort: "Port of receivers without one."
+        case .dnsName: "The whole name; search domains are not appended."
+        case .dnsPort: "Port of every address of the name; without it the name has SRV records."
+        case .dnsServer: "Address and port of the server to ask."
         case .maxPacketSize:
             "Longest datagram that is forwarded, payload bytes; a longer one is dropped."
         case .maxDownstream: "How many downstreams a listener may have."

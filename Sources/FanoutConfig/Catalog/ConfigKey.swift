@@ -23,6 +23,8 @@ public enum ConfigKey: String, CaseIterable, Hashable, Sendable {
     case listenerUnanswered = "listeners[].unanswered"
     case listenerDownstream = "listeners[].downstream"
     case listenerKubernetes = "listeners[].kubernetes"
+    case listenerFile = "listeners[].file"
+    case listenerDNS = "listeners[].dns"
     case listenerSettings = "listeners[].settings"
 
     case downstreamName = "listeners[].downstream[].name"
@@ -34,6 +36,13 @@ public enum ConfigKey: String, CaseIterable, Hashable, Sendable {
     case kubernetesService = "listeners[].kubernetes.service"
     case kubernetesPort = "listeners[].kubernetes.port"
     case kubernetesVIP = "listeners[].kubernetes.vip"
+
+    case filePath = "listeners[].file.path"
+    case filePort = "listeners[].file.port"
+
+    case dnsName = "listeners[].dns.name"
+    case dnsPort = "listeners[].dns.port"
+    case dnsServer = "listeners[].dns.server"
 
     case maxPacketSize = "settings.max_packet_size"
     case maxDownstream = "settings.max_downstream"
@@ -92,7 +101,7 @@ extension ConfigKey {
         case .health: .section(.health)
         case .metrics: .section(.metrics)
         case .listenerName, .downstreamName: .name
-        case .listenerBind, .downstreamAddress, .metricsBind: .endpoint
+        case .listenerBind, .downstreamAddress, .dnsServer, .metricsBind: .endpoint
         case .listenerMode: .choice(ForwardingMode.allCases.map(\.rawValue))
         case .listenerBalance: .choice(Balance.allCases.map(\.rawValue))
         case .steer: .choice(Steer.allCases.map(\.rawValue))
@@ -106,6 +115,10 @@ extension ConfigKey {
         case .listenerAddresses: .addresses
         case .listenerDownstream: .list(of: .downstream)
         case .listenerKubernetes: .section(.kubernetes)
+        case .listenerFile: .section(.file)
+        case .listenerDNS: .section(.dns)
+        case .filePath: .text
+        case .dnsName: .domainName
         case .downstreamWeight: .integer(0...65535)
         case .downstreamMAC: .macAddress
         case .kubernetesNamespace, .kubernetesService: .dnsLabel
@@ -117,7 +130,7 @@ extension ConfigKey {
         case .seed: .integer(0...Int.max)
         case .healthInterval, .healthTimeout: .integer(1...3600)
         case .healthProtocol: .choice(ProbeKind.allCases.map(\.rawValue))
-        case .healthPort: .integer(1...65535)
+        case .healthPort, .filePort, .dnsPort: .integer(1...65535)
         case .healthPayload: .text
         case .healthRise, .healthFall: .integer(1...100)
         case .healthMinHealthy: .integer(0...100)

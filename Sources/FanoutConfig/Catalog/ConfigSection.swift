@@ -2,7 +2,7 @@
 
 /// A mapping of the configuration file: a set of keys that stand together.
 public enum ConfigSection: CaseIterable, Hashable, Sendable {
-    case root, listener, downstream, kubernetes, settings, health, metrics
+    case root, listener, downstream, kubernetes, file, dns, settings, health, metrics
 
     /// Where the section stands, `[]` marking the items of a list; the first is the usual place.
     public var paths: [String] {
@@ -11,6 +11,8 @@ public enum ConfigSection: CaseIterable, Hashable, Sendable {
         case .listener: ["listeners[]"]
         case .downstream: ["listeners[].downstream[]"]
         case .kubernetes: ["listeners[].kubernetes"]
+        case .file: ["listeners[].file"]
+        case .dns: ["listeners[].dns"]
         case .settings: ["settings", "listeners[].settings"]
         case .health: ["health"]
         case .metrics: ["metrics"]

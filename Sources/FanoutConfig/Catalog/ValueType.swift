@@ -26,6 +26,8 @@ public enum ValueType: Equatable, Sendable {
     case macAddress
     /// A DNS label as in RFC 1123, section 2.1: 1...63 of `a-z`, `0-9` and inner `-`.
     case dnsLabel
+    /// A name of DNS: labels of 1...63 letters, digits, `-` and `_` with dots between them.
+    case domainName
     /// 1...65535, or a DNS label.
     case servicePort
     /// The path of a URL.
@@ -51,6 +53,7 @@ public enum ValueType: Equatable, Sendable {
         case .ports: "write a list of numbers from 1 to 65535, such as [5683, 5684]"
         case .macAddress: "write six bytes, such as 02:00:00:00:00:01"
         case .dnsLabel: "write lower-case letters, digits and inner '-', at most 63 of them"
+        case .domainName: "write a name such as receivers.example.com"
         case .servicePort: "write a number from 1 to 65535 or the name of a port of the service"
         case .urlPath: "write a path, such as /metrics"
         case .section: "write its keys below it, indented"

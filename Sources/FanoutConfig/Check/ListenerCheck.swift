@@ -42,10 +42,11 @@ struct ListenerCheck {
                 at: interface.origin, "is not used in mode \(mode.rawValue)", "remove it")
         }
         if mode == .tcEBPF { checkRewriting() }
-        if !mode.needsInterface, draft.kubernetes?.vip == true, let origin = draft.kubernetesOrigin
+        if !mode.needsInterface, draft.kubernetes?.vip == true,
+            let origin = draft.sourceOrigins.first
         {
             findings.error(
-                at: origin.under("\(origin.key).vip"),
+                at: origin.under("\(key(.listenerKubernetes).key).vip"),
                 "has no meaning in mode \(mode.rawValue), which serves bind alone",
                 "remove it, or write mode: tc_ebpf, af_xdp or xdp_nat")
         }
@@ -66,18 +67,25 @@ struct ListenerCheck {
 
     private func checkReceivers() {
         let place = draft.downstreamOrigin ?? key(.listenerDownstream)
-        if let kubernetes = draft.kubernetesOrigin {
+        if let source = draft.sourceOrigins.first {
             if draft.downstreamOrigin != nil {
                 findings.error(
-                    at: kubernetes, "stands beside downstream",
+                    at: source, "stands beside downstream",
+                    "remove one of the two: the receivers come from one source")
+            }
+            for other in draft.sourceOrigins.dropFirst() {
+                findings.error(
+                    at: other, "stands beside \(source.key.split(separator: ".").last ?? "")",
                     "remove one of the two: the receivers come from one source")
             }
         } else if draft.downstreamOrigin == nil {
             findings.error(
-                at: place, "is missing", "write at least one receiver, or kubernetes to find them")
+                at: place, "is missing",
+                "write at least one receiver, or kubernetes, file or dns to find them")
         } else if draft.downstreams?.isEmpty == true, draft.downstreamCount == 0 {
             findings.error(
-                at: place, "holds no receiver", "write at least one, or kubernetes to find them")
+                at: place, "holds no receiver",
+                "write at least one, or kubernetes, file or dns to find them")
         }
         let limit = draft.settings.maxDownstream
         if draft.downstreamCount > limit {

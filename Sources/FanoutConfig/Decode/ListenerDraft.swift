@@ -33,7 +33,10 @@ struct ListenerDraft {
     var downstreamCount = 0
     var downstreamOrigin: Origin?
     var kubernetes: KubernetesConfiguration?
-    var kubernetesOrigin: Origin?
+    var file: FileConfiguration?
+    var dns: DNSConfiguration?
+    /// Where the sources of receivers besides `downstream` stand, readable or not.
+    var sourceOrigins: [Origin] = []
     var settings: ListenerSettings
     /// Where the listener's own settings say `tc_attach`, and `xdp_mode`.
     var attachOrigin: Origin?
@@ -68,7 +71,11 @@ struct ListenerDraft {
         downstreams = items.map {
             reader.readers(for: .listenerDownstream, $0).map { DownstreamDraft($0, port: port) }
         }
-        kubernetesOrigin = reader.keyOrigin(of: .listenerKubernetes)
+        sourceOrigins = [ConfigKey.listenerKubernetes, .listenerFile, .listenerDNS].compactMap {
+            reader.keyOrigin(of: $0)
+        }
+        file = reader.reader(for: .listenerFile).flatMap(FileConfiguration.init)
+        dns = reader.reader(for: .listenerDNS).flatMap(DNSConfiguration.init)
         kubernetes = reader.reader(for: .listenerKubernetes).flatMap(KubernetesConfiguration.init)
         settings = common
         if let own = reader.reader(for: .listenerSettings) {
@@ -111,7 +118,7 @@ extension ListenerConfiguration {
             name: name.value, bind: bind.value, mode: mode.value, balance: draft.balance,
             preserveSource: draft.preserveSource?.value, interface: draft.interface?.value,
             addresses: draft.addresses?.value ?? .listed([]), downstreams: downstreams,
-            kubernetes: draft.kubernetes, settings: draft.settings,
+            kubernetes: draft.kubernetes, file: draft.file, dns: draft.dns, settings: draft.settings,
             nat: mode.value == .xdpNAT ? draft.nat.settings : NATSettings())
         modeOrigin = mode.origin
     }

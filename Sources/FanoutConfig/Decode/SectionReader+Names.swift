@@ -1,5 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 
+internal import FanoutCore
+
 extension SectionReader {
     /// A DNS label (RFC 1123, section 2.1), as Kubernetes names namespaces and services.
     func dnsLabel(_ key: ConfigKey) -> Located<String>? {
@@ -10,6 +12,32 @@ extension SectionReader {
             return nil
         }
         return Located(value: text, origin: field.origin)
+    }
+
+    /// A name of DNS (RFC 1035 section 2.3.4), in which `_` may stand (RFC 2782); without the dot at its
+    /// end.
+    func domainName(_ key: ConfigKey) -> Located<String>? {
+        guard let field = scalar(key) else { return nil }
+        var text = field.value.text
+        if text.hasSuffix(".") { text.removeLast() }
+        let labels = text.split(separator: ".", omittingEmptySubsequences: false)
+        let isName = labels.allSatisfy { label in
+            (1...63).contains(label.utf8.count)
+                && label.utf8.allSatisfy { byte in
+                    (48...57).contains(byte) || (65...90).contains(byte)
+                        || (97...122).contains(byte) || "-_".utf8.contains(byte)
+                }
+        }
+        guard isName, text.utf8.count <= 253 else {
+            refuse(field.origin, "\(field.value.text.quoted) is not a name of DNS", key)
+            return nil
+        }
+        guard IPAddress(text) == nil else {
+            findings.error(
+                at: field.origin, "\(text) is an address and needs no DNS", "write downstream")
+            return nil
+        }
+        return Located(value: text.lowercased(), origin: field.origin)
     }
 
     /// A port number, or the name of a port: a DNS label with at least one letter.

@@ -34,6 +34,26 @@ extension KubernetesConfiguration {
     }
 }
 
+extension FileConfiguration {
+    /// nil when the path is missing, which has been reported.
+    init?(_ reader: SectionReader) {
+        let port = reader.integer(.filePort)
+        guard let path = reader.text(.filePath) else { return nil }
+        self.init(path: path.value, port: port.map { UInt16(clamping: $0.value) })
+    }
+}
+
+extension DNSConfiguration {
+    /// nil when the name is missing, which has been reported.
+    init?(_ reader: SectionReader) {
+        let port = reader.integer(.dnsPort)
+        let server = reader.endpoint(.dnsServer)
+        guard let name = reader.domainName(.dnsName) else { return nil }
+        self.init(
+            name: name.value, port: port.map { UInt16(clamping: $0.value) }, server: server?.value)
+    }
+}
+
 extension MetricsConfiguration {
     init(_ reader: SectionReader) {
         self.init()

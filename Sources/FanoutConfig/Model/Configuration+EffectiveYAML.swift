@@ -108,6 +108,17 @@ extension YAMLWriter {
         if listener.mode == .xdpNAT { write(listener.nat) }
         if let kubernetes = listener.kubernetes {
             section(.listenerKubernetes) { $0.write(kubernetes) }
+        } else if let file = listener.file {
+            section(.listenerFile) {
+                $0.text(.filePath, file.path)
+                if let port = file.port { $0.plain(.filePort, port) }
+            }
+        } else if let dns = listener.dns {
+            section(.listenerDNS) {
+                $0.text(.dnsName, dns.name)
+                if let port = dns.port { $0.plain(.dnsPort, port) }
+                if let server = dns.server { $0.text(.dnsServer, server.description) }
+            }
         } else {
             open(.listenerDownstream)
             for downstream in listener.downstreams {

@@ -16,9 +16,11 @@ public struct ListenerConfiguration: Equatable, Sendable {
     public var interface: String?
     /// Further destinations that a kernel mode serves; `.listed([])` in userspace.
     public var addresses: ServedAddresses
-    /// At least one, unless `kubernetes` is set; then none.
+    /// At least one, unless one of the three below is set; then none.
     public var downstreams: [DownstreamConfiguration]
     public var kubernetes: KubernetesConfiguration?
+    public var file: FileConfiguration?
+    public var dns: DNSConfiguration?
     /// The file's `settings` with the listener's own laid over them key by key.
     public var settings: ListenerSettings
     /// What the keys of mode `xdp_nat` say; the defaults in other modes.
@@ -30,7 +32,8 @@ public struct ListenerConfiguration: Equatable, Sendable {
         name: String, bind: Endpoint, mode: ForwardingMode = .userspace,
         balance: Balance = .roundRobin, preserveSource: Bool? = nil, interface: String? = nil,
         addresses: ServedAddresses = .listed([]), downstreams: [DownstreamConfiguration],
-        kubernetes: KubernetesConfiguration? = nil, settings: ListenerSettings = ListenerSettings(),
+        kubernetes: KubernetesConfiguration? = nil, file: FileConfiguration? = nil,
+        dns: DNSConfiguration? = nil, settings: ListenerSettings = ListenerSettings(),
         nat: NATSettings = NATSettings()
     ) {
         self.name = name
@@ -42,8 +45,15 @@ public struct ListenerConfiguration: Equatable, Sendable {
         self.addresses = addresses
         self.downstreams = downstreams
         self.kubernetes = kubernetes
+        self.file = file
+        self.dns = dns
         self.settings = settings
         self.nat = nat
+    }
+
+    /// Where the receivers come from; nil: from `downstreams`.
+    public var discovery: ListenerDiscovery? {
+        kubernetes?.discovery ?? file?.discovery ?? dns?.discovery
     }
 
     /// The listener as every data plane knows it. Downstreams that discovery finds are not in it.
@@ -52,7 +62,7 @@ public struct ListenerConfiguration: Equatable, Sendable {
             name: name, bind: bind, mode: mode, balance: balance, preserveSource: preserveSource,
             downstreams: downstreams.map(\.downstream), settings: settings,
             interface: mode.needsInterface ? interface : nil, served: addresses,
-            discovery: kubernetes?.discovery, nat: nat)
+            discovery: discovery, nat: nat)
     }
 }
 

@@ -6,6 +6,12 @@ public enum DiscoverySubject: Hashable, Sendable {
     case endpointSlices(ServiceName)
     /// The addresses that a load balancer, such as MetalLB, has given to a Kubernetes service.
     case loadBalancer(ServiceName)
+    /// The receivers that stand in a file, at `port` unless they have one of their own.
+    case file(path: String, port: UInt16?)
+    /// The hosts that a name stands for.
+    case dns(DNSQuery)
+    /// These, and never others.
+    case fixed([Endpoint])
 
     /// A service of a cluster.
     public struct ServiceName: Hashable, Sendable, CustomStringConvertible {
@@ -28,6 +34,10 @@ extension DiscoverySubject: CustomStringConvertible {
         switch self {
         case .endpointSlices(let name): "endpointslices:\(name)"
         case .loadBalancer(let name): "loadbalancer:\(name)"
+        case .file(let path, let port): "file:\(path)" + (port.map { ":\($0)" } ?? "")
+        case .dns(let query): "dns:\(query)"
+        case .fixed(let endpoints):
+            "fixed:" + endpoints.map(\.description).joined(separator: ",")
         }
     }
 }

@@ -1,0 +1,71 @@
+// SPDX-License-Identifier: Apache-2.0
+
+internal import FanoutCore
+
+/// What a name is known to be, for a time.
+struct DNSAnswer: Equatable, Sendable {
+    /// Of the name itself or of what it is an alias of; empty when there are none.
+    var records: [DNSRecord]
+    /// How long it may be believed.
+    var ttl: Duration
+}
+
+/// Asks the servers of this host, one after the other, until one answers.
+struct DNSResolver: Sendable {
+    let servers: @Sendable () -> DNSServers
+
+    /// A server that does not say how long an absence holds is asked again after this.
+    static let usualAbsence: UInt32 = 30
+
+    /// - Returns: also when there is no such name or record: that is an answer.
+    /// - Throws: `DNSFailure`, the last of them, when no server gave one.
+    func ask(_ name: String, _ type: DNSRecordType) async throws(DNSFailure) -> DNSAnswer {
+        let list = servers()
+        var last = DNSFailure(code: "connection", detail: "no server")
+        for _ in 0..<list.attempts {
+            for server in list.servers {
+                if Task.isCancelled { throw last }
+                do throws(DNSFailure) {
+                    let exchange = DNSExchange(
+                        name: name, type: type, server: server, timeout: list.timeout)
+                    return try Self.answer(try await exchange.run(), name)
+                } catch {
+                    last = DNSFailure(code: error.code, detail: "\(server): \(error.detail)")
+                }
+            }
+        }
+        throw last
+    }
+
+    /// - Throws: `DNSFailure` when the server says that it could not or would not answer.
+    private static func answer(
+        _ message: DNSMessage, _ name: String
+    ) throws(DNSFailure) -> DNSAnswer {
+        switch message.code {
+        case 0, 3: break
+        case 2: throw DNSFailure(code: "servfail", detail: "the server failed")
+        case 5: throw DNSFailure(code: "refused", detail: "the server refused")
+        default: throw DNSFailure(code: "rcode", detail: "code \(message.code)")
+        }
+        var known: Set = [name.lowercased()]
+        var shortest: UInt32 = .max
+        var records: [DNSRecord] = []
+        // Aliases stand before what they lead to, though nothing says that they must.
+        for _ in 0..<8 {
+            let before = known.count
+            for record in message.answers where known.contains(record.name) {
+                if case .alias(let target) = record.value, known.insert(target).inserted {
+                    shortest = min(shortest, record.ttl)
+                }
+            }
+            if known.count == before { break }
+        }
+        for record in message.answers where known.contains(record.name) {
+            if case .alias = record.value { continue }
+            records.append(record)
+            shortest = min(shortest, record.ttl)
+        }
+        if records.isEmpty { shortest = message.absenceTTL ?? usualAbsence }
+        return DNSAnswer(records: records, ttl: .seconds(Int64(shortest)))
+    }
+}

@@ -1,0 +1,83 @@
+// SPDX-License-Identifier: Apache-2.0
+
+internal import FanoutCore
+internal import Logging
+
+/// Receivers that a name stands for: its addresses, or the hosts of its SRV records. It is asked for
+/// again when what it was last known to be may no longer be believed. A server that fails changes
+/// nothing; one that says that there is nobody empties the set.
+struct DNSSource: DiscoverySource {
+    private let query: DNSQuery
+    private let resolver: DNSResolver
+    private let limits: ClosedRange<Duration>
+    private let backoff: Backoff
+    private let logger: Logger
+    private let tally = SourceTally()
+
+    /// - Parameters:
+    ///   - limits: the shortest and the longest time between two questions, whatever the server says.
+    init(
+        _ query: DNSQuery, resolver: DNSResolver,
+        limits: ClosedRange<Duration> = .seconds(1)...(.seconds(3600)),
+        backoff: Backoff = Backoff(), logger: Logger
+    ) {
+        self.query = query
+        self.resolver = resolver
+        self.limits = limits
+        self.backoff = backoff
+        self.logger = logger
+    }
+
+    var status: SourceStatus { tally.status }
+
+    func run(_ publish: @escaping @Sendable (DiscoveredSet) -> Void) async {
+        var known = DNSKnowledge()
+        var backoff = backoff
+        var last: DNSFailure?
+        tally.relist(.start)
+        while !Task.isCancelled {
+            var failure: DNSFailure?
+            var wait = limits.upperBound
+            var asked: Set<DNSKnowledge.Question> = []
+            // An answer may lead to further questions.
+            while let question = known.questions(of: query).first(where: { !asked.contains($0) }) {
+                asked.insert(question)
+                do throws(DNSFailure) {
+                    let answer = try await resolver.ask(question.name, question.type)
+                    known.answers[question] = answer
+                    wait = min(wait, answer.ttl)
+                } catch {
+                    tally.error(error.code)
+                    failure = error
+                }
+                if Task.isCancelled { return }
+            }
+            known.forget(allBut: query)
+            if let set = known.set(of: query) { publish(set) }
+            if let failure {
+                note(failure, after: last)
+                wait = backoff.next()
+            } else {
+                tally.confirm()
+                backoff.reset()
+                if last != nil {
+                    logger.info(
+                        "dns discovery: the servers answer again",
+                        metadata: ["name": "\(query.name)"])
+                }
+            }
+            last = failure
+            try? await Task.sleep(for: max(wait, failure == nil ? limits.lowerBound : wait))
+            if !Task.isCancelled { tally.relist(.expired) }
+        }
+    }
+
+    private func note(_ failure: DNSFailure, after last: DNSFailure?) {
+        guard failure.code != last?.code else { return }
+        logger.warning(
+            "dns discovery: no answer, the receivers before stay in force",
+            metadata: [
+                "name": "\(query.name)", "error": "\(failure.detail)", "code": "\(failure.code)",
+            ])
+    }
+}

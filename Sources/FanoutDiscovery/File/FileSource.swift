@@ -1,0 +1,74 @@
+// SPDX-License-Identifier: Apache-2.0
+
+internal import FanoutCore
+internal import LinuxNet
+internal import Logging
+
+/// Receivers that stand in a file, which is read again when it changes. A file that is missing or wrong
+/// changes nothing, and one line says so.
+struct FileSource: DiscoverySource {
+    private let path: String
+    private let port: UInt16?
+    private let interval: Duration
+    private let logger: Logger
+    private let tally = SourceTally()
+
+    /// - Parameters:
+    ///   - port: of receivers without one.
+    ///   - interval: between two looks at the file.
+    init(
+        path: String, port: UInt16?, interval: Duration = .milliseconds(250), logger: Logger
+    ) {
+        self.path = path
+        self.port = port
+        self.interval = interval
+        self.logger = logger
+    }
+
+    var status: SourceStatus { tally.status }
+
+    func run(_ publish: @escaping @Sendable (DiscoveredSet) -> Void) async {
+        let state = FileState(of: path)
+        tally.relist(.start)
+        read(publish)
+        let watch = FileWatch(path: path, interval: interval)
+        await watch.run(since: state) {
+            guard !Task.isCancelled else { return }
+            tally.relist(.changed)
+            read(publish)
+        }
+    }
+
+    private func read(_ publish: @Sendable (DiscoveredSet) -> Void) {
+        let bytes: [UInt8]
+        do throws(SystemError) {
+            bytes = try SmallFile.bytes(of: path, limit: 1 << 20)
+        } catch {
+            return refuse("\(error.name)", "\(error)")
+        }
+        // A writer that empties the file before it fills it is half-way.
+        guard !bytes.isEmpty else { return refuse("empty", "the file is empty") }
+        do throws(ReceiverList.Malformed) {
+            let list = try ReceiverList(String(decoding: bytes, as: UTF8.self), port: port)
+            tally.confirm()
+            publish(
+                DiscoveredSet(
+                    list.endpoints.map {
+                        DiscoveredEndpoint(
+                            address: $0.address, ports: [DiscoveredPort(number: $0.port)])
+                    }))
+            logger.info(
+                "file discovery: receivers read",
+                metadata: ["path": "\(path)", "receivers": "\(list.endpoints.count)"])
+        } catch {
+            refuse("malformed", "\(error)")
+        }
+    }
+
+    private func refuse(_ code: String, _ why: String) {
+        tally.error(code)
+        logger.warning(
+            "file discovery: the file cannot be used, the receivers before stay in force",
+            metadata: ["path": "\(path)", "error": "\(why)"])
+    }
+}

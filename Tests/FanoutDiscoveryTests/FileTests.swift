@@ -1,0 +1,100 @@
+// SPDX-License-Identifier: Apache-2.0
+
+import FanoutCore
+import LabNet
+import Testing
+
+@testable import FanoutDiscovery
+
+extension DiscoveryTests {
+    @Suite("Receivers in a file")
+    struct FileTests {}
+}
+
+extension DiscoveryTests.FileTests {
+    private func read(_ text: String, port: UInt16? = 9000) throws -> [String] {
+        try ReceiverList(text, port: port).endpoints.map(\.description)
+    }
+
+    @Test("a plain list: addresses with and without ports, comments, blanks, repetitions")
+    func plain() throws {
+        let text = """
+            # receivers
+            10.0.0.1
+              10.0.0.2:9001 ; the second
+
+            [fd00::1]:9002
+            fd00::2\r
+            10.0.0.1:9000
+            """
+        #expect(
+            try read(text) == [
+                "10.0.0.1:9000", "10.0.0.2:9001", "[fd00::1]:9002", "[fd00::2]:9000",
+            ])
+        #expect(try read("# nobody\n") == [])
+    }
+
+    @Test("an INI file: the lines below [Real Servers], whatever else there is")
+    func ini() throws {
+        let text = """
+            [General]
+            name = x
+            [Real Servers]
+            10.0.0.1
+            [fd00::1]:9002
+            [Other]
+            10.0.0.9
+            [real servers]
+            10.0.0.2
+            """
+        #expect(try read(text) == ["10.0.0.1:9000", "[fd00::1]:9002", "10.0.0.2:9000"])
+        #expect(try read("[Real Servers]\n") == [])
+    }
+
+    static let mistakes: [(String, Int, String)] = [
+        ("10.0.0.1\n10.0.0\n", 2, "'10.0.0' is no receiver"),
+        ("a.example\n", 1, "'a.example' is no receiver"),
+        ("10.0.0.1:0", 1, "'10.0.0.1:0' is no receiver"),
+        ("\n0.0.0.0", 2, "0.0.0.0 is not the address of one receiver"),
+        ("224.0.0.1", 1, "224.0.0.1 is not the address of one receiver"),
+        ("[Servers]\n10.0.0.1", 1, "there is no section [Real Servers]"),
+    ]
+
+    @Test("a mistake names its line", arguments: mistakes)
+    func mistake(text: String, line: Int, what: String) {
+        let error = #expect(throws: ReceiverList.Malformed.self) { try read(text) }
+        #expect(error?.line == line && error?.what.hasPrefix(what) == true, "\(error as Any)")
+    }
+
+    @Test("without a port of the whole file each receiver needs its own")
+    func port() throws {
+        #expect(try read("10.0.0.1:1", port: nil) == ["10.0.0.1:1"])
+        #expect(throws: ReceiverList.Malformed.self) { try read("10.0.0.1", port: nil) }
+    }
+
+    @Test("a file that is wrong, empty, gone or unreadable is told of; the set before stays")
+    func trouble() async throws {
+        let folder = try ScratchFolder()
+        let log = RecordedLog()
+        try folder.write("10.0.0.1\n", to: "r")
+        let follower = Follower(
+            FileSource(
+                path: folder.path("r"), port: 9000, interval: .milliseconds(5),
+                logger: log.logger))
+        try await follower.shows("10.0.0.1")
+        try folder.replace("r", with: "")
+        try await follower.counts(error: "empty")
+        try folder.replace("r", with: "nonsense")
+        try await follower.counts(error: "malformed")
+        _ = try Shell.output("rm \(folder.path("r"))")
+        _ = try Shell.output("mkdir \(folder.path("r"))")
+        try await follower.counts(error: "EISDIR")
+        #expect(follower.sets.count == 1)
+        _ = try Shell.output("rmdir \(folder.path("r"))")
+        try folder.replace("r", with: "10.0.0.2\n")
+        try await follower.shows("10.0.0.2")
+        #expect(follower.sets.count == 2)
+        let line = log.all.first { $0.metadata["error"]?.contains("line 1") == true }
+        #expect(line?.level == .warning && line?.metadata["path"] == folder.path("r"))
+    }
+}

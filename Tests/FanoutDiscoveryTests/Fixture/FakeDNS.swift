@@ -1,0 +1,204 @@
+// SPDX-License-Identifier: Apache-2.0
+
+import FanoutCore
+import Foundation
+import LabNet
+import NIOCore
+import NIOPosix
+import Synchronization
+
+@testable import FanoutDiscovery
+
+/// A DNS server on loopback, by UDP and TCP, that knows what a test tells it.
+final class FakeDNS: Sendable {
+    struct Record: Sendable {
+        let name: String
+        let type: UInt16
+        let ttl: UInt32
+        let data: [UInt8]
+
+        static func address(_ name: String, _ text: String, ttl: UInt32 = 0) -> Record {
+            let address = IPAddress(text) ?? .loopback
+            let words =
+                address.family == .v4
+                ? FakeDNS.bytes(address.v4)
+                : [address.high, address.low].flatMap { word in
+                    stride(from: 56, through: 0, by: -8).map { UInt8(word >> $0 & 0xff) }
+                }
+            return Record(name: name, type: address.family == .v4 ? 1 : 28, ttl: ttl, data: words)
+        }
+
+        static func alias(_ name: String, to target: String, ttl: UInt32 = 0) -> Record {
+            Record(name: name, type: 5, ttl: ttl, data: FakeDNS.encoded(target))
+        }
+
+        static func service(
+            _ name: String, _ target: String, port: UInt16, priority: UInt16 = 0,
+            weight: UInt16 = 1, ttl: UInt32 = 0
+        ) -> Record {
+            let numbers = [priority, weight, port].flatMap { [UInt8($0 >> 8), UInt8($0 & 0xff)] }
+            return Record(name: name, type: 33, ttl: ttl, data: numbers + FakeDNS.encoded(target))
+        }
+    }
+
+    struct State {
+        var records: [Record] = []
+        var code: UInt8 = 0
+        var isSilent = false
+        /// Answers by UDP have no room for records.
+        var truncates = false
+        /// Before the answer comes one that somebody made up.
+        var isForged = false
+        var questions: [(name: String, type: UInt16, byTCP: Bool, at: ContinuousClock.Instant)] = []
+    }
+
+    private let state = Mutex(State())
+    private let udp: any Channel
+    private let tcp: any Channel
+    let endpoint: Endpoint
+
+    init() throws {
+        let box = Box()
+        udp = try DatagramBootstrap(group: .singletonMultiThreadedEventLoopGroup)
+            .channelInitializer { channel in
+                channel.eventLoop.makeCompletedFuture {
+                    try channel.pipeline.syncOperations.addHandler(DatagramHandler(box))
+                }
+            }.bind(host: "127.0.0.1", port: 0).wait()
+        let port = udp.localAddress?.port ?? 0
+        tcp = try ServerBootstrap(group: .singletonMultiThreadedEventLoopGroup)
+            .childChannelInitializer { channel in
+                channel.eventLoop.makeCompletedFuture {
+                    try channel.pipeline.syncOperations.addHandler(StreamHandler(box))
+                }
+            }.bind(host: "127.0.0.1", port: port).wait()
+        endpoint = Endpoint(.loopback, port: UInt16(port))
+        box.server.withLock { $0 = Weak(server: self) }
+    }
+
+    deinit {
+        udp.close(promise: nil)
+        tcp.close(promise: nil)
+    }
+
+    func set(_ records: [Record]) { state.withLock { $0.records = records } }
+    func fail(code: UInt8) { state.withLock { $0.code = code } }
+    func change(_ body: (inout State) -> Void) { state.withLock { body(&$0) } }
+    var questions: [(name: String, type: UInt16, byTCP: Bool, at: ContinuousClock.Instant)] {
+        state.withLock { $0.questions }
+    }
+
+    /// A source that asks this server, and whose patience is short.
+    func source(
+        log: RecordedLog, name: String = "r.example", port: UInt16? = nil, others: [Endpoint] = [],
+        timeout: Duration = .milliseconds(200)
+    ) -> any DiscoverySource {
+        var servers = DNSServers(others + [endpoint])
+        servers.timeout = timeout
+        servers.attempts = 1
+        let list = servers
+        return DNSSource(
+            DNSQuery(name: name, port: port), resolver: DNSResolver { list },
+            limits: .milliseconds(10)...(.seconds(3600)),
+            backoff: Backoff(base: .milliseconds(10), longest: .milliseconds(50)),
+            logger: log.logger)
+    }
+
+    struct Weak: Sendable { weak let server: FakeDNS? }
+    final class Box: Sendable { let server = Mutex<Weak?>(nil) }
+
+    /// The answers to a question, in the order in which they are sent.
+    func answers(to question: [UInt8], byTCP: Bool) -> [[UInt8]] {
+        guard let end = question.dropFirst(12).firstIndex(of: 0), end + 4 < question.count else {
+            return []
+        }
+        let name = Self.decoded(Array(question[12..<end]))
+        let type = UInt16(question[end + 1]) << 8 | UInt16(question[end + 2])
+        return state.withLock { state in
+            state.questions.append((name, type, byTCP, .now))
+            if state.isSilent { return [] }
+            let truncated = state.truncates && !byTCP
+            var found: [Record] = []
+            var wanted: Set = [name]
+            for record in state.records where wanted.contains(record.name) {
+                if record.type == 5 { wanted.insert(Self.decoded(record.data)) }
+                if record.type == 5 || record.type == type { found.append(record) }
+            }
+            let isKnown = state.records.contains { $0.name == name }
+            let code = state.code == 0 && !isKnown ? 3 : state.code
+            if truncated || code != 0 { found = [] }
+            func message(id: [UInt8], _ records: [Record]) -> [UInt8] {
+                let flags: [UInt8] = [truncated ? 0x87 : 0x85, 0x80 | code]
+                let counts: [UInt8] = [0, 1, 0, UInt8(records.count), 0, 0, 0, 0]
+                return id + flags + counts + question[12..<(end + 5)] + records.flatMap(Self.wire)
+            }
+            let own = Array(question[0..<2])
+            guard state.isForged else { return [message(id: own, found)] }
+            let lie = [Record.address(name, "6.6.6.6")]
+            return [message(id: [own[0] ^ 1, own[1]], lie), [1, 2, 3], message(id: own, found)]
+        }
+    }
+
+    private static func wire(_ record: Record) -> [UInt8] {
+        encoded(record.name) + [0, UInt8(record.type), 0, 1] + bytes(record.ttl)
+            + [0, UInt8(record.data.count)] + record.data
+    }
+
+    fileprivate static func bytes(_ word: UInt32) -> [UInt8] {
+        [24, 16, 8, 0].map { UInt8(word >> $0 & 0xff) }
+    }
+
+    fileprivate static func encoded(_ name: String) -> [UInt8] {
+        name.split(separator: ".").flatMap { [UInt8($0.utf8.count)] + Array($0.utf8) } + [0]
+    }
+
+    private static func decoded(_ bytes: [UInt8]) -> String {
+        var labels: [String] = []
+        var rest = bytes[...]
+        while let count = rest.popFirst(), count > 0 {
+            labels.append(String(decoding: rest.prefix(Int(count)), as: UTF8.self))
+            rest = rest.dropFirst(Int(count))
+        }
+        return labels.joined(separator: ".")
+    }
+}
+
+private final class DatagramHandler: ChannelInboundHandler {
+    typealias InboundIn = AddressedEnvelope<ByteBuffer>
+    typealias OutboundOut = AddressedEnvelope<ByteBuffer>
+    private let box: FakeDNS.Box
+
+    init(_ box: FakeDNS.Box) { self.box = box }
+
+    func channelRead(context: ChannelHandlerContext, data: NIOAny) {
+        let envelope = unwrapInboundIn(data)
+        let server = box.server.withLock { $0?.server }
+        for answer in server?.answers(to: Array(envelope.data.readableBytesView), byTCP: false)
+            ?? []
+        {
+            let reply = AddressedEnvelope(
+                remoteAddress: envelope.remoteAddress, data: ByteBuffer(bytes: answer))
+            context.writeAndFlush(wrapOutboundOut(reply), promise: nil)
+        }
+    }
+}
+
+private final class StreamHandler: ChannelInboundHandler {
+    typealias InboundIn = ByteBuffer
+    typealias OutboundOut = ByteBuffer
+    private let box: FakeDNS.Box
+
+    init(_ box: FakeDNS.Box) { self.box = box }
+
+    func channelRead(context: ChannelHandlerContext, data: NIOAny) {
+        let question = Array(unwrapInboundIn(data).readableBytesView.dropFirst(2))
+        let server = box.server.withLock { $0?.server }
+        guard let answer = server?.answers(to: question, byTCP: true).last else { return }
+        // In two parts, as TCP may have it.
+        var buffer = ByteBuffer(integer: UInt16(answer.count))
+        buffer.writeBytes(answer.prefix(5))
+        context.writeAndFlush(wrapOutboundOut(buffer), promise: nil)
+        let rest = ByteBuffer(bytes: answer.dropFirst(5))
+        context.writeAndFlush(wrapOutboundOut(rest), promise: nil)
+    }
+}
