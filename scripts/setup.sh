@@ -43,6 +43,7 @@ packages_for() {
         echo prometheus                         # promtool, which judges /metrics
         echo netcat-openbsd curl python3        # clients that are not ours
         echo ethtool procps binutils
+        echo dnsperf dnsmasq-base               # DNS through xdp_nat
         packages_for bench
         ;;
     bench)

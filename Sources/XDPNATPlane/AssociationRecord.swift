@@ -41,9 +41,9 @@ struct AssociationRecord {
         transport = UInt8(truncatingIfNeeded: rest >> 16) == 6 ? .tcp : .udp
         front = rest >> 24
         let association = value.read(lb_nat_association.self)
-        server = UInt16(lb_nat_owner_server(association.owner))
-        generation = lb_nat_owner_generation(association.owner)
-        service = UInt16(truncatingIfNeeded: association.service)
-        ageSeconds = Int(now) - Int(association.made_s)
+        server = UInt16(lb_nat_server_of(association.word))
+        generation = lb_nat_generation_of(association.word)
+        service = UInt16(lb_nat_service_of(association.word))
+        ageSeconds = Int(lb_nat_age_of(association.word, now))
     }
 }

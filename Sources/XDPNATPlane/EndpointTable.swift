@@ -103,6 +103,8 @@ extension lb_nat_endpoint {
         guard port != 0 else { return }
         number = entry.number
         listener = UInt16(entry.front)
+        generation = UInt16(truncatingIfNeeded: entry.generation)
+        service = entry.service
     }
 }
 
@@ -120,7 +122,6 @@ extension lb_nat_server {
         address = server.address.datapath
         generation = entry.generation
         listener = front
-        service = UInt32(entry.service)
         port = server.port
         self.protocol = NATTransport.udp.numbers[0]
         is_v6 = server.address.family == .v6 ? 1 : 0
@@ -129,9 +130,9 @@ extension lb_nat_server {
     /// Of one that has left: nobody, and the last generation that the number had.
     init(departed generation: UInt32) {
         self.init()
-        service = generation
+        reserved = generation
     }
 
     /// Of one that has left.
-    var lastGeneration: UInt32 { service }
+    var lastGeneration: UInt32 { reserved }
 }

@@ -3,6 +3,7 @@
 internal import BPFRuntime
 internal import CDatapath
 internal import FanoutCore
+internal import Glibc
 internal import KernelPrograms
 
 /// The kernel program and its maps. What stands in the maps is the plane's to say.
@@ -27,32 +28,33 @@ final class NATProgram: Sendable {
     enum Heritage {
         case nothing
         /// From one of this process: the counters as well.
-        case everything(program: UInt32)
-        /// From one of this process, but the maps of associations are to have other sizes.
-        case numbers(program: UInt32)
+        case own(program: UInt32)
         /// From one that a former process left; what that counted is not ours.
-        case associations(program: UInt32)
+        case left(program: UInt32)
 
         fileprivate var program: UInt32 {
             switch self {
             case .nothing: 0
-            case .everything(let number), .numbers(let number), .associations(let number): number
+            case .own(let number), .left(let number): number
             }
         }
 
         fileprivate var maps: [String] {
             let numbers = ["services", "servers", "fragments"]
-            let counters = ["nat_rows", "server_rows", "turns"]
             return switch self {
             case .nothing: []
-            case .everything: NATProgram.associations + numbers + counters
-            case .numbers: numbers + counters
-            case .associations: NATProgram.associations + numbers
+            case .own: numbers + ["nat_rows", "server_rows", "turns"]
+            case .left: numbers
             }
         }
     }
 
-    static let associations = ["associations4", "associations6", "unanswered4", "unanswered6"]
+    private static let associations = [
+        "associations4", "associations6", "unanswered4", "unanswered6",
+    ]
+
+    /// Maps of associations of the one before that have another size than is wanted now.
+    let forgotten: [String]
 
     /// - Throws: `BPFError` when the object is not one of ours or the kernel refuses it.
     init(
@@ -61,9 +63,9 @@ final class NATProgram: Sendable {
         var object = try source.open(.xdpNAT, with: Self.name)
         try Self.prepare(&object, capacity)
         for map in heritage.maps {
-            let existing = try BPFMap(named: map, ofProgram: heritage.program)
-            try object.share(map, existing)
+            try object.share(map, try BPFMap(named: map, ofProgram: heritage.program))
         }
+        forgotten = try Self.inherit(&object, heritage)
         try object.load()
         self.capacity = capacity
         program = try object.program(named: Self.name)
@@ -74,6 +76,27 @@ final class NATProgram: Sendable {
         rows = try object.map(named: "nat_rows")
         serverRows = try object.map(named: "server_rows")
         routes = object.hasMap(named: "routes") ? try object.map(named: "routes") : nil
+    }
+
+    /// Takes over the associations, each map as far as its size fits.
+    ///
+    /// - Returns: the maps that do not fit, though there is something in them.
+    private static func inherit(
+        _ object: inout BPFObject, _ heritage: Heritage
+    ) throws(BPFError) -> [String] {
+        guard heritage.program != 0 else { return [] }
+        var forgotten: [String] = []
+        for map in associations {
+            let existing = try BPFMap(named: map, ofProgram: heritage.program)
+            do throws(BPFError) {
+                try object.share(map, existing)
+            } catch {
+                guard error.errno == EINVAL else { throw error }
+                // A family that was not served had a map of 1.
+                if existing.entries > 1 { forgotten.append(map) }
+            }
+        }
+        return forgotten
     }
 
     private static func prepare(

@@ -33,7 +33,7 @@ struct Roll: Equatable, Sendable {
     private var generations: [UInt16: UInt32] = [:]
 
     /// Generations are 1 to this (lb/nat.h).
-    private static let generationsMax: UInt32 = 0xffff
+    private static let generationsMax = UInt32(LB_GENERATIONS)
 
     init() {
         freeFronts = Array(0..<UInt32(LB_LISTENERS_MAX))

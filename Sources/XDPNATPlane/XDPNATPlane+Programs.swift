@@ -37,17 +37,14 @@ extension XDPNATPlane {
         let opened = try open(wanted)
         var capacity = capacity(for: next, on: network).joined(with: serving?.layout.capacity)
         let former: NATLayout
-        var heritage: NATProgram.Heritage
+        let heritage: NATProgram.Heritage
         let left = serving == nil ? opened.lazy.compactMap(\.left).first : nil
         if let serving {
             former = serving.layout
-            let isSame = former.capacity.memory == capacity.memory
-            let number = serving.program.number
-            heritage = isSame ? .everything(program: number) : .numbers(program: number)
-            if !isSame { warnForgotten("the maps are to have another size") }
-        } else if let left, let roll = try? Roll(ofProgram: left) {
-            former = NATLayout(capacity: capacity, roll: roll)
-            heritage = .associations(program: left)
+            heritage = .own(program: serving.program.number)
+        } else if let left {
+            former = NATLayout(capacity: capacity, roll: try Roll(ofProgram: left))
+            heritage = .left(program: left)
         } else {
             former = NATLayout(capacity: capacity)
             heritage = .nothing
@@ -58,32 +55,9 @@ extension XDPNATPlane {
         capacity.places = try EndpointTable.places(
             for: layout.endpoints + former.endpoints, atLeast: capacity.places)
         layout.capacity = capacity
-        let program: NATProgram
-        do throws(BPFError) {
-            program = try NATProgram(source, capacity: capacity, heritage: heritage)
-        } catch {
-            guard case .associations = heritage, error.operation.hasSuffix(" map") else {
-                throw error
-            }
-            warnForgotten("a former process left maps that do not fit: \(error.reason)")
-            heritage = .nothing
-            try renewAfresh(next, network, capacity, at: opened, wanted, leaving: left)
-            return
-        }
+        let program = try NATProgram(source, capacity: capacity, heritage: heritage)
+        if !program.forgotten.isEmpty { warnForgotten(program.forgotten, capacity) }
         try replace(by: program, layout, from: former, at: opened, wanted, adopted: left)
-    }
-
-    /// Without anything of what a former process left.
-    private func renewAfresh(
-        _ next: [Listener], _ network: NetworkView, _ capacity: NATCapacity, at opened: [NATHook],
-        _ wanted: [WantedHook], leaving left: UInt32?
-    ) throws(BPFError) {
-        let nothing = NATLayout(capacity: capacity)
-        guard let layout = nothing.next(for: next, on: network, capacity) else {
-            throw BPFError.tooMany(next)
-        }
-        let program = try NATProgram(source, capacity: capacity, heritage: .nothing)
-        try replace(by: program, layout, from: nothing, at: opened, wanted, adopted: left)
     }
 
     private func replace(
@@ -176,9 +150,13 @@ extension XDPNATPlane {
             ])
     }
 
-    private func warnForgotten(_ reason: String) {
+    private func warnForgotten(_ maps: [String], _ capacity: NATCapacity) {
         logger.warning(
             "associations are forgotten, clients are given servers anew",
-            metadata: ["reason": "\(reason)"])
+            metadata: [
+                "maps": "\(maps.joined(separator: ","))",
+                "reason": "they have another size than max_associations and unanswered want now",
+                "max_associations": "\(capacity.memory.associations)",
+            ])
     }
 }

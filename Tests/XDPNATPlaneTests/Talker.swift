@@ -79,6 +79,9 @@ final class EchoServer: Sendable {
     /// What it was asked, and by whom.
     var questions: [(text: String, from: Endpoint)] { work.asked.withLock { $0 } }
 
+    /// Datagrams of floods, which it does not answer.
+    var ignored: Int { work.ignored.load(ordering: .relaxed) }
+
     init(_ name: String, on address: IPAddress, port: UInt16 = 0) throws {
         self.name = name
         talker = try Talker(on: address, port: port)
@@ -98,6 +101,7 @@ final class EchoServer: Sendable {
         let name: String
         let talker: Talker
         let asked = Mutex<[(text: String, from: Endpoint)]>([])
+        let ignored = Atomic(0)
         let isOver = Atomic(false)
 
         init(_ name: String, _ talker: Talker) { (self.name, self.talker) = (name, talker) }
@@ -107,6 +111,10 @@ final class EchoServer: Sendable {
             var waiting = pollfd(fd: talker.descriptor, events: Int16(POLLIN), revents: 0)
             guard poll(&waiting, 1, 20) > 0 else { return !isOver.load(ordering: .relaxed) }
             while let question = try? talker.heard() {
+                guard question.text != Flood.word else {
+                    ignored.add(1, ordering: .relaxed)
+                    continue
+                }
                 asked.withLock { $0.append(question) }
                 try? talker.send("\(name) \(question.text)", to: question.from)
             }

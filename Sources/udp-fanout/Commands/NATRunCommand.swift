@@ -76,7 +76,11 @@ struct NATRunCommand: AsyncParsableCommand {
         logger.info("starting udp-fanout", metadata: ["version": "\(Version.number)"])
         let servers: RealServers
         do throws(RealServers.Fault) {
-            servers = try configFile.map(RealServers.init(path:)) ?? RealServers(texts: realServer)
+            if let configFile {
+                servers = try RealServers(path: configFile)
+            } else {
+                servers = try RealServers(texts: realServer)
+            }
             try service.check(servers)
         } catch {
             StandardStream.error.write("nat: \(error)\n")

@@ -94,7 +94,7 @@ struct lb_nat_server {
 	struct lb_addr address;
 	__u32 generation; /* 1 … LB_GENERATIONS; 0: there is no such server any more */
 	__u32 listener;
-	__u32 reserved; /* zero */
+	__u32 reserved; /* user space's: the last generation, of one that has left */
 	__u16 port;	/* host order */
 	__u8 protocol;
 	__u8 is_v6;

@@ -1,0 +1,259 @@
+// SPDX-License-Identifier: Apache-2.0
+
+import FanoutCore
+import Foundation
+import Glibc
+import LabNet
+import LinuxNet
+import Testing
+
+extension DaemonTests {
+    @Suite(
+        "udp-fanout nat", .serialized,
+        .enabled(if: Privilege.isRoot, "NOT TESTED: needs root"))
+    struct NATCommandTests {}
+}
+
+extension DaemonTests.NATCommandTests {
+    /// Clients and servers behind one gateway, as sbulb wants it.
+    private struct Lab: Sendable {
+        static let ports: [UInt16] = [5683, 5684]
+        let gateway: Network
+        let client: Network
+        let balancer: Network
+        let servers: [Network]
+
+        init() throws {
+            (gateway, client, balancer) = (try Network(), try Network(), try Network())
+            servers = try (0..<2).map { _ in try Network() }
+            try gateway.set("ipv4/ip_forward", to: "1")
+            try VethLab.connect(gateway, "b", balancer, "eth0", subnet: 200)
+            try VethLab.connect(gateway, "c", client, "c0", subnet: 0)
+            try gateway.ip("route add default via \(VethLab.v4(200, 2)) table 100")
+            for (index, server) in servers.enumerated() {
+                try VethLab.connect(gateway, "s\(index)", server, "in0", subnet: index + 1)
+                try gateway.ip("rule add iif s\(index) lookup 100")
+            }
+        }
+
+        var address: IPAddress { VethLab.v4(200, 2) }
+        func server(_ number: Int) -> IPAddress { VethLab.v4(number + 1, 2) }
+
+        /// What every server gets on every port.
+        func sinks() throws -> [[Sink]] {
+            try servers.enumerated().map { index, network in
+                try Self.ports.map { port in
+                    try network.enter { try Sink(on: server(index), port: port) }
+                }
+            }
+        }
+
+        func traffic(_ port: UInt16) throws -> Traffic {
+            try client.enter { try Traffic(to: Endpoint(address, port: port)) }
+        }
+    }
+
+    private static func said(_ process: ChildProcess, _ message: String, times: Int = 1)
+        async throws -> String
+    {
+        try await process.record.wait("\(times) × '\(message)'", within: .seconds(20)) { state in
+            state.errors.filter { $0.contains(message) }.dropFirst(times - 1).first
+        }
+    }
+
+    private static let isRunning = "udp-fanout is running"
+
+    private func inLab(_ body: @Sendable (Lab, ScratchFolder) async throws -> Void) async throws {
+        let lab = try Lab()
+        let folder = try ScratchFolder()
+        try await lab.balancer.run(ownMounts: true) { try await body(lab, folder) }
+    }
+
+    @Test("the usage line of sbulb works as it is printed, port after port")
+    func usage() async throws {
+        try await inLab { lab, folder in
+            let sinks = try lab.sinks()
+            let process = try ChildProcess(
+                Files.daemon,
+                [
+                    "nat", "eth0", "-vs", "\(lab.address)", "-rs", "\(lab.server(0))",
+                    "\(lab.server(1))", "-p", "5683", "5684",
+                ], folder: folder)
+            _ = try await Self.said(process, Self.isRunning)
+            for port in Lab.ports {
+                for _ in 0..<4 { try #require(try lab.traffic(port).send([1])) }
+            }
+            try await eventually("two of four clients meet each server on each port") {
+                sinks.allSatisfy { server in server.allSatisfy { $0.count == 2 } }
+            }
+            let show = try await DaemonUnderTest.run(["nat", "show"])
+            #expect(show.code == 0)
+            #expect(show.output.contains("8 associations on eth0: 0 answered, 8 unanswered"))
+            let json = try await DaemonUnderTest.run(["nat", "show", "--json"])
+            let object = try #require(
+                try JSONSerialization.jsonObject(with: Data(json.output.utf8)) as? [String: Any])
+            #expect((object["associations"] as? [Any])?.count == 8)
+            #expect(object["unanswered"] as? Int == 8)
+            let some = try await DaemonUnderTest.run(
+                ["nat", "show", "--server", "\(lab.server(0)):5683"])
+            #expect(some.output.contains("2 associations on eth0"))
+            let dropped = try await DaemonUnderTest.run(
+                ["nat", "drop", "--server", "\(lab.server(0))"])
+            #expect(dropped.output == "4 associations dropped\n")
+            let rest = try await DaemonUnderTest.run(["nat", "show", "--counts"])
+            #expect(rest.output.contains("4 associations on eth0"))
+            process.send(SIGTERM)
+            #expect(try await process.exit() == .exited(0))
+            let none = try await DaemonUnderTest.run(["nat", "show"])
+            #expect(none.code == 1)
+            #expect(none.errors.first?.contains("no program of mode xdp_nat") == true)
+        }
+    }
+
+    @Test("the file of -cfg is followed; a bad or missing one keeps the servers and says so")
+    func file() async throws {
+        try await inLab { lab, folder in
+            let sinks = try lab.sinks()
+            let path = try folder.write("[Real Servers]\n\(lab.server(0))\n", to: "servers.ini")
+            let process = try ChildProcess(
+                Files.daemon,
+                ["nat", "eth0", "-vs", "\(lab.address)", "-cfg", path, "-p", "5683"],
+                folder: folder)
+            _ = try await Self.said(process, Self.isRunning)
+            try lab.traffic(5683).send([1])
+            try await eventually("the first server is met") { sinks[0][0].count == 1 }
+
+            let refused = "configuration not reloaded, the one before stays in force"
+            for (index, text) in [
+                "[Real Servers]\n10.0.0.x\n", "10.0.0.1\n", "[Real Servers]\n",
+                "[Real Servers]\n\(lab.server(0))\n\(lab.server(0))\n",
+            ].enumerated() {
+                try folder.replace("servers.ini", with: text)
+                _ = try await Self.said(process, refused, times: index + 1)
+            }
+            unlink(path)
+            let gone = try await Self.said(process, refused, times: 5)
+            #expect(gone.contains("does not exist"))
+            try lab.traffic(5683).send([1])
+            try await eventually("the first server is still met") { sinks[0][0].count == 2 }
+
+            _ = try folder.write("[Real Servers]\n\(lab.server(1))\n", to: "servers.ini")
+            _ = try await Self.said(process, "configuration reloaded")
+            try lab.traffic(5683).send([1])
+            try await eventually("the other server is met") { sinks[1][0].count == 1 }
+            process.send(SIGTERM)
+            #expect(try await process.exit() == .exited(0))
+        }
+    }
+
+    @Test("a daemon that is killed and started again keeps every association")
+    func killed() async throws {
+        try await inLab { lab, folder in
+            let sinks = try lab.sinks()
+            let arguments = [
+                "nat", "eth0", "-vs", "\(lab.address)", "-rs", "\(lab.server(0))",
+                "\(lab.server(1))", "-p", "5683",
+            ]
+            let traffic = try (0..<10).map { _ in try lab.traffic(5683) }
+            for round in 1...3 {
+                let process = try ChildProcess(Files.daemon, arguments, folder: folder)
+                _ = try await Self.said(process, Self.isRunning)
+                for one in traffic { one.send([1]) }
+                try await eventually("each meets its server") {
+                    sinks.allSatisfy { $0[0].count == UInt64(10 * round - 5) }
+                }
+                await process.end()
+                // Nobody is there, and packets are still translated.
+                for one in traffic { one.send([2]) }
+                try await eventually("each still meets its server") {
+                    sinks.allSatisfy { $0[0].count == UInt64(10 * round) }
+                }
+            }
+            for sink in sinks {
+                #expect(Set(sink[0].datagrams.map(\.source)).count == 5)
+            }
+        }
+    }
+
+    @Test("the service manager is told: ready, alive, stopping")
+    func notify() async throws {
+        try await inLab { lab, folder in
+            let manager = try NotifySocket(at: folder.url.path + "/notify")
+            let process = try ChildProcess(
+                Files.daemon,
+                [
+                    "nat", "eth0", "-vs", "\(lab.address)", "-rs", "\(lab.server(0))", "-p", "5683",
+                ],
+                environment: ["NOTIFY_SOCKET": manager.path, "WATCHDOG_USEC": "200000"],
+                folder: folder)
+            try await eventually("it is ready") { manager.heard.first == "READY=1" }
+            try await eventually("it is alive") {
+                manager.heard.count { $0 == "WATCHDOG=1" } >= 3
+            }
+            process.send(SIGTERM)
+            #expect(try await process.exit() == .exited(0))
+            #expect(manager.heard.contains("STOPPING=1"))
+        }
+    }
+
+    @Test(
+        "bad usage is explained and exits 2",
+        arguments: [
+            (["eth0"], "virtual_server"),
+            (["eth0", "-vs", "10.0.0.1", "-p", "1"], "-rs"),
+            (["eth0", "-vs", "10.0.0.1", "-rs", "10.0.0.2", "-cfg", "f", "-p", "1"], "exclude"),
+            (["eth0", "-vs", "10.0.0.1", "-rs", "10.0.0.2", "-p", "0"], "'0' is not a port"),
+            (["eth0", "-vs", "10.0.0.1", "-rs", "10.0.0.2", "-p", "65536"], "65536"),
+            (["eth0", "-vs", "vip", "-rs", "10.0.0.2", "-p", "1"], "'vip'"),
+            (["eth0", "-vs", "10.0.0.1", "-rs", "10.0.0.2", "-p", "1", "2", "-mp", "1"], "-mp"),
+            (["eth0", "-vs", "10.0.0.1", "-rs", "10.0.0.2", "-p", "1", "-d", "5"], "-d"),
+            (["eth0", "-vs", "10.0.0.1", "-rs", "10.0.0.2", "-p", "1", "-l", "loud"], "loud"),
+        ])
+    func badUsage(arguments: [String], says: String) async throws {
+        let run = try await DaemonUnderTest.run(["nat"] + arguments)
+        #expect(run.code == 2)
+        #expect(run.errors.contains { $0.contains(says) }, "\(run.errors)")
+    }
+
+    @Test("port 65535 is served, and more real servers than -mrs are refused")
+    func limits() async throws {
+        let run = try await DaemonUnderTest.run([
+            "nat", "nowhere", "-vs", "10.0.0.1", "-rs", "10.0.0.2", "10.0.0.3", "-p", "65535",
+            "-mrs", "1",
+        ])
+        #expect(run.code == 1)
+        #expect(run.errors.contains { $0.contains("-mrs") }, "\(run.errors)")
+    }
+}
+
+/// What a service manager listens on.
+private final class NotifySocket {
+    let path: String
+    private let socket: Int32
+    private var lines: [String] = []
+
+    init(at path: String) throws {
+        self.path = path
+        socket = Glibc.socket(AF_UNIX, Int32(SOCK_DGRAM.rawValue), 0)
+        var address = sockaddr_un()
+        address.sun_family = sa_family_t(AF_UNIX)
+        withUnsafeMutableBytes(of: &address.sun_path) { $0.copyBytes(from: path.utf8) }
+        let result = withUnsafePointer(to: &address) { pointer in
+            pointer.withMemoryRebound(to: sockaddr.self, capacity: 1) {
+                bind(socket, $0, socklen_t(MemoryLayout<sockaddr_un>.size))
+            }
+        }
+        guard result == 0 else { throw Failed("bind \(path)") }
+    }
+
+    deinit { close(socket) }
+
+    /// Everything so far.
+    var heard: [String] {
+        var buffer = [UInt8](repeating: 0, count: 256)
+        while case let count = recv(socket, &buffer, buffer.count, Int32(MSG_DONTWAIT)), count > 0 {
+            lines.append(String(decoding: buffer[..<count], as: UTF8.self))
+        }
+        return lines
+    }
+}

@@ -1,0 +1,130 @@
+// SPDX-License-Identifier: Apache-2.0
+
+import FanoutCore
+import LabNet
+import PlaneContract
+import Testing
+
+extension XDPNATPlaneTests {
+    @Suite("When servers come and go")
+    struct ChangeTests {
+        @Test(
+            "the clients of a server that is removed have another one with their next packet",
+            arguments: NATNet.Way.allCases)
+        func removed(way: NATNet.Way) async throws {
+            try await inLab(way) { net, servers, rig in
+                let clients = try net.manyClients(90)
+                let before = try await ask(clients, net.service())
+                try await rig.apply([net.listener([servers[0], servers[2]])])
+                let after = try await ask(clients, net.service())
+                for (was, became) in zip(before, after) {
+                    if was == "b x" {
+                        #expect(became != "b x")
+                    } else {
+                        #expect(became == was)
+                    }
+                }
+                let counters = try await rig.counters()
+                #expect(counters.packetsForwarded == 180 && counters.drops == [:])
+                #expect(counters.downstreams.map(\.name) == ["a", "c"])
+            }
+        }
+
+        @Test("a server that comes gets its share of new clients, and none of the others'")
+        func added() async throws {
+            try await inLab(.routed) { net, servers, rig in
+                try await rig.apply([net.listener([servers[0], servers[1]])])
+                let old = try net.manyClients(20)
+                let before = try await ask(old, net.service())
+                try await rig.apply([net.listener(servers)])
+                #expect(try await ask(old, net.service()) == before)
+                let new = try await ask(net.manyClients(30, from: 20), net.service())
+                #expect(new.count { $0 == "c x" } == 10)
+            }
+        }
+
+        @Test("one of weight 0 keeps its clients and gets no others")
+        func draining() async throws {
+            try await inLab(.routed) { net, servers, rig in
+                let clients = try net.manyClients(6)
+                let before = try await ask(clients, net.service())
+                var listener = net.listener(servers)
+                listener.downstreams[0] = Downstream(
+                    name: "a", endpoint: servers[0].endpoint, weight: 0)
+                try await rig.apply([listener])
+                #expect(try await ask(clients, net.service()) == before)
+                let new = try await ask(net.manyClients(10, from: 6), net.service())
+                #expect(!new.contains("a x"))
+            }
+        }
+
+        @Test("one that health checks keep out has no clients, and none of the old ones afterwards")
+        func disabled() async throws {
+            try await inLab(.routed) { net, servers, rig in
+                let client = try net.talker()
+                #expect(try await client.ask("1", net.service()).text == "a 1")
+                var listener = net.listener(servers)
+                listener.downstreams[0].isEnabled = false
+                try await rig.apply([listener])
+                #expect(try await client.ask("2", net.service()).text == "b 2")
+                listener.downstreams[0].isEnabled = true
+                try await rig.apply([listener])
+                #expect(try await client.ask("3", net.service()).text == "b 3")
+                let counters = try await rig.counters()
+                #expect(counters.downstreams.map(\.packetsForwarded) == [1, 2, 0])
+            }
+        }
+
+        @Test("a server that is removed and comes back has none of the clients that it had")
+        func comesBack() async throws {
+            try await inLab(.routed) { net, servers, rig in
+                let client = try net.talker()
+                #expect(try await client.ask("1", net.service()).text == "a 1")
+                try await rig.apply([net.listener([servers[1], servers[2]])])
+                try await rig.apply([net.listener(servers)])
+                // A server's word to such a client makes an association, as to any other.
+                try servers[1].talker.send("mine now", to: client.endpoint)
+                #expect(try await client.hear().text == "mine now")
+                #expect(try await client.ask("2", net.service()).text == "b 2")
+            }
+        }
+
+        @Test("servers go and come ten times under load: nothing is lost but on its way to them")
+        func underLoad() async throws {
+            let net = try NATNet(.routed)
+            let sinks = try (0..<3).map { index in
+                try net.servers[index].enter {
+                    try Sink(on: VethLab.v4(index + 1, 2), port: 5683, keepsPayloads: false)
+                }
+            }
+            @Sendable func listener(_ some: [Int]) -> Listener {
+                var listener = net.listener([])
+                listener.downstreams = some.map {
+                    Downstream(name: "s\($0)", endpoint: sinks[$0].endpoint)
+                }
+                return listener
+            }
+            try await net.balancer.run {
+                let rig = try await net.rig([listener([0, 1, 2])])
+                let sources = try (0..<20).map { number in
+                    try net.client.enter {
+                        try Traffic(to: net.service(), from: VethLab.v4(9, number + 1))
+                    }
+                }
+                let load = try Load(sources, rate: 5000)
+                for turn in 0..<10 {
+                    try await rig.apply([listener(turn % 2 == 0 ? [0, 2] : [0, 1, 2])])
+                    let seen = sinks[0].count
+                    try await eventually("load goes on") { sinks[0].count > seen + 200 }
+                }
+                let report = await load.stop()
+                let counters = try await rig.settled(at: report.datagrams)
+                #expect(counters.drops == [:])
+                try await eventually("all arrive") {
+                    sinks.map(\.arrivals).reduce(0, +) == report.datagrams
+                }
+                await rig.stop()
+            }
+        }
+    }
+}

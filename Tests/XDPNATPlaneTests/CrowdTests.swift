@@ -1,0 +1,87 @@
+// SPDX-License-Identifier: Apache-2.0
+
+import FanoutCore
+import LabNet
+import PlaneContract
+import Testing
+
+extension XDPNATPlaneTests {
+    @Suite("With many clients")
+    struct CrowdTests {
+        @Test(
+            "50 000 clients get equal shares of the servers, and keep them",
+            .timeLimit(.minutes(4)))
+        func fiftyThousand() async throws {
+            try await inLab(.routed) { net, servers, rig in
+                // A client is its address and port, so that its socket may be closed in between.
+                var first: [String] = []
+                for start in stride(from: 0, to: 50_000, by: 5000) {
+                    first += try await ask(net.manyClients(5000, from: start), net.service())
+                }
+                #expect(first.count == 50_000)
+                for (name, share) in [("a x", 16_667), ("b x", 16_667), ("c x", 16_666)] {
+                    #expect(first.count { $0 == name } == share)
+                }
+                for start in stride(from: 0, to: 50_000, by: 5000) {
+                    let again = try await ask(net.manyClients(5000, from: start), net.service())
+                    #expect(again == Array(first[start..<start + 5000]))
+                }
+                let counters = try await rig.counters()
+                #expect(counters.packetsForwarded == 100_000 && counters.drops == [:])
+                #expect(counters.answers?.packetsForwarded == 100_000)
+            }
+        }
+
+        @Test(
+            "a million sources that nobody answers push out none of 1000 that were answered",
+            .timeLimit(.minutes(4)))
+        func flood() async throws {
+            let net = try NATNet(.routed)
+            let servers = try (0..<3).map { try net.server($0) }
+            let nat = NATSettings(maxAssociations: 4096)
+            try await net.balancer.run {
+                let rig = try await net.rig([net.listener(servers, nat: nat)])
+                let clients = try net.manyClients(1000)
+                let before = try await ask(clients, net.service())
+                let sent = try net.client.enter {
+                    try Flood(to: net.service()).send(sources: 1_000_000)
+                }
+                #expect(sent == 1_000_000)
+                try await eventually(within: .seconds(60), "the flood is over") {
+                    try await rig.counters().packetsReceived == 1_001_000
+                }
+                try await eventually(within: .seconds(60), "the servers have read it") {
+                    let seen = servers.map(\.ignored)
+                    try await Task.sleep(for: .milliseconds(50))
+                    return servers.map(\.ignored) == seen
+                }
+                #expect(try await ask(clients, net.service()) == before)
+                let events = await rig.plane.events()
+                #expect(events["ingress_new_nat"] == 1_001_000)
+                let inspection = try #require(try inspected(net).first)
+                let answered = try inspection.associations.count(where: \.isAnswered)
+                #expect(answered == 1000)
+                await rig.stop()
+            }
+        }
+
+        @Test("without the protection the same flood pushes them out")
+        func unprotected() async throws {
+            let net = try NATNet(.routed)
+            let servers = try (0..<3).map { try net.server($0) }
+            let nat = NATSettings(maxAssociations: 4096, keepsUnansweredApart: false)
+            try await net.balancer.run {
+                let rig = try await net.rig([net.listener(servers, nat: nat)])
+                let clients = try net.manyClients(100)
+                _ = try await ask(clients, net.service())
+                _ = try net.client.enter { try Flood(to: net.service()).send(sources: 50_000) }
+                try await eventually(within: .seconds(30), "the flood is over") {
+                    try await rig.counters().packetsReceived == 50_100
+                }
+                let left = try #require(try inspected(net).first).clients
+                #expect(clients.count { left.contains($0.endpoint) } < 10)
+                await rig.stop()
+            }
+        }
+    }
+}

@@ -1,0 +1,115 @@
+// SPDX-License-Identifier: Apache-2.0
+
+import BPFRuntime
+import FanoutCore
+import Glibc
+import KernelPrograms
+import LabNet
+import PlaneContract
+import Testing
+
+extension XDPNATPlaneTests {
+    @Suite("At the hooks")
+    struct HookTests {
+        @Test("routed, the interfaces of servers have the program too; with one arm, one has it")
+        func places() async throws {
+            for way in NATNet.Way.allCases {
+                let net = try NATNet(way)
+                let servers = try (0..<2).map { try net.server($0) }
+                try await net.balancer.run {
+                    let log = LogRecorder()
+                    let rig = try await net.rig([net.listener(servers)], logger: log.logger)
+                    let attached = log.lines("attached XDP program")
+                    let wanted = way == .routed ? ["lb0", "out0", "out1"] : ["lb0"]
+                    #expect(attached.compactMap { $0.fields["interface"] }.sorted() == wanted)
+                    #expect(attached.allSatisfy { $0.fields["mode"] == "skb" })
+                    for name in wanted {
+                        let found = try XDPOccupant.of(interface: if_nametoindex(name))
+                        #expect(found?.name == "xdp_nat")
+                    }
+                    await rig.stop()
+                    for name in wanted {
+                        #expect(try XDPOccupant.of(interface: if_nametoindex(name)) == nil)
+                    }
+                    #expect(net.pins.isEmpty)
+                }
+            }
+        }
+
+        @Test("in the driver, when that is asked for and the other ends can take it")
+        func native() async throws {
+            let net = try NATNet(.routed)
+            let servers = try (0..<2).map { try net.server($0) }
+            try net.client.command("ethtool -K c0 tx off gro on")
+            for server in net.servers { try server.command("ethtool -K in0 tx off gro on") }
+            try await net.balancer.run {
+                var listener = net.listener(servers)
+                listener.settings.xdpAttach = .native
+                let log = LogRecorder()
+                let rig = try await net.rig([listener], logger: log.logger)
+                let modes = log.lines("attached XDP program").map { $0.fields["mode"] }
+                #expect(modes == ["native", "native", "native"])
+                let client = try net.talker()
+                for turn in 0..<5 {
+                    #expect(try await client.ask("\(turn)", net.service()).text == "a \(turn)")
+                }
+                await rig.stop()
+            }
+        }
+
+        @Test("another tool's program is left alone, and named")
+        func occupied() async throws {
+            let net = try NATNet(.oneArm)
+            let servers = [try net.server(0)]
+            try await net.balancer.run {
+                var object = try BPFObject(opening: .xdpSteer)
+                try object.load()
+                let other = try object.program(named: "udp_fanout_xdp")
+                let link = try XDPLink(attaching: other, to: if_nametoindex("lb0"), .skb)
+                let rig = Rig(net.plane())
+                do {
+                    try await rig.apply([net.listener(servers)])
+                    Issue.record("it was attached")
+                } catch {
+                    #expect("\(error)".contains("the XDP program udp_fanout_xdp"), "\(error)")
+                }
+                #expect(net.pins.isEmpty)
+                #expect(
+                    try XDPOccupant.of(interface: if_nametoindex("lb0"))?.name == "udp_fanout_xdp")
+                try link.detach()
+            }
+        }
+
+        @Test("an interface that is deleted and made again is served again")
+        func remade() async throws {
+            try await inLab(.routed) { net, servers, rig in
+                let client = try net.talker()
+                #expect(try await client.ask("1", net.service()).text == "a 1")
+                try net.balancer.ip("link del out0")
+                try VethLab.connect(net.balancer, "out0", net.servers[0], "in0", subnet: 1)
+                try await eventually("the server is met again") {
+                    try client.send("2", to: net.service())
+                    return try client.heard()?.text == "a 2"
+                }
+            }
+        }
+
+        @Test("a listener on an interface that is not there names those that are")
+        func noInterface() async throws {
+            let net = try NATNet(.oneArm)
+            let server = try net.server(0)
+            try await net.balancer.run {
+                var listener = net.listener([server])
+                listener.interface = "nowhere"
+                let rig = Rig(net.plane())
+                do {
+                    try await rig.apply([listener])
+                    Issue.record("it was attached")
+                } catch {
+                    #expect("\(error)".contains("lb0"), "\(error)")
+                }
+                #expect(net.pins.isEmpty)
+            }
+        }
+    }
+}

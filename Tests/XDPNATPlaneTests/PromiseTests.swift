@@ -1,0 +1,59 @@
+// SPDX-License-Identifier: Apache-2.0
+
+import FanoutCore
+import LabNet
+import PlaneContract
+import Synchronization
+import Testing
+
+extension XDPNATPlaneTests {
+    /// Those of all planes' promises that hold where each client stays with one receiver, and each receiver
+    /// has one listener. What the others say is put as it is here in the other suites.
+    static let promises = Promise.all.filter { promise in
+        let fitting = [
+            "source_ip takes", "four_tuple takes", "an empty datagram", "the same over IPv6",
+            "a datagram above max_packet_size", "with nobody to send to",
+            "a listener that is removed", "each datagram arrives once",
+            "receivers that come, go and change weight",
+        ]
+        return fitting.contains { promise.says.hasPrefix($0) }
+    }
+
+    @Test("keeps the promises of every plane that hold for flows", arguments: promises)
+    func promises(promise: Promise) async throws {
+        let net = try NATNet(.routed)
+        try await net.balancer.run { try await promise.check(net.stage) }
+    }
+
+    @Test("all of those promises are there")
+    func promisesAreThere() { #expect(Self.promises.count == 11) }
+}
+
+extension NATNet {
+    /// The routed plane with clients, listeners and receivers in their places.
+    var stage: Stage {
+        let net = self
+        let turn = Turn()
+        var stage = Stage(mode: .xdpNAT) { net.plane() }
+        stage.keepsSource = true
+        stage.interface = "lb0"
+        stage.listening = { VethLab.address($0, 0, 1) }
+        stage.client = { VethLab.address($0, 9, $1 + 1) }
+        stage.makeSink = { family, keeps in
+            let number = turn.next % net.servers.count
+            return try net.servers[number].enter {
+                try Sink(on: VethLab.address(family, number + 1, 2), keepsPayloads: keeps)
+            }
+        }
+        stage.makeTraffic = { target, source in
+            try net.client.enter { try Traffic(to: target, from: source) }
+        }
+        return stage
+    }
+
+    /// Counts up from 0.
+    private final class Turn: Sendable {
+        private let count = Atomic(0)
+        var next: Int { count.add(1, ordering: .relaxed).oldValue }
+    }
+}

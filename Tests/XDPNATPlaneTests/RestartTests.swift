@@ -1,0 +1,134 @@
+// SPDX-License-Identifier: Apache-2.0
+
+import FanoutCore
+import LabNet
+import PlaneContract
+import Testing
+import XDPNATPlane
+
+extension XDPNATPlaneTests {
+    /// A plane that is let go without a stop leaves what a killed daemon leaves: its links are pinned.
+    @Suite("What a killed daemon leaves")
+    struct RestartTests {
+        /// Serves, and is gone when this returns.
+        private func serveAndVanish(
+            _ net: NATNet, _ listeners: [Listener], _ body: () async throws -> Void
+        ) async throws {
+            let rig = try await net.rig(listeners)
+            try await body()
+            withExtendedLifetime(rig) {}
+        }
+
+        @Test(
+            "every client keeps its server, in the meantime and with the next daemon",
+            arguments: NATNet.Way.allCases)
+        func kept(way: NATNet.Way) async throws {
+            let net = try NATNet(way)
+            let servers = try (0..<3).map { try net.server($0) }
+            try await net.balancer.run {
+                let clients = try net.manyClients(100)
+                var before: [String] = []
+                try await serveAndVanish(net, [net.listener(servers)]) {
+                    before = try await ask(clients, net.service())
+                }
+                #expect(try await ask(clients, net.service()) == before)
+                let log = LogRecorder()
+                var listener = net.listener(servers.reversed())
+                listener.name = "renamed"
+                let rig = try await net.rig([listener], logger: log.logger)
+                #expect(
+                    log.lines("attached XDP program").allSatisfy { $0.fields["replaced"] == "true" })
+                #expect(try await ask(clients, net.service()) == before)
+                let counters = try await rig.counters("renamed")
+                #expect(counters.packetsForwarded == 100 && counters.isBalanced)
+                #expect(await rig.plane.events()["ingress_new_nat"] == 0)
+                await rig.stop()
+                #expect(net.pins.isEmpty)
+            }
+        }
+
+        @Test("nothing is lost while one daemon takes over from another")
+        func lossless() async throws {
+            let net = try NATNet(.routed)
+            let sink = try net.servers[0].enter {
+                try Sink(on: VethLab.v4(1, 2), port: 5683, keepsPayloads: false)
+            }
+            var listener = net.listener([])
+            listener.downstreams = [Downstream(name: "a", endpoint: sink.endpoint)]
+            let listeners = [listener]
+            try await net.balancer.run {
+                var load: Load?
+                try await serveAndVanish(net, listeners) {
+                    let traffic = try net.client.enter {
+                        try Traffic(to: net.service(), from: VethLab.v4(9, 1))
+                    }
+                    load = try Load([traffic], rate: 5000)
+                    try await eventually("it flows") { sink.count > 500 }
+                }
+                for _ in 0..<5 {
+                    try await serveAndVanish(net, listeners) {
+                        let seen = sink.count
+                        try await eventually("it flows on") { sink.count > seen + 300 }
+                    }
+                }
+                let rig = try await net.rig(listeners)
+                let seen = sink.count
+                try await eventually("it flows on") { sink.count > seen + 300 }
+                let report = await load!.stop()
+                try await eventually("all arrive") { sink.arrivals == report.datagrams }
+                await rig.stop()
+            }
+        }
+
+        @Test("a server that is no more in the configuration has no clients after the restart")
+        func goneMeanwhile() async throws {
+            let net = try NATNet(.routed)
+            let servers = try (0..<3).map { try net.server($0) }
+            try await net.balancer.run {
+                let client = try net.talker()
+                try await serveAndVanish(net, [net.listener(servers)]) {
+                    let answer = try await client.ask("1", net.service())
+                    #expect(answer.text == "a 1")
+                }
+                let rig = try await net.rig([net.listener([servers[1], servers[2]])])
+                #expect(try await client.ask("2", net.service()).text != "a 2")
+                // A third daemon: the number of the one that left has not forgotten its generations.
+                await rig.stop()
+            }
+        }
+
+        @Test("maps of another size cannot be taken over, and that is said")
+        func otherSize() async throws {
+            let net = try NATNet(.routed)
+            let servers = try (0..<2).map { try net.server($0) }
+            try await net.balancer.run {
+                let client = try net.talker()
+                try await serveAndVanish(net, [net.listener(servers)]) {
+                    _ = try await client.ask("1", net.service())
+                }
+                let log = LogRecorder()
+                let small = net.listener(servers, nat: NATSettings(maxAssociations: 64))
+                let rig = try await net.rig([small], logger: log.logger)
+                #expect(
+                    log.lines("associations are forgotten, clients are given servers anew").count
+                        == 1)
+                #expect(try await client.ask("2", net.service()).text == "a 2")
+                await rig.stop()
+                #expect(net.pins.isEmpty)
+            }
+        }
+
+        @Test("a second daemon on the interface is refused, and nothing changes for the first")
+        func second() async throws {
+            try await inLab(.oneArm) { net, servers, rig in
+                let client = try net.talker()
+                #expect(try await client.ask("1", net.service()).text == "a 1")
+                let other = Rig(net.plane())
+                await #expect(throws: PlaneError.self) {
+                    try await other.apply([net.listener([servers[1]])])
+                }
+                #expect(try await client.ask("2", net.service()).text == "a 2")
+            }
+        }
+    }
+}
