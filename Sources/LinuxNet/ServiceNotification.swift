@@ -1,0 +1,76 @@
+// SPDX-License-Identifier: Apache-2.0
+
+internal import Glibc
+
+/// What a daemon tells the service manager that started it (sd_notify(3)): a datagram to the socket that
+/// the environment names. Without one everything here does nothing.
+public struct ServiceNotification: Sendable {
+    /// Of a socket in the file system, or of an abstract one, whose first byte is then NUL.
+    private let name: [UInt8]?
+    /// How often the manager wants a sign of life (`WatchdogSec=`); nil when it does not wait for one.
+    public let watchdog: Duration?
+
+    /// What the environment says: NOTIFY_SOCKET, WATCHDOG_USEC, WATCHDOG_PID.
+    public init() {
+        self.init(
+            socket: Environment["NOTIFY_SOCKET"], watchdog: Environment["WATCHDOG_USEC"],
+            process: Environment["WATCHDOG_PID"])
+    }
+
+    /// - Parameters:
+    ///   - socket: a path, or `@` and an abstract name.
+    ///   - watchdog: microseconds.
+    ///   - process: whom the watchdog is for; every process when nil.
+    init(socket: String?, watchdog: String?, process: String?) {
+        if let socket, let first = socket.utf8.first, first == UInt8(ascii: "/") || first == 0x40 {
+            name = (first == 0x40 ? [0] : [first]) + Array(socket.utf8.dropFirst())
+        } else {
+            name = nil
+        }
+        let isOurs = process.map { Int32($0) == getpid() } ?? true
+        let wanted = watchdog.flatMap { Int64($0) }.flatMap { $0 > 0 ? $0 : nil }
+        self.watchdog = isOurs && name != nil ? wanted.map { .microseconds($0) } : nil
+    }
+
+    /// The daemon is ready for its work.
+    public func ready() { send("READY=1") }
+
+    /// The daemon begins to end.
+    public func stopping() { send("STOPPING=1") }
+
+    /// A sign of life, due at least every `watchdog`; twice as often is usual.
+    public func alive() { send("WATCHDOG=1") }
+
+    /// A line for `systemctl status`; line ends become blanks.
+    public func status(_ text: String) {
+        send("STATUS=" + String(text.map { $0.isNewline ? " " : $0 }))
+    }
+
+    func send(_ text: String) {
+        guard let name else { return }
+        var address = sockaddr_un()
+        address.sun_family = sa_family_t(AF_UNIX)
+        let room = MemoryLayout.size(ofValue: address.sun_path)
+        guard name.count < room else { return }
+        let socket = Glibc.socket(
+            AF_UNIX, Int32(SOCK_DGRAM.rawValue) | Int32(SOCK_CLOEXEC.rawValue), 0)
+        guard socket >= 0 else { return }
+        defer { _ = close(socket) }
+        let start = MemoryLayout<sockaddr_un>.size - room
+        let isAbstract = name.first == 0
+        // A path ends with its NUL; an abstract name is as long as the size says.
+        let size = socklen_t(start + name.count + (isAbstract ? 0 : 1))
+        let payload = Array(text.utf8)
+        // SAFETY: the name is shorter than the room for it, and zeros follow.
+        unsafe withUnsafeMutableBytes(of: &address) { bytes in
+            for (index, byte) in name.enumerated() { unsafe bytes[start + index] = byte }
+        }
+        // SAFETY: the structure holds `size` bytes, read before the call returns.
+        unsafe withUnsafePointer(to: &address) { pointer in
+            unsafe pointer.withMemoryRebound(to: sockaddr.self, capacity: 1) { bound in
+                _ = unsafe sendto(
+                    socket, payload, payload.count, Int32(MSG_NOSIGNAL), bound, size)
+            }
+        }
+    }
+}
