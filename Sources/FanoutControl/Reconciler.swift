@@ -13,12 +13,14 @@ public import Logging
 
 /// Keeps the data planes at the desired state.
 public actor Reconciler {
-    private let planes: [any DataPlane]
+    let planes: [any DataPlane]
     private let health: (any HealthSource)?
     private let logger: Logger
     /// What the configuration wants, as if every downstream were healthy.
-    private var wanted = DesiredState()
-    private var inForce = DesiredState()
+    private(set) var wanted = DesiredState()
+    private(set) var inForce = DesiredState()
+    /// Who is out of service by hand.
+    var drains = DrainList()
     /// An actor lets others in while one waits for a plane, so changes take turns by hand.
     private var isBusy = false
     private var waiting: [CheckedContinuation<Void, Never>] = []
@@ -59,9 +61,9 @@ public actor Reconciler {
         return try await lead(to: wanted)
     }
 
-    private func lead(to wanted: DesiredState) async throws(PlaneError) -> Change {
-        var desired = wanted
-        if let health { desired = wanted.applying(await health.view()) }
+    func lead(to wanted: DesiredState) async throws(PlaneError) -> Change {
+        var desired = wanted.applying(drains)
+        if let health { desired = desired.applying(await health.view()) }
         let total = Change.diff(from: inForce, to: desired)
         guard !total.isEmpty else { return total }
         var done: [any DataPlane] = []
@@ -78,7 +80,7 @@ public actor Reconciler {
         return total
     }
 
-    private func begin() async {
+    func begin() async {
         if isBusy {
             await withCheckedContinuation { waiting.append($0) }
         } else {
@@ -86,7 +88,7 @@ public actor Reconciler {
         }
     }
 
-    private func finish() {
+    func finish() {
         if waiting.isEmpty {
             isBusy = false
         } else {

@@ -16,6 +16,12 @@ public protocol DataPlane: Sendable {
     /// The counters of every listener that it carries.
     func counters() async -> [ListenerCounters]
 
+    /// Where its programs are hooked in.
+    func attachments() async -> [Attachment]
+
+    /// What each of its workers is doing at this moment.
+    func progress() async -> [WorkerProgress]
+
     /// Ends every listener, forwards or counts what they had received, and returns the last counters.
     func stop() async -> [ListenerCounters]
 }
