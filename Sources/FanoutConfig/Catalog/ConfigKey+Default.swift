@@ -17,7 +17,8 @@ extension ConfigKey {
         case .listeners, .listenerName, .listenerBind, .downstreamName, .downstreamAddress,
             .kubernetesService, .kubernetesPort:
             .required
-        case .settings, .health, .metrics, .listenerSettings: .absent("the default of each key")
+        case .settings, .health, .metrics, .control, .listenerSettings:
+            .absent("the default of each key")
         case .listenerMode: .value("userspace")
         case .listenerBalance: .value("round_robin")
         case .listenerPreserveSource: .absent("false in userspace, true in the kernel modes")
@@ -46,6 +47,8 @@ extension ConfigKey {
         case .healthMinHealthy: .value("0")
         case .metricsBind: .value("0.0.0.0:9090")
         case .metricsPath: .value("/metrics")
+        case .controlEnabled: .value("true")
+        case .controlSocket: .absent("control.sock in the runtime folder of the daemon's user")
         }
     }
 }

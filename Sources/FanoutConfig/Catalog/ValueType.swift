@@ -26,6 +26,8 @@ public enum ValueType: Equatable, Sendable {
     case servicePort
     /// The path of a URL.
     case urlPath
+    /// The absolute path of a unix socket.
+    case socketPath
     /// A mapping.
     case section(ConfigSection)
     /// A list of mappings.
@@ -47,6 +49,7 @@ public enum ValueType: Equatable, Sendable {
         case .dnsLabel: "write lower-case letters, digits and inner '-', at most 63 of them"
         case .servicePort: "write a number from 1 to 65535 or the name of a port of the service"
         case .urlPath: "write a path, such as /metrics"
+        case .socketPath: "write an absolute path, such as /run/udp-fanout/control.sock"
         case .section: "write its keys below it, indented"
         case .list: "write a list, each item beginning with '- '"
         }
