@@ -96,6 +96,12 @@ let floor2: [Target] = [
     .target(
         name: "FanoutHealth", dependencies: ["FanoutCore", "LinuxNet"], swiftSettings: strict),
     .target(
+        name: "FanoutControlSocket",
+        dependencies: [
+            "FanoutCore", "LinuxNet", .product(name: "Logging", package: "swift-log"),
+        ],
+        swiftSettings: strict),
+    .target(
         name: "FanoutMetrics",
         dependencies: [
             "FanoutCore",
@@ -119,7 +125,7 @@ let floor4: [Target] = [
         name: "udp-fanout",
         dependencies: [
             "FanoutCore", "LinuxNet", "UserspacePlane", "FanoutConfig", "FanoutHealth",
-            "FanoutMetrics", "FanoutControl",
+            "FanoutMetrics", "FanoutControl", "FanoutControlSocket",
             .target(name: "BPFRuntime", condition: kernelModes),
             .target(name: "ReusePortLB", condition: kernelModes),
             .target(name: "TCPlane", condition: kernelModes),
@@ -159,6 +165,13 @@ let tests: [Target] = [
     .testTarget(
         name: "FanoutConfigTests",
         dependencies: ["FanoutConfig", "FanoutCore", .product(name: "Yams", package: "Yams")],
+        swiftSettings: strictTests),
+    .testTarget(
+        name: "FanoutControlSocketTests",
+        dependencies: [
+            "FanoutControlSocket", "FanoutCore", "LabNet", "LinuxNet",
+            .product(name: "Logging", package: "swift-log"),
+        ],
         swiftSettings: strictTests),
     .testTarget(
         name: "FanoutMetricsTests",
@@ -203,7 +216,10 @@ let tests: [Target] = [
         swiftSettings: strictTests),
     .testTarget(
         name: "DaemonTests",
-        dependencies: ["FanoutCore", "LabNet", "LinuxNet", .target(name: "udp-fanout")],
+        dependencies: [
+            "FanoutConfig", "FanoutControlSocket", "FanoutCore", "LabNet", "LinuxNet",
+            .target(name: "udp-fanout"),
+        ],
         swiftSettings: strictTests),
     .testTarget(
         name: "ReusePortTests",
