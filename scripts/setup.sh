@@ -43,6 +43,7 @@ packages_for() {
         echo prometheus                         # promtool, which judges /metrics
         echo netcat-openbsd curl python3        # clients that are not ours
         echo ethtool procps binutils
+        echo systemd                            # systemd-analyze, which judges the units
         packages_for bench
         ;;
     bench)

@@ -2,6 +2,7 @@
 
 internal import FanoutConfig
 internal import FanoutControl
+internal import FanoutControlSocket
 internal import FanoutCore
 internal import FanoutHealth
 internal import FanoutMetrics
@@ -20,6 +21,7 @@ actor Daemon {
     let logger: Logger
     let health: HealthMonitor
     let reconciler: Reconciler
+    let service = ServiceNotification()
     let started = WallClock.now
     /// What is in force.
     var configuration: Configuration
@@ -27,6 +29,10 @@ actor Daemon {
     var source: FileState?
     var reloads: ReloadStatus
     var metrics: MetricsServer?
+    var control: ControlServer?
+    /// What came of the last reload, for whoever asked for it.
+    var lastReload = ReloadReport()
+    var meter = RateMeter()
     private var tasks: [Task<Void, Never>] = []
     /// Reloads and the stop run one after the other, in the order in which they were asked for.
     private var last: Task<Void, Never>?
@@ -75,10 +81,12 @@ actor Daemon {
                 "path": "\(path ?? "built in")", "listeners": "\(configuration.listeners.count)",
             ])
         logListenersByMode()
+        guard startControl() else { return false }
         do throws(MetricsServerError) {
             metrics = try await serve(configuration.metrics)
         } catch {
             logger.error("metrics server error", metadata: ["error": "\(error)"])
+            control?.stop()
             return false
         }
         do {
@@ -88,6 +96,7 @@ actor Daemon {
             logger.error("start-up failed", metadata: ["error": "\(error)"])
             await health.stop()
             await metrics?.stop()
+            control?.stop()
             return false
         }
         tasks.append(Task { await health.run { await self.healthChanged() } })
@@ -96,7 +105,11 @@ actor Daemon {
             tasks.append(Task { await watch.run(since: source) { await self.fileChanged() } })
         }
         tasks.append(Task { await beat() })
+        tasks.append(Task { await feedWatchdog() })
+        if control != nil { tasks.append(Task { await measure() }) }
+        if path != nil { dropPrivileges() }
         logger.info("udp-fanout is running. Press Ctrl+C to stop.")
+        announceReady()
         return true
     }
 
@@ -126,7 +139,7 @@ actor Daemon {
 
     func counters() async -> [ListenerCounters] { await reconciler.counters() }
 
-    private func enqueue(_ work: @escaping @Sendable (isolated Daemon) async -> Void) async {
+    func enqueue(_ work: @escaping @Sendable (isolated Daemon) async -> Void) async {
         let before = last
         let task = Task {
             await before?.value
@@ -138,6 +151,8 @@ actor Daemon {
 
     private func performStop() async {
         isStopped = true
+        service.stopping()
+        control?.stop()
         for task in tasks { task.cancel() }
         await health.stop()
         for counts in await reconciler.stop() {
