@@ -124,6 +124,12 @@ let floor2: [Target] = [
     .target(
         name: "FanoutHealth", dependencies: ["FanoutCore", "LinuxNet"], swiftSettings: strict),
     .target(
+        name: "FanoutControlSocket",
+        dependencies: [
+            "FanoutCore", "LinuxNet", .product(name: "Logging", package: "swift-log"),
+        ],
+        swiftSettings: strict),
+    .target(
         name: "FanoutMetrics",
         dependencies: [
             "FanoutCore",
@@ -146,8 +152,8 @@ let floor4: [Target] = [
     .executableTarget(
         name: "udp-fanout",
         dependencies: [
-            "FanoutCore", "LinuxNet", "UserspacePlane", "FanoutConfig", "FanoutDiscovery",
-            "FanoutHealth", "FanoutMetrics", "FanoutControl",
+            "FanoutCore", "LinuxNet", "UserspacePlane", "FanoutConfig", "FanoutControlSocket",
+            "FanoutDiscovery", "FanoutHealth", "FanoutMetrics", "FanoutControl",
             .target(name: "AFXDPPlane", condition: kernelModes),
             .target(name: "BPFRuntime", condition: kernelModes),
             .target(name: "ReusePortLB", condition: kernelModes),
@@ -189,6 +195,13 @@ let tests: [Target] = [
     .testTarget(
         name: "FanoutConfigTests",
         dependencies: ["FanoutConfig", "FanoutCore", .product(name: "Yams", package: "Yams")],
+        swiftSettings: strictTests),
+    .testTarget(
+        name: "FanoutControlSocketTests",
+        dependencies: [
+            "FanoutControlSocket", "FanoutCore", "LabNet", "LinuxNet",
+            .product(name: "Logging", package: "swift-log"),
+        ],
         swiftSettings: strictTests),
     .testTarget(
         name: "FanoutMetricsTests",
@@ -269,7 +282,8 @@ let tests: [Target] = [
     .testTarget(
         name: "DaemonTests",
         dependencies: [
-            "ClusterLab", "FanoutCore", "LabNet", "LinuxNet", .target(name: "udp-fanout"),
+            "ClusterLab", "FanoutConfig", "FanoutControlSocket", "FanoutCore", "LabNet", "LinuxNet",
+            .target(name: "udp-fanout"),
         ],
         swiftSettings: strictTests),
     .testTarget(

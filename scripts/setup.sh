@@ -44,6 +44,7 @@ packages_for() {
         echo netcat-openbsd curl python3        # clients that are not ours
         echo ethtool procps binutils
         echo dnsperf dnsmasq-base               # DNS through xdp_nat
+        echo systemd                            # systemd-analyze, which judges the units
         packages_for bench
         ;;
     bench)

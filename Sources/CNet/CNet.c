@@ -251,6 +251,8 @@ int cnet_thread_start(unsigned long *thread, size_t stack_bytes, const char *nam
 	pthread_attr_setstacksize(&attributes, stack_bytes);
 	/* The thread inherits the mask, so no signal can reach it before it would have blocked them. */
 	sigfillset(&all);
+	sigdelset(&all, CNET_SIGNAL_KEEP);
+	sigdelset(&all, CNET_SIGNAL_WAKE);
 	pthread_sigmask(SIG_SETMASK, &all, &before);
 	error = pthread_create(thread, &attributes, run, start);
 	pthread_sigmask(SIG_SETMASK, &before, NULL);
@@ -261,6 +263,11 @@ int cnet_thread_start(unsigned long *thread, size_t stack_bytes, const char *nam
 	}
 	pthread_setname_np(*thread, name);
 	return 0;
+}
+
+void cnet_thread_detach(unsigned long thread)
+{
+	pthread_detach(thread);
 }
 
 int cnet_thread_join(unsigned long thread)

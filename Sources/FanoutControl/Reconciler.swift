@@ -13,13 +13,15 @@ public import Logging
 
 /// Keeps the data planes at the desired state.
 public actor Reconciler {
-    private let planes: [any DataPlane]
+    let planes: [any DataPlane]
     private let discovery: (any DiscoveryViewSource)?
     private let health: (any HealthSource)?
     private let logger: Logger
     /// What the configuration wants: nobody found, and every downstream healthy.
-    private var wanted = DesiredState()
-    private var inForce = DesiredState()
+    private(set) var wanted = DesiredState()
+    private(set) var inForce = DesiredState()
+    /// Who is out of service by hand.
+    var drains = DrainList()
     /// An actor lets others in while one waits for a plane, so changes take turns by hand.
     private var isBusy = false
     private var waiting: [CheckedContinuation<Void, Never>] = []
@@ -69,9 +71,10 @@ public actor Reconciler {
     @discardableResult
     public func followDiscovery() async throws(PlaneError) -> Change { try await followHealth() }
 
-    private func lead(to wanted: DesiredState) async throws(PlaneError) -> Change {
+    func lead(to wanted: DesiredState) async throws(PlaneError) -> Change {
         var desired = wanted
         if let discovery { desired = desired.applying(await discovery.view()) }
+        desired = desired.applying(drains)
         if let health { desired = desired.applying(await health.view()) }
         let total = Change.diff(from: inForce, to: desired)
         guard !total.isEmpty else { return total }
@@ -89,7 +92,7 @@ public actor Reconciler {
         return total
     }
 
-    private func begin() async {
+    func begin() async {
         if isBusy {
             await withCheckedContinuation { waiting.append($0) }
         } else {
@@ -97,7 +100,7 @@ public actor Reconciler {
         }
     }
 
-    private func finish() {
+    func finish() {
         if waiting.isEmpty {
             isBusy = false
         } else {

@@ -24,6 +24,9 @@ public final class Poller: Sendable {
         _ = cnet_poller_add(descriptor, event, 0, Self.wakeToken)
     }
 
+    /// For descriptors that are no `Socket`.
+    var handle: Int32 { descriptor }
+
     deinit {
         _ = close(event)
         _ = close(descriptor)

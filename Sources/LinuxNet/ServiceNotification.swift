@@ -46,7 +46,7 @@ public struct ServiceNotification: Sendable {
         send("STATUS=" + String(text.map { $0.isNewline ? " " : $0 }))
     }
 
-    private func send(_ text: String) {
+    func send(_ text: String) {
         guard let name else { return }
         var address = sockaddr_un()
         address.sun_family = sa_family_t(AF_UNIX)

@@ -18,18 +18,20 @@ extension Socket {
     }
 
     private var name: sockaddr_in6 {
-        get throws(SystemError) {
-            var storage = sockaddr_in6()
-            var size = socklen_t(MemoryLayout<sockaddr_in6>.size)
-            // SAFETY: sockaddr_in6 has room for either family's address.
-            let result = unsafe withUnsafeMutablePointer(to: &storage) { pointer in
-                unsafe pointer.withMemoryRebound(to: sockaddr.self, capacity: 1) {
-                    unsafe getsockname(descriptor, $0, &size)
-                }
+        get throws(SystemError) { try Self.name(of: descriptor) }
+    }
+
+    static func name(of descriptor: Int32) throws(SystemError) -> sockaddr_in6 {
+        var storage = sockaddr_in6()
+        var size = socklen_t(MemoryLayout<sockaddr_in6>.size)
+        // SAFETY: sockaddr_in6 has room for either family's address.
+        let result = unsafe withUnsafeMutablePointer(to: &storage) { pointer in
+            unsafe pointer.withMemoryRebound(to: sockaddr.self, capacity: 1) {
+                unsafe getsockname(descriptor, $0, &size)
             }
-            try check("getsockname", orError(result))
-            return storage
         }
+        try check("getsockname", orError(result))
+        return storage
     }
 }
 

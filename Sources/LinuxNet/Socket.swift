@@ -54,6 +54,9 @@ public struct Socket: ~Copyable, Sendable {
     /// empty. The kernel reports ENOTCONN for a socket without a peer and does it all the same.
     public func wakeReceiver() { _ = shutdown(descriptor, Int32(SHUT_RD)) }
 
+    /// Whether a receive call would find something, be it an error.
+    public var hasInput: Bool { cnet_wait_readable(descriptor, 0) != 0 }
+
     /// Datagrams that the kernel dropped here so far: full buffer, bad checksum.
     public var kernelDrops: UInt64 { UInt64(max(0, cnet_socket_drops(descriptor))) }
 }

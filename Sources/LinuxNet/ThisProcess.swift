@@ -31,6 +31,18 @@ public enum ThisProcess {
         _ = unsafe setrlimit(__rlimit_resource_t(RLIMIT_NOFILE.rawValue), &limit)
     }
 
+    /// Whose rights the process has (geteuid(2)); 0 is root.
+    public static var effectiveUser: UInt32 { geteuid() }
+
+    /// The number of the process.
+    public static var number: Int32 { getpid() }
+
+    /// Whether there is a file of that name, whoever may open it.
+    public static func canSee(_ path: String) -> Bool { unsafe access(path, F_OK) == 0 }
+
+    /// Closes a descriptor that has no owner, such as one that another process has passed.
+    public static func close(_ descriptor: Int32) { _ = Glibc.close(descriptor) }
+
     /// Ends the process at once, with nothing flushed and nothing waited for.
     public static func exitNow(_ code: Int32) -> Never { _exit(code) }
 }

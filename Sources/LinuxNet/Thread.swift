@@ -3,7 +3,7 @@
 internal import CNet
 
 /// A kernel thread of its own, for a loop that blocks in system calls and must not occupy a thread of
-/// Swift's concurrency pool. Signals are blocked in it.
+/// Swift's concurrency pool. Signals are blocked in it, but for those that threads of ours send.
 public struct Thread: ~Copyable, Sendable {
     private let handle: UInt
 
@@ -30,6 +30,13 @@ public struct Thread: ~Copyable, Sendable {
 
     /// Waits for the thread to end.
     public consuming func join() { _ = cnet_thread_join(handle) }
+
+    /// Ends a system call in which it waits, with EINTR. One that it is about to begin is not ended, so
+    /// whoever wants it to look up calls this until it has.
+    public borrowing func interrupt() { cnet_thread_interrupt(handle) }
+
+    /// Leaves it to itself: nobody waits for its end.
+    public consuming func detach() { cnet_thread_detach(handle) }
 
     private final class Body: Sendable {
         let run: @Sendable () -> Void

@@ -98,6 +98,14 @@ internal import Workers
     /// Waits until the worker has ended.
     func finishRetiring() { thread.take()?.join() }
 
+    /// What the worker is doing at this moment.
+    var progress: WorkerProgress {
+        let turns = unsafe cell.pointee.turns()
+        return WorkerProgress(
+            worker: "\(plan.listener.name)/\(plan.index)", epoch: turns,
+            hasWork: turns % 2 == 1 || socket.hasInput)
+    }
+
     /// Datagrams that the kernel dropped at this worker's socket.
     var kernelDrops: UInt64 { socket.kernelDrops }
 }

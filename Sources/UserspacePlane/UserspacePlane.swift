@@ -122,6 +122,10 @@ public actor UserspacePlane: DataPlane {
         groups.values.map { $0.counters() }.sorted { $0.listener < $1.listener }
     }
 
+    public func progress() -> [WorkerProgress] {
+        groups.values.flatMap { $0.workers.map(\.progress) }
+    }
+
     public func stop() -> [ListenerCounters] {
         let leaving = groups.values.sorted { $0.listener.name < $1.listener.name }
         groups = [:]

@@ -40,6 +40,9 @@ package struct WorkerCell: ~Copyable {
 
     // MARK: The plane's side
 
+    /// How often the worker has begun or ended a batch; odd in a batch.
+    package borrowing func turns() -> UInt64 { epoch.load(ordering: .acquiring) }
+
     package borrowing func end() { ending.store(true, ordering: .releasing) }
 
     /// Puts `new` in place and returns the table that it replaces, which the worker may still be using.

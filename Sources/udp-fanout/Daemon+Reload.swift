@@ -2,6 +2,7 @@
 
 internal import FanoutConfig
 internal import FanoutControl
+internal import FanoutControlSocket
 internal import FanoutCore
 internal import FanoutMetrics
 internal import LinuxNet
@@ -13,10 +14,12 @@ internal import Logging
 extension Daemon {
     func performReload() async {
         guard let path else { return }
+        service.reloading()
+        defer { announceReady() }
         let report = ConfigurationReport(path: path)
         source = report.source
         guard let next = report.configuration else {
-            return reloadFailed(report.errors.map(\.description).joined(separator: " | "))
+            return reloadFailed(report.errors.map(\.description))
         }
         for warning in report.warnings { logger.warning("\(warning)") }
         // The second case: a server that could not come back after an earlier reload failed.
@@ -27,22 +30,30 @@ extension Daemon {
             do throws(MetricsServerError) {
                 try await openMetrics(next.metrics)
             } catch {
-                return reloadFailed("metrics server error: \(error)")
+                return reloadFailed(["metrics server error: \(error)"])
             }
         }
+        let formerControl = control
         do {
+            try openControl(next.control)
             await discover(next, besides: configuration)
             try await probe(next)
             let change = try await follow(next)
             await discover(next)
             if isMoving { await former?.stop() }
+            if formerControl !== control { formerControl?.stop() }
+            lastReload.warnings = report.warnings.map(\.description)
             reloadSucceeded(next, change)
         } catch {
             if isMoving { await leadMetricsBack(to: former) }
+            if formerControl !== control {
+                control?.stop()
+                control = formerControl
+            }
             // Probes that could not begin have changed nothing.
             await discover(configuration)
             if error is PlaneError { await leadProbesBack() }
-            reloadFailed("\(error)")
+            reloadFailed(["\(error)"])
         }
     }
 
@@ -77,14 +88,17 @@ extension Daemon {
         reloads.successes += 1
         reloads.lastSuccessful = true
         reloads.lastSuccessTimestampSeconds = WallClock.now.secondsSinceEpoch
+        lastReload.changes = fields.mapValues { "\($0)" }
+        lastReload.problems = []
         logger.info("configuration reloaded", metadata: fields)
     }
 
-    private func reloadFailed(_ reason: String) {
+    private func reloadFailed(_ problems: [String]) {
+        lastReload = ReloadReport(problems: problems)
         reloads.failures += 1
         reloads.lastSuccessful = false
         logger.error(
             "configuration not reloaded, the one before stays in force",
-            metadata: ["error": "\(reason)"])
+            metadata: ["error": "\(problems.joined(separator: " | "))"])
     }
 }

@@ -2,6 +2,7 @@
 
 internal import FanoutConfig
 internal import FanoutControl
+internal import FanoutControlSocket
 internal import FanoutCore
 internal import FanoutHealth
 internal import FanoutMetrics
@@ -23,6 +24,7 @@ actor Daemon {
     let discovery: DiscoveryMonitor
     let health: HealthMonitor
     let reconciler: Reconciler
+    let service = ServiceNotification()
     let started = WallClock.now
     /// What is in force.
     var configuration: Configuration
@@ -32,6 +34,10 @@ actor Daemon {
     var metrics: MetricsServer?
     /// Whether the receivers that were found last are in force.
     var isDiscoveryFollowed = true
+    var control: ControlServer?
+    /// What came of the last reload, for whoever asked for it.
+    var lastReload = ReloadReport()
+    var meter = RateMeter()
     private var tasks: [Task<Void, Never>] = []
     /// Reloads and the stop run one after the other, in the order in which they were asked for.
     private var last: Task<Void, Never>?
@@ -84,10 +90,12 @@ actor Daemon {
                 "path": "\(path ?? "built in")", "listeners": "\(configuration.listeners.count)",
             ])
         logListenersByMode()
+        guard startControl() else { return false }
         do throws(MetricsServerError) {
             metrics = try await serve(configuration.metrics)
         } catch {
             logger.error("metrics server error", metadata: ["error": "\(error)"])
+            control?.stop()
             return false
         }
         do {
@@ -100,6 +108,7 @@ actor Daemon {
             await discovery.stop()
             await health.stop()
             await metrics?.stop()
+            control?.stop()
             return false
         }
         tasks.append(Task { await discovery.run { await self.discoveryChanged() } })
@@ -109,7 +118,11 @@ actor Daemon {
             tasks.append(Task { await watch.run(since: source) { await self.fileChanged() } })
         }
         tasks.append(Task { await beat() })
+        tasks.append(Task { await feedWatchdog() })
+        if control != nil { tasks.append(Task { await measure() }) }
+        if path != nil { dropPrivileges() }
         logger.info("udp-fanout is running. Press Ctrl+C to stop.")
+        announceReady()
         return true
     }
 
@@ -160,6 +173,8 @@ actor Daemon {
 
     private func performStop() async {
         isStopped = true
+        service.stopping()
+        control?.stop()
         for task in tasks { task.cancel() }
         await discovery.stop()
         await health.stop()

@@ -16,7 +16,11 @@ struct UDPFanout: AsyncParsableCommand {
             and ends on SIGTERM or Ctrl+C once what it received is forwarded.
             """,
         version: Version.description,
-        subcommands: [RunCommand.self, CheckCommand.self, DemoCommand.self, NATCommand.self],
+        subcommands: [
+            RunCommand.self, CheckCommand.self, StatusCommand.self, TopCommand.self,
+            ExplainCommand.self, DrainCommand.self, UndrainCommand.self, ReloadCommand.self,
+            DoctorCommand.self, DemoCommand.self, NATCommand.self,
+        ],
         defaultSubcommand: RunCommand.self)
 
     static func main() async {

@@ -31,7 +31,7 @@ struct KeyTests {
         ("metric: {}", "f:5:1: metric: unknown key; write metrics"),
         (
             "plugins: {}",
-            "f:5:1: plugins: unknown key; remove it; the file takes listeners, settings, health or metrics"
+            "f:5:1: plugins: unknown key; remove it; the file takes listeners, settings, health, metrics or control"
         ),
         (
             "health: {color: 1}",

@@ -61,6 +61,7 @@ enum Floors {
         "FanoutConfig": adapter(["Yams"]),
         "FanoutDiscovery": adapter(nio.union(["AsyncHTTPClient", "Yams"])),
         "FanoutHealth": adapter(),
+        "FanoutControlSocket": adapter(),
         "FanoutMetrics": adapter(nio),
         // 3: control
         "FanoutControl": Rule(

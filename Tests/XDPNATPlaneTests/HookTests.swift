@@ -44,7 +44,7 @@ extension XDPNATPlaneTests {
             for server in net.servers { try server.command("ethtool -K in0 tx off gro on") }
             try await net.balancer.run {
                 var listener = net.listener(servers)
-                listener.settings.xdpAttach = .native
+                listener.settings.xdpMode = .native
                 let log = LogRecorder()
                 let rig = try await net.rig([listener], logger: log.logger)
                 let modes = log.lines("attached XDP program").map { $0.fields["mode"] }

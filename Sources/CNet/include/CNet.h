@@ -10,6 +10,7 @@
 #define CNET_H
 
 #include <netinet/in.h>
+#include <signal.h>
 #include <stdint.h>
 #include <sys/socket.h>
 #include <sys/types.h>
@@ -125,10 +126,26 @@ int cnet_get_affinity(uint64_t *mask, unsigned int words);
 /* Keeps the calling thread on one CPU. */
 int cnet_pin_thread(unsigned int cpu);
 
-/* A thread with every signal blocked, named so that `top -H` shows it (15 characters at most). */
+/* Signals that threads of ours are sent: no thread may block them, and libdispatch's do not block the
+ * first. */
+#define CNET_SIGNAL_KEEP SIGSYS
+#define CNET_SIGNAL_WAKE SIGUSR2
+
+/* Gives up every capability whose bit is 0, for good, in every thread (capset(2), PR_CAPBSET_DROP): 0,
+ * -ETIMEDOUT when a thread does not follow within a second, or -errno. */
+int cnet_keep_capabilities(uint64_t mask);
+/* The permitted capabilities of the calling thread: 0 or -errno. */
+int cnet_permitted_capabilities(uint64_t *out);
+
+/* A thread with these two alone of all signals let through, named so that `top -H` shows it (15 characters at most). */
 int cnet_thread_start(unsigned long *thread, size_t stack_bytes, const char *name,
 		      void (*body)(void *), void *argument);
 int cnet_thread_join(unsigned long thread);
+/* Nobody will join it: what it holds goes with it. */
+void cnet_thread_detach(unsigned long thread);
+
+/* Ends a system call in which the thread waits, with EINTR. One that is about to wait misses it. */
+void cnet_thread_interrupt(unsigned long thread);
 
 /* AF_XDP sockets. The first two have the kernel look at the rings: 0 or -errno. */
 int cnet_xdp_transmit(int fd) CNET_HOT;
@@ -199,6 +216,28 @@ int cnet_report_errors(int fd, int family);
 int cnet_echo_replies_only(int fd, int family);
 /* Closing resets the connection, which leaves nothing in TIME_WAIT (socket(7), SO_LINGER). */
 int cnet_reset_on_close(int fd);
+
+/* A stream socket that listens under a path which must be free: a descriptor that does not block, or
+ * -errno. `mode` is that of the file, whatever the umask allows beyond it (unix(7)). */
+int cnet_unix_listen(const char *path, unsigned int mode, int backlog);
+/* A stream socket connected to the one that listens there, or -errno. */
+int cnet_unix_connect(const char *path);
+/* The next connection, or -EAGAIN when there is none, or -errno. */
+int cnet_unix_accept(int fd);
+/* Who called connect or listen at the other end (unix(7), SO_PEERCRED): 0 or -errno. */
+int cnet_unix_peer(int fd, uint32_t *uid, int32_t *pid);
+
+/* Descriptors that one message can carry (net/core/scm.h, SCM_MAX_FD). */
+enum {
+	CNET_DESCRIPTORS_MAX = 253
+};
+/* Sends bytes, at least one, and with the first of them descriptors (SCM_RIGHTS): bytes sent or -errno. */
+int64_t cnet_send_descriptors(int fd, const void *bytes, size_t count, const int *descriptors,
+			      unsigned int descriptor_count);
+/* Receives bytes and descriptors, for which there is room for CNET_DESCRIPTORS_MAX: bytes, 0 at the
+ * end, or -errno. The descriptors are the caller's to close. */
+int64_t cnet_receive_descriptors(int fd, void *bytes, size_t count, int *descriptors,
+				 unsigned int *descriptor_count);
 
 /* The type of the file system at a path, such as BPF_FS_MAGIC (statfs(2)), or -errno. */
 int64_t cnet_file_system(const char *path);

@@ -17,7 +17,8 @@ extension ConfigKey {
         case .listeners, .listenerName, .downstreamName, .downstreamAddress,
             .kubernetesService, .kubernetesPort, .filePath, .dnsName:
             .required
-        case .settings, .health, .metrics, .listenerSettings: .absent("the default of each key")
+        case .settings, .health, .metrics, .control, .listenerSettings:
+            .absent("the default of each key")
         case .listenerBind: .absent("required unless vip and ports are set")
         case .listenerVIP, .listenerPorts: .absent("what bind says")
         case .listenerProtocol: .value("udp")
@@ -55,6 +56,8 @@ extension ConfigKey {
         case .healthMinHealthy: .value("0")
         case .metricsBind: .value("0.0.0.0:9090")
         case .metricsPath: .value("/metrics")
+        case .controlEnabled: .value("true")
+        case .controlSocket: .absent("control.sock in the runtime folder of the daemon's user")
         }
     }
 }

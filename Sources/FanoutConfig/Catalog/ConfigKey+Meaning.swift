@@ -8,6 +8,7 @@ extension ConfigKey {
         case .settings: "Knobs of every listener."
         case .health: "Whether and how downstreams are probed."
         case .metrics: "The HTTP server that Prometheus scrapes."
+        case .control: "The unix socket that udp-fanout status and its like talk to."
         case .listenerName: "Unique name; the metric label listener."
         case .listenerBind: "Address and port that datagrams are sent to."
         case .listenerVIP: "Address that clients of xdp_nat know, in place of bind."
@@ -76,6 +77,8 @@ extension ConfigKey {
         case .metricsEnabled: "Whether metrics are served."
         case .metricsBind: "TCP address of the server, which also answers /healthz."
         case .metricsPath: "Path of the metrics."
+        case .controlEnabled: "Whether there is a control socket."
+        case .controlSocket: "Path of the control socket."
         }
     }
 }

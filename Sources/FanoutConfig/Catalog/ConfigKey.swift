@@ -6,7 +6,7 @@ internal import FanoutCore
 /// keys and the generated references read. The raw value is the key's path, `[]` marking list
 /// items.
 public enum ConfigKey: String, CaseIterable, Hashable, Sendable {
-    case listeners, settings, health, metrics
+    case listeners, settings, health, metrics, control
 
     case listenerName = "listeners[].name"
     case listenerBind = "listeners[].bind"
@@ -71,6 +71,9 @@ public enum ConfigKey: String, CaseIterable, Hashable, Sendable {
     case metricsBind = "metrics.bind"
     case metricsPath = "metrics.path"
 
+    case controlEnabled = "control.enabled"
+    case controlSocket = "control.socket"
+
     /// The key as it is written: the last part of its path.
     public var name: String { Self.names[self] ?? rawValue }
 
@@ -100,6 +103,7 @@ extension ConfigKey {
         case .settings, .listenerSettings: .section(.settings)
         case .health: .section(.health)
         case .metrics: .section(.metrics)
+        case .control: .section(.control)
         case .listenerName, .downstreamName: .name
         case .listenerBind, .downstreamAddress, .dnsServer, .metricsBind: .endpoint
         case .listenerMode: .choice(ForwardingMode.allCases.map(\.rawValue))
@@ -135,8 +139,9 @@ extension ConfigKey {
         case .healthRise, .healthFall: .integer(1...100)
         case .healthMinHealthy: .integer(0...100)
         case .metricsPath: .urlPath
+        case .controlSocket: .socketPath
         case .listenerOneArm, .listenerUnanswered, .listenerPreserveSource, .kubernetesVIP, .pinCPUs,
-            .sharePort, .busyPoll, .healthEnabled, .metricsEnabled:
+            .sharePort, .busyPoll, .healthEnabled, .metricsEnabled, .controlEnabled:
             .boolean
         }
     }

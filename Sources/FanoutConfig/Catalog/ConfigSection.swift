@@ -2,7 +2,7 @@
 
 /// A mapping of the configuration file: a set of keys that stand together.
 public enum ConfigSection: CaseIterable, Hashable, Sendable {
-    case root, listener, downstream, kubernetes, file, dns, settings, health, metrics
+    case root, listener, downstream, kubernetes, file, dns, settings, health, metrics, control
 
     /// Where the section stands, `[]` marking the items of a list; the first is the usual place.
     public var paths: [String] {
@@ -16,6 +16,7 @@ public enum ConfigSection: CaseIterable, Hashable, Sendable {
         case .settings: ["settings", "listeners[].settings"]
         case .health: ["health"]
         case .metrics: ["metrics"]
+        case .control: ["control"]
         }
     }
 

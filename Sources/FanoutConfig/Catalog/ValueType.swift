@@ -32,6 +32,8 @@ public enum ValueType: Equatable, Sendable {
     case servicePort
     /// The path of a URL.
     case urlPath
+    /// The absolute path of a unix socket.
+    case socketPath
     /// A mapping.
     case section(ConfigSection)
     /// A list of mappings.
@@ -56,6 +58,7 @@ public enum ValueType: Equatable, Sendable {
         case .domainName: "write a name such as receivers.example.com"
         case .servicePort: "write a number from 1 to 65535 or the name of a port of the service"
         case .urlPath: "write a path, such as /metrics"
+        case .socketPath: "write an absolute path, such as /run/udp-fanout/control.sock"
         case .section: "write its keys below it, indented"
         case .list: "write a list, each item beginning with '- '"
         }

@@ -36,7 +36,9 @@ struct Document {
             health: root.reader(for: .health).map(HealthConfiguration.init)
                 ?? HealthConfiguration(),
             metrics: root.reader(for: .metrics).map(MetricsConfiguration.init)
-                ?? MetricsConfiguration())
+                ?? MetricsConfiguration(),
+            control: root.reader(for: .control).map(ControlConfiguration.init)
+                ?? ControlConfiguration())
     }
 
     private func check(_ drafts: [ListenerDraft]) {

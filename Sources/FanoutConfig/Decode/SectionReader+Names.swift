@@ -113,6 +113,30 @@ extension SectionReader {
         return Located(value: text, origin: field.origin)
     }
 
+    /// The path of a unix socket, with room behind it for the ending of a file beside it: sun_path of
+    /// unix(7) has 108 bytes.
+    func socketPath(_ key: ConfigKey) -> Located<String>? {
+        guard let field = scalar(key) else { return nil }
+        let text = field.value.text
+        let fault: String? =
+            if !text.hasPrefix("/") {
+                "does not begin with /"
+            } else if text.hasSuffix("/") {
+                "is a folder"
+            } else if text.unicodeScalars.contains(where: \.isControl) {
+                "holds control characters"
+            } else if text.utf8.count > 96 {
+                "is longer than 96 bytes"
+            } else {
+                nil
+            }
+        if let fault {
+            refuse(field.origin, "\(text.quoted) \(fault)", key)
+            return nil
+        }
+        return Located(value: text, origin: field.origin)
+    }
+
     static func isDNSLabel(_ text: String) -> Bool {
         let bytes = text.utf8
         return (1...63).contains(bytes.count)

@@ -54,6 +54,14 @@ extension DNSConfiguration {
     }
 }
 
+extension ControlConfiguration {
+    init(_ reader: SectionReader) {
+        self.init()
+        if let field = reader.boolean(.controlEnabled) { enabled = field.value }
+        socket = reader.socketPath(.controlSocket)?.value
+    }
+}
+
 extension MetricsConfiguration {
     init(_ reader: SectionReader) {
         self.init()

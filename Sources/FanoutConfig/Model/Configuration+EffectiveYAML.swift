@@ -29,6 +29,10 @@ extension Configuration {
             $0.text(.metricsBind, metrics.bind.description)
             $0.text(.metricsPath, metrics.path)
         }
+        writer.section(.control) {
+            $0.plain(.controlEnabled, control.enabled)
+            if let socket = control.socket { $0.text(.controlSocket, socket) }
+        }
         return writer.output
     }
 }

@@ -13,16 +13,19 @@ public struct Configuration: Equatable, Sendable {
     public var settings: ListenerSettings
     public var health: HealthConfiguration
     public var metrics: MetricsConfiguration
+    public var control: ControlConfiguration
 
     public init(
         listeners: [ListenerConfiguration], settings: ListenerSettings = ListenerSettings(),
         health: HealthConfiguration = HealthConfiguration(),
-        metrics: MetricsConfiguration = MetricsConfiguration()
+        metrics: MetricsConfiguration = MetricsConfiguration(),
+        control: ControlConfiguration = ControlConfiguration()
     ) {
         self.listeners = listeners
         self.settings = settings
         self.health = health
         self.metrics = metrics
+        self.control = control
     }
 
     /// The listeners as FanoutCore values.

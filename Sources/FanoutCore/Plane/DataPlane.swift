@@ -19,6 +19,12 @@ public protocol DataPlane: Sendable {
     /// What it counted by receive queue; nothing for planes that have none of their own.
     func queueCounters() async -> [QueueCounters]
 
+    /// Where its programs are hooked in.
+    func attachments() async -> [Attachment]
+
+    /// What each of its workers is doing at this moment.
+    func progress() async -> [WorkerProgress]
+
     /// Ends every listener, forwards or counts what they had received, and returns the last counters.
     func stop() async -> [ListenerCounters]
 

@@ -37,7 +37,9 @@ actor Demo {
                             name: $0.downstream.name, address: $0.downstream.endpoint)
                     })
             ],
-            metrics: MetricsConfiguration(enabled: true, bind: metrics))
+            metrics: MetricsConfiguration(enabled: true, bind: metrics),
+            // The usual place is that of a daemon in service.
+            control: ControlConfiguration(enabled: false))
     }
 
     private enum SocketKind { case datagram, stream }

@@ -26,8 +26,16 @@ struct DaemonUnderTest: Sendable {
             all += ["--config", try self.folder.write(config, to: Self.configName)]
         }
         process = try ChildProcess(
-            Files.daemon, all, environment: environment, folder: self.folder)
+            Files.daemon, all, environment: Self.own(environment, self.folder),
+            folder: self.folder)
     }
+
+    /// A runtime folder of its own for each daemon, where its control socket is.
+    static func own(_ environment: [String: String], _ folder: ScratchFolder) -> [String: String] {
+        ["RUNTIME_DIRECTORY": folder.url.path].merging(environment) { $1 }
+    }
+
+    var controlPath: String { folder.path("control.sock") }
 
     /// Starts it, waits until it runs, and kills it after `body` whatever comes of that.
     static func running<Result>(
@@ -52,8 +60,9 @@ struct DaemonUnderTest: Sendable {
     static func run(
         _ arguments: [String], environment: [String: String] = [:], folder: ScratchFolder? = nil
     ) async throws -> (code: Int32, output: String, errors: [String]) {
+        let folder = try folder ?? ScratchFolder()
         let process = try ChildProcess(
-            Files.daemon, arguments, environment: environment, folder: folder)
+            Files.daemon, arguments, environment: own(environment, folder), folder: folder)
         let ending = try await process.exit()
         let state = process.record.state
         guard case .exited(let code) = ending else { throw Failed("\(ending)", EPROTO) }

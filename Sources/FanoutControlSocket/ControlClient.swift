@@ -1,0 +1,67 @@
+// SPDX-License-Identifier: Apache-2.0
+
+internal import Glibc
+internal import LinuxNet
+
+/// One connection to a daemon's control socket.
+public struct ControlClient: Sendable {
+    private let stream: UnixStream
+    private let path: String
+
+    /// - Throws: `ControlFailure` when no daemon answers there; it says what to do.
+    public init(path: String) throws(ControlFailure) {
+        self.path = path
+        do throws(SystemError) {
+            stream = try UnixStream(connectingTo: path)
+            try stream.limitWaiting(seconds: 60)
+        } catch {
+            throw Self.failure(error, path)
+        }
+    }
+
+    private static func failure(_ error: SystemError, _ path: String) -> ControlFailure {
+        switch error.code {
+        case ENOENT, ECONNREFUSED:
+            ControlFailure(
+                "no daemon listens at \(path)",
+                remedy: "start udp-fanout, or name its control.socket with --socket")
+        case EACCES, EPERM:
+            ControlFailure(
+                "\(path) belongs to another user",
+                remedy: "run this as root or as the daemon's user")
+        default:
+            ControlFailure("\(error)", remedy: "name the daemon's control.socket with --socket")
+        }
+    }
+
+    /// Sends a request and waits for the answer, a minute at most.
+    public func ask(_ request: ControlRequest) throws(ControlFailure) -> ControlResponse {
+        let line = try exchange(ControlLine.encode(request))
+        return try ControlLine.decode(ControlResponse.self, from: line)
+    }
+
+    /// The same in bytes: the line of the answer, without its end.
+    public func exchange(_ line: [UInt8]) throws(ControlFailure) -> [UInt8] {
+        do throws(SystemError) {
+            try stream.send(line)
+            var answer: [UInt8] = []
+            while true {
+                let (bytes, descriptors) = try stream.receive()
+                for descriptor in descriptors { ThisProcess.close(descriptor) }
+                answer += bytes
+                if let end = bytes.firstIndex(of: UInt8(ascii: "\n")) {
+                    return Array(answer.dropLast(bytes.count - end))
+                }
+                if bytes.isEmpty { break }
+            }
+        } catch {
+            guard error.code == EAGAIN else { throw Self.failure(error, path) }
+            throw ControlFailure(
+                "the daemon at \(path) does not answer",
+                remedy: "look at its log; it may hang")
+        }
+        throw ControlFailure(
+            "the daemon at \(path) closed the connection",
+            remedy: "it has ended, or hears root and its own user alone")
+    }
+}

@@ -1,0 +1,95 @@
+// SPDX-License-Identifier: Apache-2.0
+
+/// One listener at one moment.
+public struct ListenerStatus: Codable, Equatable, Sendable {
+    public var name: String
+    public var bind: String
+    public var mode: String
+    public var balance: String
+    /// The interface of a kernel mode.
+    public var interface: String?
+    /// Threads of a mode that has some, else 0.
+    public var workers: Int
+    public var packetsReceived: UInt64
+    public var bytesReceived: UInt64
+    public var packetsForwarded: UInt64
+    public var bytesForwarded: UInt64
+    public var packetsDropped: UInt64
+    /// Drops by reason, those that have happened.
+    public var drops: [String: UInt64]
+    /// Thrown away by the kernel before they could be received.
+    public var kernelDrops: UInt64
+    public var rates: RateStatus
+    public var receivers: [ReceiverStatus]
+
+    public init(
+        name: String, bind: String, mode: String, balance: String, interface: String?,
+        workers: Int, packetsReceived: UInt64, bytesReceived: UInt64, packetsForwarded: UInt64,
+        bytesForwarded: UInt64, packetsDropped: UInt64, drops: [String: UInt64],
+        kernelDrops: UInt64, rates: RateStatus, receivers: [ReceiverStatus]
+    ) {
+        self.name = name
+        self.bind = bind
+        self.mode = mode
+        self.balance = balance
+        self.interface = interface
+        self.workers = workers
+        self.packetsReceived = packetsReceived
+        self.bytesReceived = bytesReceived
+        self.packetsForwarded = packetsForwarded
+        self.bytesForwarded = bytesForwarded
+        self.packetsDropped = packetsDropped
+        self.drops = drops
+        self.kernelDrops = kernelDrops
+        self.rates = rates
+        self.receivers = receivers
+    }
+}
+
+/// One receiver of a listener at one moment.
+public struct ReceiverStatus: Codable, Equatable, Sendable {
+    /// Whether it gets new traffic, and why not.
+    public enum State: String, Codable, Sendable {
+        case ready
+        /// By hand: `udp-fanout drain`.
+        case drained
+        /// Its weight in the configuration is 0.
+        case weightZero = "weight_zero"
+        /// By its probes.
+        case unhealthy
+    }
+
+    public var name: String
+    public var address: String
+    public var state: State
+    /// By its probes; nil when it is not probed.
+    public var healthy: Bool?
+    /// As the configuration has it.
+    public var weight: UInt16
+    /// In force.
+    public var weightInForce: UInt16
+    public var packetsForwarded: UInt64
+    public var bytesForwarded: UInt64
+    public var packetsDropped: UInt64
+    /// How often its host said that nobody listens there.
+    public var refusals: UInt64
+    public var rates: RateStatus
+
+    public init(
+        name: String, address: String, state: State, healthy: Bool?, weight: UInt16,
+        weightInForce: UInt16, packetsForwarded: UInt64, bytesForwarded: UInt64,
+        packetsDropped: UInt64, refusals: UInt64, rates: RateStatus
+    ) {
+        self.name = name
+        self.address = address
+        self.state = state
+        self.healthy = healthy
+        self.weight = weight
+        self.weightInForce = weightInForce
+        self.packetsForwarded = packetsForwarded
+        self.bytesForwarded = bytesForwarded
+        self.packetsDropped = packetsDropped
+        self.refusals = refusals
+        self.rates = rates
+    }
+}

@@ -1,0 +1,100 @@
+// SPDX-License-Identifier: Apache-2.0
+
+internal import LinuxNet
+public import Logging
+internal import Synchronization
+
+/// Answers requests on the control socket: lines of JSON in, lines of JSON out, in their order. Only root
+/// and the daemon's own user are heard.
+///
+/// Each connection has a thread of its own, so that a client which is slow or sends nothing holds up
+/// nobody; there are few of them, and none is kept for longer than it has something to say.
+public final class ControlServer: Sendable {
+    /// Carries a request out. It may be called several times at once.
+    public typealias Handler = @Sendable (ControlRequest) async -> ControlResponse
+
+    /// Connections at one time; the next one waits.
+    static let connectionsMax = 16
+    /// How long a client may be silent.
+    static let patienceSeconds = 60
+
+    public var path: String { listener.path }
+
+    private let listener: UnixListener
+    private let handler: Handler
+    private let logger: Logger
+    private let connections = Mutex<Set<ControlConnection>>([])
+    private let accepting = Latch()
+
+    /// Listens at `path`, which may be that of a daemon that was killed.
+    ///
+    /// - Throws: `ControlSocketError`, when a living daemon has it or it cannot be made.
+    public static func start(
+        path: String, takingOver: Bool = false, logger: Logger, handler: @escaping Handler
+    ) throws(ControlSocketError) -> ControlServer {
+        let listener: UnixListener
+        do throws(UnixListener.Refusal) {
+            listener = try UnixListener(path: path, takingOver: takingOver)
+        } catch {
+            throw ControlSocketError(error, path: path)
+        }
+        let server = ControlServer(listener, logger, handler)
+        do throws(SystemError) {
+            // It lives as long as the server is not stopped, and keeps it alive as long.
+            try Thread(name: "control") { server.accept() }.detach()
+        } catch {
+            listener.end()
+            throw ControlSocketError(.system(error), path: path)
+        }
+        return server
+    }
+
+    private init(_ listener: UnixListener, _ logger: Logger, _ handler: @escaping Handler) {
+        self.listener = listener
+        self.logger = logger
+        self.handler = handler
+    }
+
+    /// Takes no more connections and ends those that there are; what is being carried out goes on.
+    public func stop() {
+        listener.end()
+        accepting.wait(until: MonotonicClock.now + 1_000_000_000)
+        connections.withLock { for connection in $0 { connection.end() } }
+    }
+
+    private func accept() {
+        defer { accepting.countDown() }
+        while let stream = listener.accept() {
+            guard isWelcome(stream) else { continue }
+            let connection = ControlConnection(stream, handler)
+            let isOver = connections.withLock { open in
+                guard open.count < Self.connectionsMax else { return true }
+                open.insert(connection)
+                return false
+            }
+            if isOver {
+                connection.refuse("too many connections", "try again in a moment")
+                continue
+            }
+            do throws(SystemError) {
+                try Thread(name: "control-client") { [self] in
+                    connection.serve()
+                    connections.withLock { _ = $0.remove(connection) }
+                }.detach()
+            } catch {
+                connections.withLock { _ = $0.remove(connection) }
+                connection.refuse("no thread for the connection", "\(error)")
+            }
+        }
+    }
+
+    /// The mode of the file keeps others out already; this holds wherever the file may be.
+    private func isWelcome(_ stream: UnixStream) -> Bool {
+        guard let peer = try? stream.peer else { return false }
+        if peer.uid == 0 || peer.uid == ThisProcess.effectiveUser { return true }
+        logger.warning(
+            "control socket: another user is not heard",
+            metadata: ["uid": "\(peer.uid)", "pid": "\(peer.pid)"])
+        return false
+    }
+}

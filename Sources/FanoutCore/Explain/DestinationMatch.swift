@@ -1,0 +1,64 @@
+// SPDX-License-Identifier: Apache-2.0
+
+/// Why a listener takes datagrams to a destination.
+public enum DestinationMatch: Equatable, Sendable {
+    /// Its `bind` names the address.
+    case bound
+    /// Its `addresses` do.
+    case listed
+    /// Its `bind` is a wildcard: any address of this host; in a kernel mode of its interface.
+    case wildcard
+    /// Its `addresses` are `any`.
+    case anyDestination
+
+    var rank: Int {
+        switch self {
+        case .bound: 0
+        case .listed: 1
+        case .wildcard: 2
+        case .anyDestination: 3
+        }
+    }
+
+    func sentence(_ listener: Listener) -> String {
+        let name = "listener \(listener.name) (\(listener.mode.rawValue))"
+        return switch self {
+        case .bound: "\(name) is bound to the destination"
+        case .listed: "\(name) has the destination among its addresses"
+        case .anyDestination: "\(name) takes every destination on port \(listener.bind.port)"
+        case .wildcard:
+            if let interface = listener.interface {
+                "\(name) takes port \(listener.bind.port) on the addresses of \(interface)"
+            } else {
+                "\(name) takes port \(listener.bind.port) on every address of this host"
+            }
+        }
+    }
+}
+
+extension Listener {
+    /// Why it takes datagrams to `destination`; nil when it does not. Whether a wildcard's host or
+    /// interface bears the address is not known here.
+    public func match(_ destination: Endpoint) -> DestinationMatch? {
+        guard destination.port == bind.port else { return nil }
+        let address = destination.address
+        if bind.address.isSameHost(as: address) { return .bound }
+        switch served {
+        case .listed(let more) where more.contains { $0.isSameHost(as: address) }: return .listed
+        case .any: return .anyDestination
+        case .listed: break
+        }
+        // [::] serves IPv4 as well.
+        guard bind.address.isWildcard, bind.address.family == .v6 || address.family == .v4 else {
+            return nil
+        }
+        return .wildcard
+    }
+}
+
+extension IPAddress {
+    /// Equal but for the zone, which a packet does not carry.
+    fileprivate func isSameHost(as other: IPAddress) -> Bool {
+        high == other.high && low == other.low
+    }
+}

@@ -1,0 +1,40 @@
+// SPDX-License-Identifier: Apache-2.0
+
+/// A place in the kernel where a data plane has hooked a program in.
+public struct Attachment: Equatable, Sendable {
+    public let mode: ForwardingMode
+    /// The interface by name.
+    public let interface: String
+    /// The kind of hook in the words of its mode, such as `tcx` or `native`.
+    public let hook: String
+
+    public init(mode: ForwardingMode, interface: String, hook: String) {
+        self.mode = mode
+        self.interface = interface
+        self.hook = hook
+    }
+}
+
+/// What one worker of a data plane is doing, to tell one that waits from one that hangs.
+public struct WorkerProgress: Equatable, Sendable {
+    /// Unique in the plane, such as `syslog/0`.
+    public let worker: String
+    /// Another number after each batch of work.
+    public let epoch: UInt64
+    /// Whether it has something to do: it is in a batch, or datagrams wait for it.
+    public let hasWork: Bool
+
+    public init(worker: String, epoch: UInt64, hasWork: Bool) {
+        self.worker = worker
+        self.epoch = epoch
+        self.hasWork = hasWork
+    }
+}
+
+extension DataPlane {
+    /// By default a plane has no program in the kernel.
+    public func attachments() async -> [Attachment] { [] }
+
+    /// By default a plane has no worker that could hang.
+    public func progress() async -> [WorkerProgress] { [] }
+}

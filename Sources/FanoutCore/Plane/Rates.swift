@@ -1,0 +1,84 @@
+// SPDX-License-Identifier: Apache-2.0
+
+/// What a listener or a receiver does a second, on the average of the last few.
+public struct Rates: Equatable, Sendable {
+    /// For a receiver 0: it receives nothing from the network.
+    public var packetsReceived = 0.0
+    public var bytesReceived = 0.0
+    public var packetsForwarded = 0.0
+    public var bytesForwarded = 0.0
+    public var packetsDropped = 0.0
+
+    public init() {}
+}
+
+/// Makes rates of counters that are noted from time to time.
+public struct RateMeter: Sendable {
+    private struct Sample: Sendable {
+        let time: ContinuousClock.Instant
+        let listeners: [String: ListenerCounters]
+    }
+
+    private var samples: [Sample] = []
+    private let window: Duration
+
+    /// - Parameter window: over how long rates are averaged.
+    public init(window: Duration = .seconds(5)) { self.window = window }
+
+    /// Takes the counters of every listener as they are at `time`, which is later than those before.
+    public mutating func note(_ counters: [ListenerCounters], at time: ContinuousClock.Instant) {
+        // One that is moving from one mode to another stands there twice.
+        let byName = Dictionary(counters.map { ($0.listener, $0) }) { $1 }
+        samples.append(Sample(time: time, listeners: byName))
+        // The last one that is older than the window stays, so that the whole window is covered.
+        while samples.count > 2, samples[1].time <= time - window { samples.removeFirst() }
+    }
+
+    /// How far apart the samples are that rates are made of; zero when there are none yet.
+    public var span: Duration {
+        guard let first = samples.first, let last = samples.last else { return .zero }
+        return last.time - first.time
+    }
+
+    /// The rates of a listener; all 0 as long as it has been noted less than twice.
+    public func rates(of listener: String) -> Rates {
+        var rates = Rates()
+        guard let (old, new, seconds) = ends(of: listener) else { return rates }
+        rates.packetsReceived = Self.rate(old.packetsReceived, new.packetsReceived, seconds)
+        rates.bytesReceived = Self.rate(old.bytesReceived, new.bytesReceived, seconds)
+        rates.packetsForwarded = Self.rate(old.packetsForwarded, new.packetsForwarded, seconds)
+        rates.bytesForwarded = Self.rate(old.bytesForwarded, new.bytesForwarded, seconds)
+        rates.packetsDropped = Self.rate(old.packetsDropped, new.packetsDropped, seconds)
+        return rates
+    }
+
+    /// The same of a receiver of it.
+    public func rates(of downstream: Endpoint, in listener: String) -> Rates {
+        var rates = Rates()
+        guard let (old, new, seconds) = ends(of: listener),
+            let now = new.downstreams.first(where: { $0.endpoint == downstream })
+        else { return rates }
+        // One that has joined since had nothing before.
+        let then = old.downstreams.first { $0.endpoint == downstream }
+        rates.packetsForwarded = Self.rate(
+            then?.packetsForwarded ?? 0, now.packetsForwarded, seconds)
+        rates.bytesForwarded = Self.rate(then?.bytesForwarded ?? 0, now.bytesForwarded, seconds)
+        rates.packetsDropped = Self.rate(
+            then?.drops.values.reduce(0, +) ?? 0, now.drops.values.reduce(0, +), seconds)
+        return rates
+    }
+
+    private func ends(of listener: String) -> (ListenerCounters, ListenerCounters, Double)? {
+        let having = samples.filter { $0.listeners[listener] != nil }
+        guard having.count > 1, let first = having.first, let last = having.last,
+            let old = first.listeners[listener], let new = last.listeners[listener]
+        else { return nil }
+        return (old, new, (last.time - first.time) / .seconds(1))
+    }
+
+    /// A counter that has fallen began anew: what it shows now is what came since.
+    private static func rate(_ old: UInt64, _ new: UInt64, _ seconds: Double) -> Double {
+        guard seconds > 0 else { return 0 }
+        return Double(new >= old ? new - old : new) / seconds
+    }
+}

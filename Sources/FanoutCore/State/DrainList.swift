@@ -1,0 +1,62 @@
+// SPDX-License-Identifier: Apache-2.0
+
+/// Receivers that somebody has taken out of service by hand: an input of the desired state, beside the
+/// configuration. It is kept in memory alone and knows them by name, so it outlasts a reload.
+public struct DrainList: Equatable, Sendable {
+    /// One receiver of one listener.
+    public struct Entry: Hashable, Comparable, Sendable, CustomStringConvertible {
+        public let listener: String
+        public let downstream: String
+
+        public init(listener: String, downstream: String) {
+            self.listener = listener
+            self.downstream = downstream
+        }
+
+        /// `listener/receiver`, which `entries(named:in:)` reads.
+        public var description: String { "\(listener)/\(downstream)" }
+
+        public static func < (left: Entry, right: Entry) -> Bool {
+            (left.listener, left.downstream) < (right.listener, right.downstream)
+        }
+    }
+
+    public var entries: Set<Entry>
+
+    public init(_ entries: Set<Entry> = []) { self.entries = entries }
+
+    /// Whom a name means in `state`: `listener/receiver`, or a receiver in every listener that has one
+    /// called so. Both kinds of names may hold a slash. Empty when it means nobody.
+    public static func entries(named name: String, in state: DesiredState) -> Set<Entry> {
+        let all = state.listeners.flatMap { listener in
+            listener.downstreams.map { Entry(listener: listener.name, downstream: $0.name) }
+        }
+        let exact = all.filter { $0.description == name }
+        return Set(exact.isEmpty ? all.filter { $0.downstream == name } : exact)
+    }
+}
+
+extension DesiredState {
+    /// The state in which drained receivers have weight 0: they get nothing new, and flows that a mode
+    /// remembers stay with them.
+    public func applying(_ drains: DrainList) -> DesiredState {
+        guard !drains.entries.isEmpty else { return self }
+        return DesiredState(
+            listeners: listeners.map { listener in
+                var listener = listener
+                listener.downstreams = listener.downstreams.map { downstream in
+                    let entry = DrainList.Entry(
+                        listener: listener.name, downstream: downstream.name)
+                    return drains.entries.contains(entry) ? downstream.weighing(0) : downstream
+                }
+                return listener
+            })
+    }
+}
+
+extension Downstream {
+    /// The same receiver with another weight.
+    public func weighing(_ weight: UInt16) -> Downstream {
+        Downstream(name: name, endpoint: endpoint, weight: weight, isEnabled: isEnabled)
+    }
+}

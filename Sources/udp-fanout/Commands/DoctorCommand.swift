@@ -1,0 +1,61 @@
+// SPDX-License-Identifier: Apache-2.0
+
+internal import ArgumentParser
+internal import FanoutConfig
+internal import FanoutControlSocket
+internal import LinuxNet
+
+struct DoctorCommand: ParsableCommand {
+    static let configuration = CommandConfiguration(
+        commandName: "doctor",
+        abstract:
+            "Look whether this host can do what the configuration asks for, and say what to do.",
+        discussion: """
+            It looks at the kernel, capabilities, the BPF file system, limits, interfaces and neighbours, \
+            and changes nothing. Run it as the daemon's user, since that is whose rights it looks at. \
+            Exits 0 without a problem, else 1.
+            """)
+
+    @Option(name: [.long, .customShort("c")], help: "The YAML configuration file.")
+    var config = "config.yaml"
+
+    @Flag(help: "Print one line of JSON.")
+    var json = false
+
+    func run() throws {
+        let report = DoctorReport(findings())
+        let text =
+            json
+            ? String(decoding: ControlLine.encode(report), as: UTF8.self)
+            : Self.text(report, .ofOutput)
+        guard StandardStream.output.write(text) else { throw ExitCode(1) }
+        if !report.ok { throw ExitCode(1) }
+    }
+
+    private func findings() -> [Finding] {
+        let report = ConfigurationReport(path: config)
+        guard let configuration = report.configuration else {
+            return report.errors.map {
+                .problem("configuration", "\($0)", do: "run udp-fanout check --config \(config)")
+            }
+        }
+        let names = Set(configuration.listeners.compactMap(\.interface))
+        return Doctor(host: .current(interfaces: names), configuration: configuration).findings
+    }
+
+    static func text(_ report: DoctorReport, _ paint: Paint) -> String {
+        let lines = report.findings.flatMap { finding in
+            let level = finding.level.rawValue
+            let padded = level + String(repeating: " ", count: 8 - level.count)
+            let mark =
+                switch finding.level {
+                case .ok: paint.good(padded)
+                case .advice: paint.warn(padded)
+                case .problem: paint.bad(padded)
+                }
+            let line = "\(mark) \(finding.check): \(finding.found)"
+            return finding.remedy.isEmpty ? [line] : [line, "         → \(finding.remedy)"]
+        }
+        return lines.map { $0 + "\n" }.joined()
+    }
+}

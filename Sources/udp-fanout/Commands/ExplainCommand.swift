@@ -1,0 +1,59 @@
+// SPDX-License-Identifier: Apache-2.0
+
+internal import ArgumentParser
+internal import FanoutControlSocket
+internal import FanoutCore
+
+struct ExplainCommand: ParsableCommand {
+    static let configuration = CommandConfiguration(
+        commandName: "explain",
+        abstract: "Say which receiver a datagram would meet, and why.",
+        discussion: """
+            The running daemon is asked, so the answer takes weights, health and drained receivers into \
+            account. Nothing is sent.
+            """)
+
+    @Argument(help: "The sender, ip:port or [ip6]:port.")
+    var from: String
+
+    @Argument(help: "What it sends to, ip:port or [ip6]:port.")
+    var to: String
+
+    @OptionGroup var control: ControlOptions
+
+    func validate() throws {
+        for text in [from, to] {
+            do throws(Endpoint.Malformed) {
+                _ = try Endpoint(parsing: text)
+            } catch {
+                throw ValidationError(error.reason)
+            }
+        }
+    }
+
+    func run() throws {
+        let request = ControlRequest(.explain, from: from, to: to)
+        guard let explanation = try control.ask(request).explanation else { return }
+        try control.show(Self.text(explanation))
+    }
+
+    static func text(_ report: ExplanationReport) -> String {
+        let head = "\(report.from) → \(report.to): "
+        var lines: [String] = []
+        if let receiver = report.receiver {
+            lines.append(head + "\(receiver) (\(report.receiverAddress ?? "?"))")
+        } else if report.slots == 0 {
+            lines.append(head + "nobody")
+        } else {
+            lines.append(head + "any of the receivers below")
+        }
+        lines += report.reasons.map { "  \($0)" }
+        var table = TextTable(["receiver", "address", ">slots", ">share"])
+        for share in report.shares {
+            let percent = report.slots == 0 ? 0 : Double(share.slots) * 100 / Double(report.slots)
+            table.add([share.name, share.address, "\(share.slots)", percent.tenths + " %"])
+        }
+        lines += [""] + table.lines.map { "  \($0)" }
+        return lines.joined(separator: "\n") + "\n"
+    }
+}

@@ -1,0 +1,75 @@
+// SPDX-License-Identifier: Apache-2.0
+
+internal import FanoutConfig
+internal import FanoutCore
+internal import LinuxNet
+internal import Logging
+
+extension Daemon {
+    /// Gives up the capabilities that no change of this configuration's kind will need.
+    func dropPrivileges() {
+        let held = Capabilities.permitted
+        let kept = held.intersection(configuration.capabilities(limits: NetworkLimits()))
+        guard held != kept else { return }
+        do throws(SystemError) {
+            try kept.keepOnlyThese()
+            logger.info(
+                "capabilities that are not needed any more are given up",
+                metadata: [
+                    "kept": "\(kept.isEmpty ? "none" : kept.names.joined(separator: ","))"
+                ])
+        } catch {
+            logger.warning(
+                "capabilities are not given up in every thread", metadata: ["error": "\(error)"])
+        }
+    }
+}
+
+/// What the kernel lets anybody do.
+struct NetworkLimits: Equatable {
+    /// Ports from this one on are for everybody.
+    var firstFreePort = 1024
+    /// `net.core.rmem_max`, bytes.
+    var receiveBufferMax = 0
+
+    init() {
+        firstFreePort = KernelSetting.number("net/ipv4/ip_unprivileged_port_start") ?? 1024
+        receiveBufferMax = KernelSetting.number("net/core/rmem_max") ?? 0
+    }
+}
+
+extension Configuration {
+    /// What it takes to put this configuration, or another with such listeners, into force.
+    func capabilities(limits: NetworkLimits) -> Capabilities {
+        var needed = listeners.reduce(into: Capabilities()) {
+            $0.formUnion($1.listener.capabilities(limits))
+        }
+        if metrics.enabled, Int(metrics.bind.port) < limits.firstFreePort {
+            needed.insert(.netBindService)
+        }
+        if health.enabled, health.probeProtocol == .icmp { needed.insert(.netRaw) }
+        return needed
+    }
+}
+
+extension Listener {
+    /// What it takes to open this listener.
+    fileprivate func capabilities(_ limits: NetworkLimits) -> Capabilities {
+        switch mode {
+        // CAP_PERFMON lets the verifier accept what these programs do with pointers.
+        case .tcEBPF, .xdpNAT: return [.bpf, .netAdmin, .perfmon]
+        case .afXDP: return [.bpf, .netAdmin, .perfmon, .netRaw, .ipcLock]
+        case .userspace:
+            var needed = Capabilities()
+            if Int(bind.port) < limits.firstFreePort { needed.insert(.netBindService) }
+            if preserveSource { needed.insert(.netRaw) }
+            // A larger buffer than the system's limit: SO_RCVBUFFORCE of socket(7).
+            if settings.receiveBufferBytes > limits.receiveBufferMax { needed.insert(.netAdmin) }
+            // The better of the ways to steer workers; without it there is another.
+            if settings.steer == .sourceIP, settings.workers != 1 {
+                needed.formUnion([.bpf, .netAdmin])
+            }
+            return needed
+        }
+    }
+}

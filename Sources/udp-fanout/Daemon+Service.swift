@@ -1,0 +1,37 @@
+// SPDX-License-Identifier: Apache-2.0
+
+internal import FanoutConfig
+internal import FanoutControl
+internal import FanoutMetrics
+internal import LinuxNet
+internal import Logging
+
+extension Daemon {
+    /// Tells the service manager that everything runs, and what that is.
+    func announceReady() {
+        service.ready()
+        let listeners = configuration.listeners
+        let receivers = listeners.reduce(0) { $0 + $1.downstreams.count }
+        let state = reloads.lastSuccessful ? "" : "; the last reload failed"
+        service.status("\(listeners.count) listeners, \(receivers) receivers\(state)")
+    }
+
+    /// Gives the manager's watchdog its signs of life, as long as every worker makes progress. A data plane
+    /// that does not even answer stops it as well.
+    func feedWatchdog() async {
+        guard let interval = service.watchdog else { return }
+        var watch = ProgressWatch()
+        var isStuck = false
+        repeat {
+            let stuck = watch.note(await reconciler.progress())
+            if stuck.isEmpty {
+                service.alive()
+            } else if !isStuck {
+                logger.error(
+                    "workers hang; the watchdog gets no sign of life",
+                    metadata: ["workers": "\(stuck.joined(separator: ","))"])
+            }
+            isStuck = !stuck.isEmpty
+        } while (try? await Task.sleep(for: interval / 4)) != nil
+    }
+}

@@ -1,0 +1,108 @@
+// SPDX-License-Identifier: Apache-2.0
+
+internal import FanoutConfig
+internal import FanoutControl
+internal import FanoutControlSocket
+internal import FanoutCore
+internal import FanoutMetrics
+internal import LinuxNet
+
+extension Daemon {
+    /// Notes the counters each second, for rates.
+    func measure() async {
+        repeat {
+            meter.note(await reconciler.counters(), at: .now)
+        } while (try? await Task.sleep(for: .seconds(1))) != nil
+    }
+
+    func statusReport() async -> StatusReport {
+        let counters = await reconciler.counters()
+        let view = await reconciler.view
+        let verdicts = configuration.health.enabled ? await health.report.verdicts : nil
+        let byName = Dictionary(counters.map { ($0.listener, $0) }) { $1 }
+        let listeners = view.inForce.listeners.map { listener in
+            let wanted = view.wanted.listeners.first { $0.name == listener.name } ?? listener
+            let counts =
+                byName[listener.name]
+                ?? ListenerCounters(listener: listener.name, mode: listener.mode)
+            var status = ListenerStatus(listener, counts, meter.rates(of: listener.name))
+            status.receivers = listener.downstreams.map { downstream in
+                let entry = DrainList.Entry(
+                    listener: listener.name, downstream: downstream.name)
+                let configured = wanted.downstreams.first { $0.endpoint == downstream.endpoint }
+                return ReceiverStatus(
+                    downstream, weight: configured?.weight ?? downstream.weight,
+                    isDrained: view.drains.entries.contains(entry),
+                    isHealthy: verdicts?[downstream.endpoint],
+                    counts.downstreams.first { $0.endpoint == downstream.endpoint },
+                    meter.rates(of: downstream.endpoint, in: listener.name))
+            }
+            return status
+        }
+        return StatusReport(
+            version: Version.number, pid: ThisProcess.number, started: started.rfc3339,
+            uptimeSeconds: (WallClock.now.secondsSinceEpoch - started.secondsSinceEpoch).coarse,
+            config: path, reload: reloadState,
+            health: configuration.health.enabled
+                ? configuration.health.probeProtocol.rawValue : nil,
+            drained: view.drains.entries.sorted().map(\.description),
+            rateSeconds: (meter.span / .seconds(1)).coarse, listeners: listeners,
+            attachments: await reconciler.attachments().map {
+                StatusReport.AttachmentStatus(
+                    mode: $0.mode.rawValue, interface: $0.interface, hook: $0.hook)
+            })
+    }
+
+    private var reloadState: StatusReport.ReloadState {
+        let since = UInt64(max(0, reloads.lastSuccessTimestampSeconds) * 1e9)
+        return StatusReport.ReloadState(
+            lastSuccessful: reloads.lastSuccessful,
+            inForceSince: WallClock(nanosecondsSinceEpoch: since).rfc3339,
+            successes: reloads.successes, failures: reloads.failures)
+    }
+}
+
+extension Double {
+    /// To a tenth.
+    fileprivate var coarse: Double { (self * 10).rounded() / 10 }
+}
+
+extension ListenerStatus {
+    /// Without its receivers.
+    fileprivate init(_ listener: Listener, _ counts: ListenerCounters, _ rates: Rates) {
+        let drops = counts.drops.filter { $0.value > 0 }
+        self.init(
+            name: listener.name, bind: "\(listener.bind)", mode: listener.mode.rawValue,
+            balance: listener.balance.rawValue, interface: listener.interface,
+            workers: counts.workers, packetsReceived: counts.packetsReceived,
+            bytesReceived: counts.bytesReceived, packetsForwarded: counts.packetsForwarded,
+            bytesForwarded: counts.bytesForwarded, packetsDropped: counts.packetsDropped,
+            drops: Dictionary(uniqueKeysWithValues: drops.map { ($0.key.rawValue, $0.value) }),
+            kernelDrops: counts.kernelDrops, rates: RateStatus(rates), receivers: [])
+    }
+}
+
+extension ReceiverStatus {
+    fileprivate init(
+        _ downstream: Downstream, weight: UInt16, isDrained: Bool, isHealthy: Bool?,
+        _ counts: DownstreamCounters?, _ rates: Rates
+    ) {
+        let state: State =
+            if isDrained {
+                .drained
+            } else if downstream.weight == 0 {
+                .weightZero
+            } else if !downstream.isEnabled {
+                .unhealthy
+            } else {
+                .ready
+            }
+        self.init(
+            name: downstream.name, address: "\(downstream.endpoint)", state: state,
+            healthy: isHealthy, weight: weight, weightInForce: downstream.weight,
+            packetsForwarded: counts?.packetsForwarded ?? 0,
+            bytesForwarded: counts?.bytesForwarded ?? 0,
+            packetsDropped: counts?.drops.values.reduce(0, +) ?? 0,
+            refusals: counts?.refusals ?? 0, rates: RateStatus(rates))
+    }
+}

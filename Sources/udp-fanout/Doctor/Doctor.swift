@@ -1,0 +1,86 @@
+// SPDX-License-Identifier: Apache-2.0
+
+internal import FanoutConfig
+internal import FanoutCore
+internal import LinuxNet
+
+/// Judges whether a host can do what a configuration asks for: pure, from facts to findings.
+struct Doctor {
+    let host: HostFacts
+    let configuration: Configuration
+
+    var findings: [Finding] {
+        [kernel, capabilities, bpfFileSystem, openFiles].compactMap { $0 }
+            + configuration.listeners.flatMap(findings(of:)) + neighbours
+    }
+
+    private var modes: Set<ForwardingMode> { Set(configuration.listeners.map(\.mode)) }
+
+    private var needsBPF: Bool { !modes.subtracting([.userspace]).isEmpty }
+
+    private var kernel: Finding {
+        let version = "\(host.kernel.0).\(host.kernel.1)"
+        let needed: (Int, Int) = needsBPF ? (5, 10) : (5, 0)
+        if host.kernel < needed {
+            return .problem(
+                "kernel", "Linux \(version)",
+                do: "take Linux \(needed.0).\(needed.1) or later for the modes in use")
+        }
+        if modes.contains(.tcEBPF), host.kernel < (6, 6) {
+            return .advice(
+                "kernel", "Linux \(version) has no TCX hook, so tc_ebpf takes clsact",
+                do: "take Linux 6.6 or later, or leave it as it is")
+        }
+        return .ok("kernel", "Linux \(version)")
+    }
+
+    private var capabilities: Finding {
+        var limits = NetworkLimits()
+        limits.firstFreePort = host.firstFreePort
+        limits.receiveBufferMax = host.receiveBufferMax
+        let missing = configuration.capabilities(limits: limits).subtracting(host.capabilities)
+        guard !missing.isEmpty else {
+            return .ok("capabilities", "all that the configuration needs")
+        }
+        let names = missing.names.joined(separator: ", ")
+        let remedy =
+            "run it as root, or grant them: AmbientCapabilities= of the unit, or setcap(8)"
+        if needsBPF { return .problem("capabilities", "\(names) are missing", do: remedy) }
+        return .advice(
+            "capabilities", "\(names) are missing: what asks for them does without or fails",
+            do: remedy)
+    }
+
+    private var bpfFileSystem: Finding? {
+        guard needsBPF else { return nil }
+        if host.hasBPFFileSystem { return .ok("BPF file system", "at /sys/fs/bpf") }
+        return .problem(
+            "BPF file system", "nothing is mounted at /sys/fs/bpf",
+            do: "mount -t bpf bpf /sys/fs/bpf")
+    }
+
+    /// Each worker has a socket of its own for each receiver.
+    private var openFiles: Finding {
+        let needed = configuration.listeners.filter { $0.mode == .userspace }.reduce(128) {
+            let workers = $1.settings.workers > 0 ? $1.settings.workers : host.cpus
+            return $0 + workers * (1 + $1.downstreams.count)
+        }
+        if needed <= host.openFilesMax {
+            return .ok("open files", "\(host.openFilesMax) allowed, about \(needed) needed")
+        }
+        return .problem(
+            "open files", "\(host.openFilesMax) allowed, about \(needed) needed",
+            do: "raise the hard limit: LimitNOFILE= of the unit, or ulimit -Hn")
+    }
+
+    private var neighbours: [Finding] {
+        let receivers = configuration.listeners.flatMap { listener in
+            listener.downstreams.map { ("\(listener.name)/\($0.name)", "\($0.address.address)") }
+        }
+        return receivers.filter { host.silentNeighbours.contains($0.1) }.map { name, address in
+            .problem(
+                "receiver \(name)", "\(address) does not answer ARP",
+                do: "look whether it is up and on this network: ip neighbour show \(address)")
+        }
+    }
+}

@@ -1,0 +1,80 @@
+// SPDX-License-Identifier: Apache-2.0
+
+internal import LinuxNet
+
+/// The host as a daemon would find it: a value, so that the judgement on it can be shown any host.
+struct HostFacts: Equatable {
+    struct Interface: Equatable {
+        var mtu = 1500
+        var receiveQueues = 1
+        /// `rp_filter`: the stricter of the interface's and everybody's.
+        var sourceCheck = 0
+        var forwardsV4 = true
+        var forwardsV6 = true
+    }
+
+    var kernel = (6, 18)
+    var capabilities = Capabilities()
+    var hasBPFFileSystem = true
+    var receiveBufferMax = 0
+    var firstFreePort = 1024
+    var openFilesMax = 1024
+    var cpus = 1
+    /// Those that the configuration names; nil for one that is not there.
+    var interfaces: [String: Interface?] = [:]
+    var sourceCheckEverywhere = 0
+    /// IPv4 addresses that do not answer ARP.
+    var silentNeighbours: Set<String> = []
+
+    static func == (left: HostFacts, right: HostFacts) -> Bool {
+        "\(left)" == "\(right)"
+    }
+
+    init() {}
+
+    /// This host.
+    ///
+    /// - Parameter names: of the interfaces to look at.
+    static func current(interfaces names: Set<String>) -> HostFacts {
+        var host = HostFacts()
+        let release = KernelSetting.text("kernel/osrelease") ?? ""
+        let numbers = release.split { !$0.isNumber }.prefix(2).compactMap { Int($0) }
+        if numbers.count == 2 { host.kernel = (numbers[0], numbers[1]) }
+        host.capabilities = .permitted
+        host.hasBPFFileSystem = FileSystem.isBPF(at: "/sys/fs/bpf")
+        host.receiveBufferMax = KernelSetting.number("net/core/rmem_max") ?? 0
+        host.firstFreePort = KernelSetting.number("net/ipv4/ip_unprivileged_port_start") ?? 1024
+        host.openFilesMax = Int(clamping: ThisProcess.raiseOpenFiles())
+        host.cpus = CPUAffinity.allowed.count
+        host.sourceCheckEverywhere = KernelSetting.number("net/ipv4/conf/all/rp_filter") ?? 0
+        for name in names { host.interfaces[name] = .some(interface(name)) }
+        host.silentNeighbours = silent(KernelSetting.firstBytes(of: "/proc/net/arp") ?? "")
+        return host
+    }
+
+    private static func interface(_ name: String) -> Interface? {
+        let folder = "/sys/class/net/\(name)"
+        guard ThisProcess.canSee(folder) else { return nil }
+        var result = Interface()
+        let mtu = KernelSetting.firstBytes(of: "\(folder)/mtu") ?? ""
+        result.mtu = Int(mtu.filter(\.isNumber)) ?? 1500
+        result.receiveQueues =
+            (0..<1024).first {
+                !ThisProcess.canSee("\(folder)/queues/rx-\($0)")
+            } ?? 1024
+        let settings = "net/ipv4/conf/\(name)"
+        result.sourceCheck = KernelSetting.number("\(settings)/rp_filter") ?? 0
+        result.forwardsV4 = KernelSetting.number("\(settings)/forwarding") != 0
+        result.forwardsV6 = KernelSetting.number("net/ipv6/conf/\(name)/forwarding") != 0
+        return result
+    }
+
+    /// The addresses of `/proc/net/arp` that are being asked for in vain: their flags are 0 (arp(7)).
+    static func silent(_ table: String) -> Set<String> {
+        Set(
+            table.split(separator: "\n").dropFirst().compactMap { line in
+                let words = line.split(separator: " ")
+                return words.count > 2 && words[2] == "0x0" ? String(words[0]) : nil
+            })
+    }
+}

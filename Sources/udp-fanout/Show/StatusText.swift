@@ -1,0 +1,106 @@
+// SPDX-License-Identifier: Apache-2.0
+
+internal import FanoutControlSocket
+
+/// A status report for people.
+struct StatusText {
+    let report: StatusReport
+    var paint = Paint(isOn: false)
+
+    init(_ report: StatusReport, paint: Paint = Paint(isOn: false)) {
+        self.report = report
+        self.paint = paint
+    }
+
+    var text: String { lines.joined(separator: "\n") + "\n" }
+
+    var lines: [String] {
+        head + report.listeners.flatMap { [""] + lines(of: $0) }
+    }
+
+    private var head: [String] {
+        var lines = [
+            "udp-fanout \(report.version), process \(report.pid), "
+                + "up \(Self.span(report.uptimeSeconds))",
+            "configuration \(report.config ?? "built in"), in force since "
+                + report.reload.inForceSince,
+        ]
+        if !report.reload.lastSuccessful {
+            lines.append(paint.bad("the last reload failed; the configuration before is in force"))
+        }
+        if let health = report.health { lines.append("health checks: \(health)") }
+        if !report.drained.isEmpty {
+            lines.append(paint.warn("drained: " + report.drained.joined(separator: ", ")))
+        }
+        for attachment in report.attachments {
+            lines.append(
+                "hook: \(attachment.mode) at \(attachment.interface) (\(attachment.hook))")
+        }
+        return lines
+    }
+
+    private func lines(of listener: ListenerStatus) -> [String] {
+        var title = [
+            "listener \(paint.strong(listener.name))", listener.bind, listener.mode,
+            listener.balance,
+        ]
+        if let interface = listener.interface { title.append("on \(interface)") }
+        if listener.workers > 0 {
+            title.append("\(listener.workers) worker\(listener.workers == 1 ? "" : "s")")
+        }
+        let rates = listener.rates
+        let counts = [
+            "received \(listener.packetsReceived) (\(rates.packetsReceived.tenths)/s)",
+            "forwarded \(listener.packetsForwarded) (\(rates.packetsForwarded.tenths)/s)",
+            drops(of: listener),
+        ]
+        return [title.joined(separator: "  "), "  " + counts.joined(separator: "  ")]
+            + receivers(of: listener).map { "  \($0)" }
+    }
+
+    private func drops(of listener: ListenerStatus) -> String {
+        var text = "dropped \(listener.packetsDropped) (\(listener.rates.packetsDropped.tenths)/s"
+        for (reason, count) in listener.drops.sorted(by: { $0.key < $1.key }) {
+            text += ", \(reason) \(count)"
+        }
+        text += ")"
+        if listener.kernelDrops > 0 { text += "  kernel drops \(listener.kernelDrops)" }
+        let isBad = listener.rates.packetsDropped > 0
+        return isBad ? paint.bad(text) : text
+    }
+
+    private func receivers(of listener: ListenerStatus) -> [String] {
+        var table = TextTable([
+            "receiver", "address", "state", ">weight", ">forwarded", ">per second", ">dropped",
+        ])
+        for receiver in listener.receivers {
+            let weight =
+                receiver.weight == receiver.weightInForce
+                ? "\(receiver.weight)" : "\(receiver.weightInForce) of \(receiver.weight)"
+            table.add([
+                receiver.name, receiver.address, receiver.state.rawValue, weight,
+                "\(receiver.packetsForwarded)", receiver.rates.packetsForwarded.tenths,
+                "\(receiver.packetsDropped)",
+            ])
+        }
+        // Colours come after the widths, which they would spoil.
+        return zip(table.lines, [nil] + listener.receivers).map { line, receiver in
+            switch receiver?.state {
+            case nil, .ready: line
+            case .drained, .weightZero: paint.warn(line)
+            case .unhealthy: paint.bad(line)
+            }
+        }
+    }
+
+    /// A duration in its two largest units.
+    static func span(_ seconds: Double) -> String {
+        let whole = Int(max(0, seconds))
+        let parts = [
+            (whole / 86_400, "d"), (whole / 3600 % 24, "h"), (whole / 60 % 60, "min"),
+            (whole % 60, "s"),
+        ]
+        let first = parts.firstIndex { $0.0 > 0 } ?? 3
+        return parts[first...].prefix(2).map { "\($0.0) \($0.1)" }.joined(separator: " ")
+    }
+}

@@ -1,0 +1,67 @@
+// SPDX-License-Identifier: Apache-2.0
+
+import FanoutCore
+import Foundation
+import Glibc
+import LabNet
+import Testing
+
+extension DaemonTests {
+    @Suite("Privileges", .enabled(if: Privilege.isRoot))
+    struct PrivilegeTests {}
+}
+
+extension DaemonTests.PrivilegeTests {
+    /// What each thread holds: the sets of /proc/PID/task/TID/status, by name.
+    private func sets(of process: pid_t) throws -> [[String: UInt64]] {
+        try FileManager.default.contentsOfDirectory(atPath: "/proc/\(process)/task").map { task in
+            let status = try String(
+                contentsOfFile: "/proc/\(process)/task/\(task)/status", encoding: .utf8)
+            return Dictionary(
+                uniqueKeysWithValues: status.split(separator: "\n").compactMap { line in
+                    guard line.hasPrefix("Cap") else { return nil }
+                    let parts = line.split(separator: ":")
+                    let value = parts[1].trimmingCharacters(in: .whitespaces)
+                    return UInt64(value, radix: 16).map { (String(parts[0]), $0) }
+                })
+        }
+    }
+
+    private func bits(_ numbers: Int...) -> UInt64 { numbers.reduce(0) { $0 | 1 << UInt64($1) } }
+
+    @Test("in userspace mode every thread gives all of them up once the daemon runs")
+    func userspace() async throws {
+        var config = try ConfigText.simple(metrics: true)
+        config.settings = ["workers: 1"]
+        try await DaemonUnderTest.running(config.yaml) { daemon in
+            let threads = try sets(of: daemon.pid)
+            #expect(threads.count > 2)
+            for thread in threads {
+                for name in ["CapPrm", "CapEff", "CapInh", "CapAmb", "CapBnd"] {
+                    #expect(thread[name] == 0, "\(name)")
+                }
+            }
+            let line = daemon.log.first { $0.message.hasPrefix("capabilities that are not needed") }
+            #expect(line?.fields["kept"] == "none")
+        }
+    }
+
+    @Test("what a change of such a configuration needs stays, and a reload that needs it works")
+    func kept() async throws {
+        let sink = try Sink()
+        var config = try ConfigText.simple(receivers: [sink.endpoint.port])
+        config.settings = ["workers: 1"]
+        config.listeners[0].more = ["preserve_source: true"]
+        try await DaemonUnderTest.running(config.yaml) { daemon in
+            // CAP_NET_RAW is number 13 (linux/capability.h).
+            for thread in try sets(of: daemon.pid) { #expect(thread["CapPrm"] == bits(13)) }
+            let other = try Sink()
+            config.listeners[0].receivers[0].port = other.endpoint.port
+            try await daemon.reload(config.yaml)
+            let traffic = try Traffic(to: Endpoint(.loopback, port: config.listeners[0].port))
+            traffic.send([1])
+            try await eventually("the new receiver has it") { other.arrivals == 1 }
+            for thread in try sets(of: daemon.pid) { #expect(thread["CapPrm"] == bits(13)) }
+        }
+    }
+}

@@ -1,0 +1,82 @@
+// SPDX-License-Identifier: Apache-2.0
+
+import FanoutCore
+import Testing
+
+@Suite("Explanations")
+struct ExplanationTests {
+    private func listener(
+        _ name: String, _ bind: String, _ mode: ForwardingMode = .userspace,
+        balance: Balance = .sourceIP, served: ServedAddresses = .listed([]),
+        weights: [UInt16] = [1, 1]
+    ) throws -> Listener {
+        Listener(
+            name: name, bind: try Endpoint(parsing: bind), mode: mode, balance: balance,
+            downstreams: weights.enumerated().map { index, weight in
+                Downstream(
+                    name: "r\(index)",
+                    endpoint: Endpoint(IPAddress(v4: 0x0a00_0001), port: 1000 + UInt16(index)),
+                    weight: weight)
+            }, interface: mode.needsInterface ? "eth0" : nil, served: served)
+    }
+
+    private func taker(_ to: String, _ listeners: [Listener]) throws -> String? {
+        let ends = (try Endpoint(parsing: "192.0.2.9:7"), try Endpoint(parsing: to))
+        return Explanation(from: ends.0, to: ends.1, in: DesiredState(listeners: listeners))?
+            .listener.name
+    }
+
+    @Test("a listener takes what its address, its addresses or its wildcard cover")
+    func matches() throws {
+        let some = try [
+            listener("exact", "192.0.2.1:514"), listener("wide", "0.0.0.0:515"),
+            listener("both", "[::]:516"),
+            listener(
+                "vip", "192.0.2.1:517", .tcEBPF,
+                served: .listed([try #require(IPAddress("198.51.100.1"))])),
+            listener("any", "192.0.2.1:518", .tcEBPF, served: .any),
+        ]
+        #expect(try taker("192.0.2.1:514", some) == "exact")
+        #expect(try taker("192.0.2.2:514", some) == nil)
+        #expect(try taker("192.0.2.2:515", some) == "wide")
+        #expect(try taker("[2001:db8::1]:515", some) == nil)
+        #expect(try taker("192.0.2.2:516", some) == "both")
+        #expect(try taker("[2001:db8::1]:516", some) == "both")
+        #expect(try taker("198.51.100.1:517", some) == "vip")
+        #expect(try taker("198.51.100.2:517", some) == nil)
+        #expect(try taker("198.51.100.2:518", some) == "any")
+    }
+
+    @Test("the kernel's hooks come before its sockets, and an address before a wildcard")
+    func order() throws {
+        let wide = try listener("wide", "0.0.0.0:514")
+        let exact = try listener("exact", "192.0.2.1:514")
+        let hook = try listener("hook", "0.0.0.0:514", .tcEBPF)
+        #expect(try taker("192.0.2.1:514", [wide, exact]) == "exact")
+        #expect(try taker("192.0.2.1:514", [wide, exact, hook]) == "hook")
+    }
+
+    @Test("a hash leads to the slot's owner, a counter to nobody in particular")
+    func keys() throws {
+        let ends = (try Endpoint(parsing: "192.0.2.9:7"), try Endpoint(parsing: "192.0.2.1:514"))
+        let hashed = try listener("in", "192.0.2.1:514")
+        let state = DesiredState(listeners: [hashed])
+        let one = try #require(Explanation(from: ends.0, to: ends.1, in: state))
+        let key = FlowKey.sourceIP(ends.0.address)
+        let owner = try #require(hashed.slotTable.owner(of: key))
+        #expect(one.key == key && one.receiver == hashed.downstreams[owner])
+        #expect(one.slot == Int(key % UInt32(one.slotCount)))
+        #expect(one.shares.map(\.slots).reduce(0, +) == one.slotCount)
+
+        let turns = try listener("in", "192.0.2.1:514", balance: .roundRobin, weights: [3, 1])
+        let two = try #require(
+            Explanation(from: ends.0, to: ends.1, in: DesiredState(listeners: [turns])))
+        #expect(two.key == nil && two.receiver == nil && two.shares.map(\.slots) == [3, 1])
+
+        let empty = try listener("in", "192.0.2.1:514", weights: [0, 0])
+        let three = try #require(
+            Explanation(from: ends.0, to: ends.1, in: DesiredState(listeners: [empty])))
+        #expect(three.receiver == nil && three.slotCount == 0)
+        #expect(three.reasons.last?.contains("no_healthy") == true)
+    }
+}
