@@ -191,7 +191,8 @@ extension DaemonTests.ControlTests {
         let named = "control:\n  socket: \(path)\n"
         try await DaemonUnderTest.running(try ConfigText.simple().yaml + named) { _ in
             let other = try DaemonUnderTest(try ConfigText.simple().yaml + named)
-            #expect(try await other.process.exit() == .exited(1))
+            let ending = try await other.process.exit()
+            #expect(ending == .exited(1))
             let said = try await other.says("start-up failed").fields["error"] ?? ""
             #expect(said.contains(path))
         }
@@ -201,7 +202,8 @@ extension DaemonTests.ControlTests {
                 try ConfigText.simple().yaml, environment: environment
             ) { second in
                 #expect(second.times("no control socket") == 1)
-                #expect(try first.status().pid == first.pid)
+                let answering = try first.status().pid
+                #expect(answering == first.pid)
             }
         }
     }
