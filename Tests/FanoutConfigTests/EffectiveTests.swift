@@ -80,6 +80,7 @@ struct EffectiveTests {
                       share_port: false
                       steer: source_ip
                       tc_attach: auto
+                      xdp_attach: auto
                 settings:
                   max_packet_size: 9000
                   max_downstream: 64
@@ -90,6 +91,7 @@ struct EffectiveTests {
                   share_port: false
                   steer: source_ip
                   tc_attach: auto
+                  xdp_attach: auto
                 health:
                   enabled: false
                   interval_secs: 5
