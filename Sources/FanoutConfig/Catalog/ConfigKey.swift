@@ -118,7 +118,8 @@ extension ConfigKey {
         case .healthRise, .healthFall: .integer(1...100)
         case .healthMinHealthy: .integer(0...100)
         case .metricsPath: .urlPath
-        case .listenerOneArm, .listenerUnanswered, .listenerPreserveSource, .pinCPUs, .sharePort, .healthEnabled, .metricsEnabled:
+        case .listenerOneArm, .listenerUnanswered, .listenerPreserveSource, .pinCPUs, .sharePort,
+            .healthEnabled, .metricsEnabled:
             .boolean
         }
     }
