@@ -16,8 +16,10 @@
  * (nat_icmp.bpf.h). Later fragments follow the first one; when one comes before it, all of the datagram
  * goes to the stack (fragments.bpf.h).
  *
- * Maps read: endpoints, services, servers, tables. Maps written: those of associations and
- * unanswered, nat_rows, server_rows, turns, fragments.
+ * Known clients, nearly all, go the same way in one quick step first (nat_known.bpf.h).
+ *
+ * Maps read: endpoints, services, servers, tables, routes. Maps written: those of associations and
+ * unanswered, nat_rows, server_rows, turns, fragments, ways.
  * Verdicts: XDP_TX and XDP_REDIRECT (translated), XDP_PASS (untouched, or translated and left to the
  * stack's routes), XDP_DROP (counted).
  */
@@ -66,9 +68,9 @@ static __noinline int follow(struct xdp_md *ctx, struct nat_packet *packet)
 	struct nat_move move = {.direction = LB_NAT_INGRESS, .reason = -1};
 	int verdict = XDP_PASS;
 
-	if (!(roles_of(key.destination) & LB_NAT_SERVICE)) {
+	if (!(roles_of(&key.destination) & LB_NAT_SERVICE)) {
 		move.direction = LB_NAT_EGRESS;
-		if (!(roles_of(key.source) & LB_NAT_SERVER)) {
+		if (!(roles_of(&key.source) & LB_NAT_SERVER)) {
 			count_event(LB_NAT_NOBODY, LB_NAT_UNHANDLED_TRAFFIC);
 			return XDP_PASS;
 		}
@@ -108,8 +110,8 @@ static __noinline int lead(const struct xdp_md *ctx, const struct nat_packet *pa
 static __noinline int refuse(const struct nat_packet *packet, int kind)
 {
 	if (kind == NAT_MALFORMED) {
-		if ((roles_of(packet->at.flow.destination) & LB_NAT_SERVICE) ||
-		    (roles_of(packet->at.flow.source) & LB_NAT_SERVER)) {
+		if ((roles_of(&packet->at.flow.destination) & LB_NAT_SERVICE) ||
+		    (roles_of(&packet->at.flow.source) & LB_NAT_SERVER)) {
 			count_event(LB_NAT_NOBODY, packet->event);
 			return XDP_DROP;
 		}
@@ -120,8 +122,26 @@ static __noinline int refuse(const struct nat_packet *packet, int kind)
 	return XDP_PASS;
 }
 
+/* An ICMP error. */
+static __always_inline int translate_error(struct xdp_md *ctx, const struct nat_packet *packet,
+					   struct nat_move *move)
+{
+	int verdict;
+
+	move->reason = -1;
+	switch (lb_nat_error(ctx, packet, move)) {
+	case NAT_DROP:
+		return XDP_DROP;
+	case NAT_UNTOUCHED:
+		return XDP_PASS;
+	}
+	verdict = lb_nat_deliver(ctx, packet, move, NAT_NO_HEADER);
+	count_event(lb_nat_row_of(move->listener, move->direction), move->event);
+	return verdict;
+}
+
 /* Any packet; the verdict. */
-static __noinline int go_the_long_way(struct xdp_md *ctx)
+static __always_inline int go_the_long_way(struct xdp_md *ctx)
 {
 	const __u8 *data = (void *)(long)ctx->data, *end = (void *)(long)ctx->data_end;
 	struct nat_packet packet;
@@ -134,7 +154,7 @@ static __noinline int go_the_long_way(struct xdp_md *ctx)
 		__builtin_memset(&packet, 0, sizeof(packet));
 		kind = lb_nat_parse(ctx, &packet);
 		if (kind == NAT_ERROR)
-			return lb_nat_error(ctx, &packet);
+			return translate_error(ctx, &packet, &move);
 		if (kind == NAT_LATER)
 			return follow(ctx, &packet);
 		if (kind != NAT_WHOLE && kind != NAT_FIRST)

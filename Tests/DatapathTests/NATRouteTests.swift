@@ -118,7 +118,7 @@ struct NATRouteTests {
         }
     }
 
-    private static func inNetwork(_ body: @Sendable () async throws -> Void) async throws {
+    static func inNetwork(_ body: @Sendable () async throws -> Void) async throws {
         try await Namespace.run(commands) {
             for variable in ["ipv4/conf/all/forwarding", "ipv6/conf/all/forwarding"] {
                 try Namespace.set(variable, to: "1")

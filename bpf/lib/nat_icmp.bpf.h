@@ -159,42 +159,44 @@ static __always_inline __s64 rewrite_quote(struct xdp_md *ctx, const struct nat_
 	return (__s64)all;
 }
 
-/* An ICMP error; the verdict. */
-__noinline int lb_nat_error(struct xdp_md *ctx, struct nat_packet *packet)
+/*
+ * Decides about an ICMP error, and translates what it quotes: an enum nat_decision. What is not to move is
+ * counted here.
+ *
+ * Who calls it sends the packet: stacks of programs that call each other add up to 512 bytes at most.
+ */
+__noinline int lb_nat_error(struct xdp_md *ctx, const struct nat_packet *packet,
+			    struct nat_move *move)
 {
 	struct nat_quote quote = {};
-	struct nat_move move = {.reason = -1};
 	__u16 *check;
 	__u8 *icmp;
 	__s64 steps;
-	int verdict;
 
-	if (!packet)
-		return XDP_PASS;
-	if (!read_quote(ctx, packet, &quote) || (!error_for_service(packet, &quote, &move) &&
-						 !error_for_client(packet, &quote, &move))) {
+	if (!packet || !move)
+		return NAT_UNTOUCHED;
+	if (!read_quote(ctx, packet, &quote) ||
+	    (!error_for_service(packet, &quote, move) && !error_for_client(packet, &quote, move))) {
 		count_event(LB_NAT_NOBODY, LB_NAT_UNHANDLED_TRAFFIC);
-		return XDP_PASS;
+		return NAT_UNTOUCHED;
 	}
 	if (packet->at.ttl <= 1) {
 		count_event(LB_NAT_NOBODY, LB_NAT_LIFETIME_EXPIRED);
-		return XDP_DROP;
+		return NAT_DROP;
 	}
-	steps = rewrite_quote(ctx, packet, &quote, &move);
+	steps = rewrite_quote(ctx, packet, &quote, move);
 	icmp = header_at(ctx, packet->at.udp, 8);
 	if (steps < 0 || !icmp)
-		return XDP_DROP;
+		return NAT_DROP;
 	/* ICMPv6 sums up the addresses of its own packet, too (RFC 4443, section 2.3). */
 	if (packet->at.is_v6)
-		steps += (__s64)lb_csum_step_addr(move.direction == LB_NAT_INGRESS
+		steps += (__s64)lb_csum_step_addr(move->direction == LB_NAT_INGRESS
 							  ? packet->at.flow.destination
 							  : packet->at.flow.source,
-						  move.address, 1);
+						  move->address, 1);
 	check = (__u16 *)(icmp + 2);
 	*check = lb_csum_update(*check, (__u64)steps);
-	verdict = lb_nat_deliver(ctx, packet, &move, NAT_NO_HEADER);
-	count_event(lb_nat_row_of(move.listener, move.direction), move.event);
-	return verdict;
+	return NAT_MOVE;
 }
 
 #endif

@@ -104,10 +104,11 @@ static __always_inline struct lb_nat_endpoint *find_endpoint(struct lb_addr addr
 	return places ? find_endpoint_in(places, address, port, protocol) : 0;
 }
 
-/* What an address is to us, whatever the port: a bit set of enum lb_nat_role. */
-static __noinline int roles_of(struct lb_addr address)
+/* What an address is to us, whatever the port: a bit set of enum lb_nat_role. clang 14 passes no structure to
+ * a function that it does not inline. */
+static __noinline int roles_of(const struct lb_addr *address)
 {
-	struct lb_nat_endpoint *known = find_endpoint(address, 0, 0);
+	struct lb_nat_endpoint *known = find_endpoint(*address, 0, 0);
 
 	return known ? known->roles : 0;
 }

@@ -51,38 +51,50 @@ struct nat_question {
 	__u32 is_v6;
 };
 
-static __always_inline __u32 ports_of(const struct nat_question *asked)
+/* What of a question the kernel's answer depends on. */
+struct nat_subject {
+	struct lb_addr source;
+	struct lb_addr destination;
+	__u32 ports;
+};
+
+/* The source and the ports are none of it unless user space says that they are (`word`, of the map `routes`):
+ * then all clients share the way to their server, which stays in the cache. */
+static __always_inline struct nat_subject subject_of(const struct nat_question *asked, __u32 word)
 {
-	return (__u32)asked->source_port << 16 | asked->destination_port;
+	__u64 mask = 0 - (__u64)(word & LB_NAT_BY_FLOW);
+	struct nat_subject subject = {
+		.source = {asked->source.high & mask, asked->source.low & mask},
+		.destination = asked->destination,
+		.ports = ((__u32)asked->source_port << 16 | asked->destination_port) & (__u32)mask,
+	};
+
+	return subject;
 }
 
-/* The place of what is asked about, whatever stands there. */
-static __always_inline struct lb_nat_way *place_of_way(const struct nat_question *asked)
+static __always_inline struct lb_nat_way *place_of_way(const struct nat_subject *subject)
 {
-	__u32 place =
-		lb_nat_way_place(asked->source, asked->destination, ports_of(asked), lb_nat_ways);
+	__u32 place = lb_nat_way_place(subject->source, subject->destination, subject->ports,
+				       lb_nat_ways);
 
 	return bpf_map_lookup_elem(&ways, &place);
-}
-
-static __always_inline int is_about(const struct lb_nat_way *way, const struct nat_question *asked)
-{
-	if (way->source.low != asked->source.low || way->ports != ports_of(asked) ||
-	    way->destination.low != asked->destination.low || way->from != asked->from ||
-	    way->kind != lb_nat_way_kind(asked->traffic_class, (int)asked->is_v6))
-		return 0;
-	return !asked->is_v6 || (way->source.high == asked->source.high &&
-				 way->destination.high == asked->destination.high);
 }
 
 /* The way that was found before for UDP; null when it is not known, or no longer. */
 static __always_inline struct lb_nat_way *find_way(const struct nat_question *asked)
 {
-	struct lb_nat_way *way = place_of_way(asked);
-	__u32 zero = 0, *now = bpf_map_lookup_elem(&routes, &zero);
+	__u32 zero = 0, *word = bpf_map_lookup_elem(&routes, &zero), now = word ? *word : 0;
+	struct nat_subject subject = subject_of(asked, now);
+	struct lb_nat_way *way = place_of_way(&subject);
 
-	if (!way || !now || !is_about(way, asked) || way->routes != *now ||
-	    (__u32)bpf_jiffies64() - way->since >= lb_nat_way_ticks || asked->bytes > way->mtu)
+	if (!way || way->routes != now || way->from != asked->from ||
+	    way->kind != lb_nat_way_kind(asked->traffic_class, (int)asked->is_v6) ||
+	    way->destination.low != subject.destination.low || way->ports != subject.ports ||
+	    way->source.low != subject.source.low || asked->bytes > way->mtu ||
+	    (__u32)bpf_jiffies64() - way->since >= lb_nat_way_ticks)
+		return 0;
+	if (asked->is_v6 && (way->destination.high != subject.destination.high ||
+			     way->source.high != subject.source.high))
 		return 0;
 	return way;
 }
@@ -122,13 +134,14 @@ static __always_inline long ask(struct xdp_md *ctx, const struct nat_question *a
 static __always_inline void keep_way(const struct nat_question *asked,
 				     const struct bpf_fib_lookup *fib, __u32 word)
 {
-	struct lb_nat_way *way = place_of_way(asked);
+	struct nat_subject subject = subject_of(asked, word);
+	struct lb_nat_way *way = place_of_way(&subject);
 
 	if (!way)
 		return;
-	way->source = asked->source;
-	way->destination = asked->destination;
-	way->ports = ports_of(asked);
+	way->source = subject.source;
+	way->destination = subject.destination;
+	way->ports = subject.ports;
 	way->kind = lb_nat_way_kind(asked->traffic_class, (int)asked->is_v6);
 	way->from = asked->from;
 	way->to = fib->ifindex;

@@ -143,7 +143,7 @@ __noinline int lb_nat_speak(const struct nat_packet *packet, const struct nat_cl
 	move->event = LB_NAT_EGRESS_REUSED_NAT;
 	if (!lives) {
 		/* To this host itself, or to many: not to a client. */
-		if (roles_of(packet->at.flow.destination) & LB_NAT_HOST) {
+		if (roles_of(&packet->at.flow.destination) & LB_NAT_HOST) {
 			move->event = LB_NAT_TO_HOST;
 			return NAT_UNTOUCHED;
 		}
@@ -216,9 +216,9 @@ static __always_inline int decide(const struct nat_packet *packet, struct nat_mo
 	endpoint = find_endpoint(flow->source, flow->source_port, packet->protocol);
 	if (endpoint && endpoint->roles & LB_NAT_SERVER)
 		return egress(packet, endpoint, move);
-	if (roles_of(flow->destination) & LB_NAT_SERVICE)
+	if (roles_of(&flow->destination) & LB_NAT_SERVICE)
 		move->event = LB_NAT_INGRESS_NOT_HANDLED_PORT;
-	else if (roles_of(flow->source) & LB_NAT_SERVER)
+	else if (roles_of(&flow->source) & LB_NAT_SERVER)
 		move->event = LB_NAT_EGRESS_NOT_HANDLED_PORT;
 	return NAT_UNTOUCHED;
 }

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* tables.c: the program with one service of three servers. */
+#include <arpa/inet.h>
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
@@ -149,15 +150,22 @@ static int put_table(const struct bpf_object *object)
 
 int nat_fill(const struct bpf_object *object, const struct nat_case *way)
 {
-	struct lb_nat_client client =
-		lb_nat_client_of(nat_client(way->is_v6), NAT_CLIENT_PORT, LB_IP_UDP, 0, way->is_v6);
+	const char *map = way->is_v6 ? "associations6" : "associations4";
 	struct lb_nat_association association = {
 		.word = lb_nat_associate(lb_nat_owner(0, GENERATION), 0, 0)};
 	int error = put_servers(object, way->is_v6);
 
 	if (!error)
 		error = put_table(object);
-	if (error || way->is_new)
-		return error;
-	return put(object, way->is_v6 ? "associations6" : "associations4", &client, &association);
+	for (int i = 0; i < way->clients && !error; i++) {
+		struct lb_addr address = nat_client(way->is_v6);
+		uint16_t port =
+			way->clients > 0x10000 ? htons((uint16_t)(i >> 16)) : NAT_CLIENT_PORT;
+		struct lb_nat_client client;
+
+		address.low |= htons((uint16_t)i);
+		client = lb_nat_client_of(address, port, LB_IP_UDP, 0, way->is_v6);
+		error = put(object, map, &client, &association);
+	}
+	return error;
 }

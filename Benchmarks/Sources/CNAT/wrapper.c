@@ -90,32 +90,72 @@ static void open_packet(struct writer *writer, int bytes)
 	put(writer, (struct bpf_insn){.code = BPF_JMP | BPF_EXIT});
 }
 
-/* Stores the 16 bits of r1 at an offset of the packet. */
-static void put_half(struct writer *writer, int offset)
-{
-	put(writer,
-	    (struct bpf_insn){
-		    .code = STORE | BPF_H, .dst_reg = 2, .src_reg = 1, .off = (int16_t)offset});
-}
-
-/* Counts a number up that the array has, and gives the packet the source of that number: 16 bits of it in
- * the address, the next in the port. */
-static void next_source(struct writer *writer, int counter, int is_v6)
+/* Counts a number up that the array has, which r8 is from then on: the client's. */
+static void next_client(struct writer *writer, int counter, const struct nat_case *way)
 {
 	put_constant(writer, 7, BPF_PSEUDO_MAP_VALUE, (uint32_t)counter);
-	put(writer, (struct bpf_insn){.code = LOAD | BPF_DW, .dst_reg = 1, .src_reg = 7});
-	put(writer, (struct bpf_insn){.code = BPF_ALU64 | BPF_ADD | BPF_K, .dst_reg = 1, .imm = 1});
-	put(writer, (struct bpf_insn){.code = STORE | BPF_DW, .dst_reg = 7, .src_reg = 1});
-	put_half(writer, is_v6 ? 14 + 22 : 14 + 14);
-	if (!is_v6) {
-		/* The identification shrinks as the address grows, so the header adds up. */
-		put(writer, (struct bpf_insn){
-				    .code = BPF_ALU64 | BPF_XOR | BPF_K, .dst_reg = 1, .imm = -1});
-		put_half(writer, 14 + 4);
+	put(writer, (struct bpf_insn){.code = LOAD | BPF_DW, .dst_reg = 8, .src_reg = 7});
+	put(writer, (struct bpf_insn){.code = BPF_ALU64 | BPF_ADD | BPF_K, .dst_reg = 8, .imm = 1});
+	put(writer, (struct bpf_insn){.code = STORE | BPF_DW, .dst_reg = 7, .src_reg = 8});
+	if (!way->is_new)
+		put(writer, (struct bpf_insn){.code = BPF_ALU64 | BPF_AND | BPF_K,
+					      .dst_reg = 8,
+					      .imm = way->clients - 1});
+}
+
+/* Where the client's number goes in a frame: 16 bits each. The identification shrinks as the address grows,
+ * so the header of IPv4 adds up. */
+struct patch {
+	int offset, shift, is_inverted;
+};
+
+static int find_patches(const struct nat_case *way, struct patch *patches)
+{
+	int count = 0, transport = way->is_v6 ? 54 : 34;
+	int address = way->is_v6 ? (way->is_egress ? 52 : 36) : (way->is_egress ? 32 : 28);
+
+	if (!way->is_new && way->clients <= 1)
+		return 0;
+	patches[count++] = (struct patch){.offset = address};
+	if (!way->is_v6)
+		patches[count++] = (struct patch){.offset = 18, .is_inverted = 1};
+	if (way->is_new || way->clients > 0x10000)
+		patches[count++] =
+			(struct patch){.offset = transport + (way->is_egress ? 2 : 0), .shift = 16};
+	return count;
+}
+
+/* Has r5 be a word of the frame, with what is the client's in it. Whole words are stored, as a program finds
+ * them that reads a frame from a device. */
+static void put_word(struct writer *writer, uint64_t word, int offset, const struct patch *patches,
+		     int count)
+{
+	for (int i = 0; i < count; i++) {
+		if (patches[i].offset / 8 == offset / 8)
+			word &= ~(0xffffULL << patches[i].offset % 8 * 8);
 	}
-	put(writer,
-	    (struct bpf_insn){.code = BPF_ALU64 | BPF_RSH | BPF_K, .dst_reg = 1, .imm = 16});
-	put_half(writer, is_v6 ? 14 + 40 : 14 + 20);
+	put_constant(writer, 5, 0, word);
+	for (int i = 0; i < count; i++) {
+		if (patches[i].offset / 8 != offset / 8)
+			continue;
+		put(writer, (struct bpf_insn){.code = MOVE, .dst_reg = 1, .src_reg = 8});
+		if (patches[i].is_inverted)
+			put(writer, (struct bpf_insn){.code = BPF_ALU64 | BPF_XOR | BPF_K,
+						      .dst_reg = 1,
+						      .imm = -1});
+		put(writer, (struct bpf_insn){.code = BPF_ALU64 | BPF_RSH | BPF_K,
+					      .dst_reg = 1,
+					      .imm = patches[i].shift});
+		put(writer, (struct bpf_insn){.code = BPF_ALU64 | BPF_AND | BPF_K,
+					      .dst_reg = 1,
+					      .imm = 0xffff});
+		put(writer, (struct bpf_insn){.code = BPF_ALU64 | BPF_LSH | BPF_K,
+					      .dst_reg = 1,
+					      .imm = patches[i].offset % 8 * 8});
+		put(writer, (struct bpf_insn){.code = BPF_ALU64 | BPF_OR | BPF_X,
+					      .dst_reg = 5,
+					      .src_reg = 1});
+	}
 }
 
 static void tail_call(struct writer *writer, int array)
@@ -131,6 +171,8 @@ static void tail_call(struct writer *writer, int array)
 int nat_wrapper(const uint8_t *frame, int headers, int array, const struct nat_case *way)
 {
 	struct writer writer = {.count = 0};
+	struct patch patches[3];
+	int patched = find_patches(way, patches);
 	int counter = bpf_map_create(BPF_MAP_TYPE_ARRAY, "lb_bench", sizeof(uint32_t),
 				     sizeof(uint64_t), 1, NULL);
 	int program;
@@ -138,17 +180,17 @@ int nat_wrapper(const uint8_t *frame, int headers, int array, const struct nat_c
 	if (counter < 0)
 		return counter;
 	open_packet(&writer, headers);
+	if (patched)
+		next_client(&writer, counter, way);
 	for (int i = 0; i < headers; i += 8) {
 		uint64_t word;
 
 		memcpy(&word, frame + i, sizeof(word));
-		put_constant(&writer, 5, 0, word);
+		put_word(&writer, word, i, patches, patched);
 		put(&writer,
 		    (struct bpf_insn){
 			    .code = STORE | BPF_DW, .dst_reg = 2, .src_reg = 5, .off = (int16_t)i});
 	}
-	if (way->is_new)
-		next_source(&writer, counter, way->is_v6);
 	tail_call(&writer, array);
 	program = load(writer.code, (size_t)writer.count);
 	/* The program holds it. */

@@ -41,7 +41,8 @@ struct NATBench {
         var empty = program
         var measured = nat_case(
             is_v6: family == .v6 ? 1 : 0, is_egress: packet == .answer ? 1 : 0,
-            is_new: packet == .newcomer ? 1 : 0, is_routed: way == .routed ? 1 : 0)
+            is_new: packet == .newcomer ? 1 : 0, is_routed: way == .routed ? 1 : 0,
+            clients: packet == .newcomer ? 0 : 1)
         let result = nat_cost(
             object, object.count, &measured, Int32(rounds), repetitions, &program, &empty)
         guard result == 0, let program = Spread(program), let empty = Spread(empty) else {

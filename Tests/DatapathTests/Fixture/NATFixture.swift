@@ -19,6 +19,8 @@ final class NATFixture {
         var packetMax: UInt32 = 65535
         var associations: Int = 1024
         var unanswered: Int = 1024
+        /// How long the answer of a route holds, in ticks of the kernel; 0: it is asked every time.
+        var wayTicks: UInt32 = 250
     }
 
     /// A service or server of a listener, by its number.
@@ -31,6 +33,7 @@ final class NATFixture {
     }
 
     static let places = 1024
+    static let ways = 64
 
     private let object: BPFObject
     let program: BPFProgram
@@ -39,6 +42,7 @@ final class NATFixture {
     private(set) var servers: [Party] = []
     private var hosts: [IPAddress] = []
     private var lastGeneration: UInt32 = 0
+    private var routes: UInt32 = 0
 
     init(_ settings: Settings = Settings()) throws {
         var object = try BPFObject(opening: .xdpNAT)
@@ -46,6 +50,9 @@ final class NATFixture {
         try object.set("lb_nat_tcp", to: UInt8(settings.takesTCP ? 1 : 0))
         try object.set("lb_nat_waits", to: UInt8(settings.waits ? 1 : 0))
         try object.set("lb_nat_packet_max", to: settings.packetMax)
+        try object.set("lb_nat_way_ticks", to: settings.wayTicks)
+        try object.set("lb_nat_ways", to: UInt32(Self.ways))
+        try object.size("ways", entries: Self.ways)
         for family in ["4", "6"] {
             try object.size("associations" + family, entries: settings.associations)
             try object.size("unanswered" + family, entries: settings.unanswered)
@@ -79,6 +86,18 @@ final class NATFixture {
         }
         try fill(listener, balance, Array(first..<self.servers.count))
         try publish()
+    }
+
+    /// Says that routes, neighbours or links are no longer what they were.
+    func changeRoutes() throws {
+        routes += 2
+        try update("routes", 0, routes)
+    }
+
+    /// Says that routes depend on more than the destination.
+    func routeByFlow() throws {
+        routes |= UInt32(LB_NAT_BY_FLOW)
+        try update("routes", 0, routes)
     }
 
     /// Says that an address is the host's own.

@@ -190,14 +190,17 @@ LB_INLINE __u32 lb_nat_age_of(__u64 word, __u64 now)
 
 /*
  * Map `ways`, per CPU, written by the program when packets are routed: what bpf_fib_lookup answered about
- * UDP, by all that it was asked but the length. An answer holds for lb_nat_way_ticks, and as long as the one
- * word of the map `routes` is what it was: user space adds 1 to that whenever routes, rules, neighbours,
- * addresses or links change.
+ * UDP. An answer holds for lb_nat_way_ticks, and as long as the one word of the map `routes` is what it was:
+ * user space adds 2 to that whenever routes, rules, neighbours, addresses or links change. An answer is by
+ * destination, traffic class and interface; where LB_NAT_BY_FLOW is set in the word, by source and ports too.
+ * User space sets it where rules ask for these, or where a route has several next hops.
  */
+#define LB_NAT_BY_FLOW 1
+
 struct lb_nat_way {
 	struct lb_addr source;
 	struct lb_addr destination;
-	__u32 ports;	 /* the source's in the upper half */
+	__u32 ports;	 /* the source's in the upper half; source and ports 0 unless by flow */
 	__u32 kind;	 /* lb_nat_way_kind */
 	__u32 from;	 /* the interface that it came in by */
 	__u32 to;	 /* the interface that it leaves by; 0: there is no answer yet */

@@ -13,7 +13,8 @@ struct nat_case {
 	int is_v6;
 	int is_egress; /* from a server; else from a client */
 	int is_new; /* a client that no packet came from before, each time; else one that is known */
-	int is_routed; /* the route is looked up; else the frame goes back where it came from */
+	int is_routed; /* by the kernel's routes; else the frame goes back where it came from */
+	int clients;   /* known ones that take turns: 1 … 2^20, a power of two; of new ones, 0 */
 };
 
 /*
