@@ -84,7 +84,8 @@ extension BPFObject {
         guard sizes == (existing.keyBytes, existing.valueBytes, existing.entries) else {
             throw BPFError(
                 operation: "share map", subject: "\(name)/\(map)", errno: EINVAL,
-                reason: "it has \(sizes.2) entries of \(sizes.0) and \(sizes.1) bytes, the one there "
+                reason:
+                    "it has \(sizes.2) entries of \(sizes.0) and \(sizes.1) bytes, the one there "
                     + "\(existing.entries) of \(existing.keyBytes) and \(existing.valueBytes)")
         }
         // SAFETY: libbpf takes a descriptor of its own.

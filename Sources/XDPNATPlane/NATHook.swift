@@ -131,7 +131,9 @@ final class NATHook {
         var result: [UInt32: [String]] = [:]
         for interface in interfaces {
             let path = "\(root)/udp-fanout/\(folderName(interface.index))/\(pin)"
-            guard let link = try? XDPLink.pinned(at: path), link.programNumber != 0 else { continue }
+            guard let link = try? XDPLink.pinned(at: path), link.programNumber != 0 else {
+                continue
+            }
             result[link.programNumber, default: []].append(interface.name)
         }
         return result

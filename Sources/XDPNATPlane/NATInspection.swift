@@ -133,6 +133,8 @@ struct NumberedRoll {
         for (service, entry) in roll.services {
             services[entry.number] = Endpoint(service.address, port: service.port)
         }
-        for (seat, entry) in roll.servers { servers[entry.number] = (seat.server, entry.generation) }
+        for (seat, entry) in roll.servers {
+            servers[entry.number] = (seat.server, entry.generation)
+        }
     }
 }

@@ -32,7 +32,8 @@ struct NATLayout: Sendable {
             for port in listener.ports {
                 let name = Front.Name(listener: listener.name, port: port)
                 let services = Self.services(of: listener, port: port, on: network)
-                let former = fronts[name]?.number
+                let former =
+                    fronts[name]?.number
                     ?? services.lazy.compactMap { roll.services[$0]?.front }
                     .first { number in !taken.contains(number) && !isNamed(number, listeners) }
                 guard let number = former ?? next.roll.newFront() else { return nil }
@@ -50,9 +51,10 @@ struct NATLayout: Sendable {
 
     /// Whether one of the listeners has that number by its name.
     private func isNamed(_ number: UInt32, _ listeners: [Listener]) -> Bool {
-        let names = Set(listeners.flatMap { listener in
-            listener.ports.map { Front.Name(listener: listener.name, port: $0) }
-        })
+        let names = Set(
+            listeners.flatMap { listener in
+                listener.ports.map { Front.Name(listener: listener.name, port: $0) }
+            })
         return fronts.contains { $0.value.number == number && names.contains($0.key) }
     }
 
@@ -89,9 +91,10 @@ struct NATLayout: Sendable {
                 number: entry.number, generation: entry.generation,
                 service: first.flatMap { front.services[$0] } ?? 0)
         }
-        front.table = FrontTable(
-            listener: listener, port: port, front: front, capacity: capacity
-        ).bytes
+        front.table =
+            FrontTable(
+                listener: listener, port: port, front: front, capacity: capacity
+            ).bytes
         return true
     }
 
@@ -129,10 +132,11 @@ struct NATLayout: Sendable {
     static func families(of listeners: [Listener], on network: NetworkView)
         -> Set<IPAddress.Family>
     {
-        Set(listeners.flatMap { listener in
-            services(of: listener, port: listener.bind.port, on: network).map(\.address.family)
-                + listener.downstreams.map(\.endpoint.address.family)
-        })
+        Set(
+            listeners.flatMap { listener in
+                services(of: listener, port: listener.bind.port, on: network).map(\.address.family)
+                    + listener.downstreams.map(\.endpoint.address.family)
+            })
     }
 
     // MARK: What has gone
@@ -145,8 +149,10 @@ struct NATLayout: Sendable {
     /// Servers of `former` that are here no more: the listener, the endpoint and the number.
     func serversLeft(by former: NATLayout) -> [(front: Front.Name, Endpoint, number: UInt16)] {
         former.fronts.flatMap { name, front in
-            front.servers.filter { fronts[name]?.servers[$0.key]?.generation != $0.value.generation }
-                .map { (name, $0.key, $0.value.number) }
+            front.servers.filter {
+                fronts[name]?.servers[$0.key]?.generation != $0.value.generation
+            }
+            .map { (name, $0.key, $0.value.number) }
         }
     }
 

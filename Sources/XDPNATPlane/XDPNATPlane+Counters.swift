@@ -75,7 +75,8 @@ extension XDPNATPlane {
             }
             let key = receiver ?? endpoint
             add(
-                number, to: &past[name.listener, default: NATTally()].receivers[key, default: Counts()],
+                number,
+                to: &past[name.listener, default: NATTally()].receivers[key, default: Counts()],
                 program)
             try? program.clearServerRows(number)
         }

@@ -65,7 +65,7 @@ struct KeyTests {
                 bind: 0.0.0.0:514
                 bind: 0.0.0.0:515
                 "bind": 0.0.0.0:516
-                ports: 1
+                portx: 1
                 downstream:
                   - {name: r, name: s, address: 192.0.2.1:1}
             settings: {workers: 1, workers: x}

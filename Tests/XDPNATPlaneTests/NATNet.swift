@@ -31,14 +31,19 @@ final class NATNet: Sendable {
         case .routed:
             let lab = try VethLab(receivers: count)
             (client, balancer, servers, gateway) = (lab.client, lab.balancer, lab.receivers, nil)
+            try balancer.ip("route add 10.8.9.0/24 via \(VethLab.v4(0, 2))")
+            try balancer.ip("-6 route add fd08:9::/64 via \(VethLab.v6(0, 2))")
+            // Where the stack sends a packet on, its source is the virtual address, which is the
+            // balancer's own.
+            try balancer.set("ipv4/conf/all/accept_local", to: "1")
         case .oneArm:
             let (gateway, client, balancer) = (try Network(), try Network(), try Network())
             (self.gateway, self.client, self.balancer) = (gateway, client, balancer)
             servers = try (0..<count).map { _ in try Network() }
             try gateway.set("ipv4/ip_forward", to: "1")
             try gateway.set("ipv6/conf/all/forwarding", to: "1")
-            try VethLab.connect(gateway, "b", balancer, "lb0", subnet: 200)
-            try VethLab.connect(gateway, "c", client, "c0", subnet: 0)
+            try VethLab.connect(gateway, "gb0", balancer, "lb0", subnet: 200)
+            try VethLab.connect(gateway, "gc0", client, "c0", subnet: 0)
             try client.ip("route add local 10.8.9.0/24 dev lo")
             try gateway.ip("route add 10.8.9.0/24 via \(VethLab.v4(0, 2))")
             for family in ["", "-6 "] {
@@ -46,9 +51,9 @@ final class NATNet: Sendable {
                 try gateway.ip("\(family)route add default via \(next) table 100")
             }
             for (index, server) in servers.enumerated() {
-                try VethLab.connect(gateway, "s\(index)", server, "in0", subnet: index + 1)
-                try gateway.ip("rule add iif s\(index) lookup 100")
-                try gateway.ip("-6 rule add iif s\(index) lookup 100")
+                try VethLab.connect(gateway, "gs\(index)", server, "in0", subnet: index + 1)
+                try gateway.ip("rule add iif gs\(index) lookup 100")
+                try gateway.ip("-6 rule add iif gs\(index) lookup 100")
             }
         }
     }

@@ -37,7 +37,8 @@ extension XDPNATPlaneTests {
                 listener.name = "renamed"
                 let rig = try await net.rig([listener], logger: log.logger)
                 #expect(
-                    log.lines("attached XDP program").allSatisfy { $0.fields["replaced"] == "true" })
+                    log.lines("attached XDP program").allSatisfy { $0.fields["replaced"] == "true" }
+                )
                 #expect(try await ask(clients, net.service()) == before)
                 let counters = try await rig.counters("renamed")
                 #expect(counters.packetsForwarded == 100 && counters.isBalanced)

@@ -31,10 +31,12 @@ extension XDPNATPlaneTests {
             }
         }
 
-        @Test("roundrobin: each server has a third of the clients, exactly")
+        @Test("roundrobin: each server has a third of the clients, but for turns of each processor")
         func roundRobin() async throws {
             let all = try await answers(.roundRobin).flatMap { $0 }
-            for name in ["a x", "b x", "c x"] { #expect(all.count { $0 == name } == 100) }
+            for name in ["a x", "b x", "c x"] {
+                #expect((96...104).contains(all.count { $0 == name }))
+            }
         }
 
         @Test("random: each server has a third, within six standard deviations")

@@ -41,7 +41,8 @@ final class Talker: Sendable {
             func word(_ at: Int) -> UInt64 {
                 bytes[at..<at + 8].reduce(0) { $0 << 8 | UInt64($1) }
             }
-            let address = Int32(name.sin6_family) == AF_INET
+            let address =
+                Int32(name.sin6_family) == AF_INET
                 ? IPAddress(v4: bytes[4..<8].reduce(0) { $0 << 8 | UInt32($1) })
                 : IPAddress(high: word(8), low: word(16))
             return Endpoint(address, port: port)

@@ -69,11 +69,13 @@
             let servers = byServer.sorted { $0.key < $1.key }
             if isJSON {
                 let counts = servers.map { "\"\($0.key)\": \($0.value)" }.joined(separator: ", ")
-                text += "\n], \"answered\": \(answered), \"unanswered\": \(unanswered), "
+                text +=
+                    "\n], \"answered\": \(answered), \"unanswered\": \(unanswered), "
                     + "\"gone\": \(void), \"servers\": {\(counts)}}\n"
             } else {
                 for (server, count) in servers { text += "server \(server): \(count)\n" }
-                text += "\(answered + unanswered) associations on "
+                text +=
+                    "\(answered + unanswered) associations on "
                     + "\(interfaces.joined(separator: ", ")): \(answered) answered, "
                     + "\(unanswered) unanswered, \(void) of servers that are gone\n"
             }

@@ -26,7 +26,8 @@ struct RealServers: Equatable, Sendable {
                 !address.isMulticastOrBroadcast, !address.isLoopback
             else {
                 throw Fault(
-                    reason: "\(place(index))'\(LineLogHandler.escaped(text))' is not the address of "
+                    reason:
+                        "\(place(index))'\(LineLogHandler.escaped(text))' is not the address of "
                         + "a real server")
             }
             guard !addresses.contains(address) else {
