@@ -1,7 +1,7 @@
 #!/bin/sh
 # SPDX-License-Identifier: Apache-2.0
 #
-# lab.sh [up|down|status]   a network of namespaces to try mode tc_ebpf in; needs root
+# lab.sh [up|down|status]   a network of namespaces to try tc_ebpf and af_xdp in; needs root
 #
 #   ns-src         ns-lb                                ns-dst1, ns-dst2, ns-dst3
 #   veth-src ───── veth-proxy-src   veth-proxy-dst1 ─── veth-dst1
@@ -70,22 +70,23 @@ build() {
     done
 }
 
-# tc(8) shows clsact alone, so the lab does not leave the choice of the hook to the kernel's age.
+# write_config MODE: listeners of both families. tc(8) shows clsact alone, so the lab does not leave the
+# choice of the hook to the kernel's age.
 write_config() {
     {
         echo "listeners:"
         for family in v4 v6; do
             [ $family = v4 ] && bind=10.77.0.1 || bind='[fd77::1]'
             printf '  - name: lab-%s\n    bind: "%s:%s"\n' $family "$bind" $port
-            printf '    mode: tc_ebpf\n    interface: veth-proxy-src\n    downstream:\n'
+            printf '    mode: %s\n    interface: veth-proxy-src\n    downstream:\n' "$1"
             for number in $receivers; do
                 [ $family = v4 ] && address=10.77.$number.2 || address="[fd77:$number::2]"
                 printf '      - name: dst%s\n        address: "%s:%s"\n' "$number" "$address" $port
             done
         done
-        printf 'settings:\n  tc_attach: clsact\n'
+        [ "$1" != tc_ebpf ] || printf 'settings:\n  tc_attach: clsact\n'
         printf 'metrics:\n  enabled: true\n  bind: "%s"\n' $metrics
-    } >"$folder/config.yaml"
+    }
 }
 
 # One command a line, two blanks before it.
@@ -95,7 +96,9 @@ lab: ns-src sends to ns-lb, which spreads over ns-dst1, ns-dst2, ns-dst3; $folde
 
 the balancer, until Ctrl+C:
   $(enter ns-lb) $bin/udp-fanout --config $folder/config.yaml
-its program at the hook:
+the balancer in mode af_xdp, in place of that one:
+  $(enter ns-lb) $bin/udp-fanout --config $folder/af-xdp.yaml
+its program at the hook (ip link show for mode af_xdp):
   $(enter ns-lb) tc filter show dev veth-proxy-src ingress
 what a receiver sees, in a terminal of its own (2 and 3 likewise):
   $(enter ns-dst1) $bin/collector 10.77.1.2 $port 0 1
@@ -125,7 +128,8 @@ up() {
         build
         : >"$folder/is-up"
     fi
-    write_config
+    write_config tc_ebpf >"$folder/config.yaml"
+    write_config af_xdp >"$folder/af-xdp.yaml"
     advise
 }
 

@@ -37,6 +37,8 @@ extension AFXDPPlane {
         retire(leaving.flatMap(\.workers))
         for plan in plans { retire(opened[plan.interface.index]?.takeIdleWorkers(plan) ?? []) }
         served = opened
+        let kept = Set(served.values.flatMap(\.workers).flatMap(\.egresses.keys))
+        isShort = isShort && !claimed.subtracting(kept).isEmpty
         listeners = next
         self.network = network
         self.links = links

@@ -81,7 +81,7 @@ extension AFXDPPlane {
     }
 
     /// Now and then: what the kernel does not tell of.
-    private func tick() { _ = refresh(isRetrying: !closed.isEmpty) }
+    private func tick() { _ = refresh(isRetrying: isShort || !closed.isEmpty) }
 
     /// Keeps the neighbours that lead to receivers, and has those found that are not known yet.
     func keepNeighbours(_ network: NetworkView) {

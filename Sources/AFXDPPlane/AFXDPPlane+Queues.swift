@@ -14,6 +14,7 @@ extension AFXDPPlane {
                 result.fillRingFull = worker.counts[.fillRingFull]
                 result.framesExhausted = worker.counts[.framesExhausted]
                 result.parseErrors = worker.counts[.parseErrors]
+                result.kernelSends = worker.counts[.kernelSends]
                 result.kernel = worker.statistics.events
                 return result
             }

@@ -36,7 +36,7 @@ public actor AFXDPPlane: DataPlane {
     var closed: [UInt32: String] = [:]
     /// Queues of interfaces that nothing is served on, which workers have to send by.
     var claimed: Set<InterfaceQueue> = []
-    /// Whether some worker found no such queue free.
+    /// Whether some worker found no such queue free although one was given up meanwhile.
     var isShort = false
     private let thread = PlaneThread()
 
@@ -60,7 +60,15 @@ public actor AFXDPPlane: DataPlane {
             throw PlaneError(noInterface: listener, among: network.interfaces)
         }
         let isFirst = served.isEmpty
-        try bring(to: next, on: network, links)
+        do throws(PlaneError) {
+            try bring(to: next, on: network, links)
+        } catch {
+            // Another way of attaching, or of waiting for packets, takes the former off first.
+            if !isFirst, served.count < wanted(on: network) {
+                try? bring(to: listeners, on: network, links)
+            }
+            throw error
+        }
         for pair in change.retargeted {
             logger.info(
                 "updated af_xdp downstream set",
@@ -78,6 +86,11 @@ public actor AFXDPPlane: DataPlane {
         let present = change.added + change.retargeted.map(\.to) + change.replaced.map(\.to)
         for listener in present { byName[listener.name] = listener }
         return byName.values.sorted { $0.name < $1.name }
+    }
+
+    /// How many interfaces the listeners in force have.
+    private func wanted(on network: NetworkView) -> Int {
+        Set(listeners.compactMap { network.interface(named: $0.interface)?.index }).count
     }
 
     private func logInitialized() {

@@ -97,6 +97,7 @@ extension AFXDPWorker {
             unsafe drop(packet, LB_DROP_TTL_EXPIRED, service, target)
             return
         }
+        unsafe lb_complete_udp(frame, &parsed)
         let start = unsafe lb_lead_frame(
             frame, &parsed, &target.pointee.receiver, &target.pointee.link)
         if egress == Target.kernel {

@@ -75,6 +75,7 @@ extension AFXDPWorker {
                 descriptor, messages + next, UInt32(count &- next), Int32(CNET_DONT_WAIT))
             if result == -EINTR { continue }
             let sent = max(0, Int(result))
+            counts.add(UInt64(sent), at: .kernelSends)
             for place in next..<next &+ sent {
                 let entry = unsafe entries[place]
                 unsafe credit(entry.payload, entry.service, entry.target)

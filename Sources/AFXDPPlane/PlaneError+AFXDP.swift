@@ -2,6 +2,7 @@
 
 internal import BPFRuntime
 internal import FanoutCore
+internal import Glibc
 internal import LinuxNet
 internal import XDPSockets
 
@@ -13,6 +14,14 @@ extension PlaneError {
     /// What libbpf or the kernel refused.
     init(_ error: BPFError) {
         self.init(error, mode: .afXDP, oldestKernel: Self.oldestKernel)
+    }
+
+    /// The program that is on the interface is that of another daemon.
+    init(serving interface: String, _ occupant: XDPOccupant) {
+        self.init(
+            operation: "attach", subject: "\(SteerProgram.name) to interface \(interface)",
+            code: EBUSY, reason: "another udp-fanout serves it (program \(occupant.number))",
+            remedy: "end that one first, or name another interface")
     }
 
     /// A queue that no worker can be made for.

@@ -5,7 +5,7 @@ internal import Synchronization
 /// What one worker counts of its queue, whoever the packets are for. The worker writes, anybody reads.
 @safe struct QueueRow: @unchecked Sendable {
     enum Count: Int, CaseIterable {
-        case receiveRingEmpty, fillRingFull, framesExhausted, parseErrors
+        case receiveRingEmpty, fillRingFull, framesExhausted, parseErrors, kernelSends
     }
 
     // SAFETY: a cell each, alive until `free`, which the owner calls once the worker has ended.
@@ -30,6 +30,7 @@ internal import Synchronization
             case .fillRingFull: 1
             case .framesExhausted: 2
             case .parseErrors: 3
+            case .kernelSends: 4
             }
         let sum = unsafe cells[index].load(ordering: .relaxed) &+ amount
         unsafe cells[index].store(sum, ordering: .relaxed)

@@ -46,6 +46,10 @@ final class ServedInterface {
             program = try SteerProgram(source, capacity: capacity)
             link = try Self.attach(program, to: plan.interface.index, plan.mode)
         } catch {
+            let occupant = (try? XDPOccupant.of(interface: plan.interface.index)) ?? nil
+            if error.errno == EBUSY, let occupant, occupant.name == SteerProgram.name {
+                throw PlaneError(serving: plan.interface.name, occupant)
+            }
             throw PlaneError(error)
         }
         logAttached()
@@ -97,7 +101,8 @@ final class ServedInterface {
         }
         for queue in missing {
             let own = QueueWorker.Plan(
-                shape: shape(plan.device), isCopying: link.mode == .skb, isPolling: isPolling,
+                shape: shape(plan.device, isFirst: queue == 0), isCopying: link.mode == .skb,
+                isPolling: isPolling,
                 cpu: cpus.isEmpty ? nil : cpus[Int(queue) % cpus.count])
             workers.append(
                 try QueueWorker(
@@ -115,11 +120,11 @@ final class ServedInterface {
     }
 
     /// Frames of half a page unless the interface has longer packets; 16 MiB either way.
-    private func shape(_ device: LinkLayer.Device) -> Umem.Shape {
+    private func shape(_ device: LinkLayer.Device, isFirst: Bool) -> Umem.Shape {
         let usual = Umem.Shape()
         guard usual.objection(to: Int(device.mtu), of: device.name) != nil else { return usual }
         let large = Umem.Shape(frameBytes: 4096, frames: 4096, fillEntries: 2048)
-        if let objection = large.objection(to: Int(device.mtu), of: device.name) {
+        if isFirst, let objection = large.objection(to: Int(device.mtu), of: device.name) {
             logger.warning("\(objection)", metadata: ["interface": "\(device.name)"])
         }
         return large

@@ -11,7 +11,7 @@ struct DifferentialTests {
     private static let weights: [UInt16] = [1, 1, 2, 0, 4]
     private static let ways = [
         ["mode: userspace"], ["mode: userspace", "preserve_source: true"],
-        ["mode: tc_ebpf", "interface: lb0"],
+        ["mode: tc_ebpf", "interface: lb0"], ["mode: af_xdp", "interface: lb0"],
     ]
 
     private static func listeningPort(_ way: Int) -> UInt16 { 5514 + UInt16(way) }
@@ -41,7 +41,7 @@ struct DifferentialTests {
     }
 
     @Test(
-        "userspace, with its own or the client's source, and tc_ebpf lead 10 000 sources alike",
+        "userspace, with its own or the client's source, tc_ebpf and af_xdp lead 10 000 sources alike",
         arguments: [(IPAddress.Family.v4, UInt64(0)), (.v6, 0), (.v4, 0x5eed), (.v6, 0x5eed)])
     func sameReceiver(family: IPAddress.Family, seed: UInt64) async throws {
         let lab = try VethLab(receivers: Self.weights.count)

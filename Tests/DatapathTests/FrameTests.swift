@@ -34,6 +34,39 @@ struct FrameTests {
         }
     }
 
+    @Test(
+        "a checksum that was left to a device is made, of any length, and a right one stays",
+        arguments: [IPAddress.Family.v4, .v6])
+    func completed(family: IPAddress.Family) throws {
+        for length in 0...70 {
+            var packet = try PacketCase.datagram(family)
+            packet.payload = (0..<length).map { UInt8(truncatingIfNeeded: $0 &* 37 &+ length) }
+            let right = packet.frame
+            let udp = right.count - length - 8
+            let made = try #require(completed(right))
+            #expect(made == Array(right[udp + 6..<udp + 8]), "length \(length)")
+            // The sum of the pseudo header alone, as CHECKSUM_PARTIAL has it.
+            let addresses = family == .v4 ? right[udp - 8..<udp] : right[udp - 32..<udp]
+            let sum = internetChecksum(Array(addresses) + [0, 17] + bytes(UInt16(length + 8)))
+            var partial = right
+            partial.replaceSubrange(udp + 6..<udp + 8, with: bytes(~sum))
+            #expect(try #require(completed(partial)) == made, "length \(length)")
+        }
+    }
+
+    /// The UDP checksum that a frame would leave with.
+    private func completed(_ frame: [UInt8]) -> [UInt8]? {
+        var packet = lb_packet()
+        return frame.withUnsafeBufferPointer { raw in
+            let (start, count) = (raw.baseAddress!, UInt32(raw.count))
+            guard
+                lb_parse_frame(start, start + Int(count), count, &packet) == LB_PARSE_DATAGRAM
+            else { return nil }
+            lb_complete_udp(start, &packet)
+            return withUnsafeBytes(of: packet.udp_check_be) { Array($0) }
+        }
+    }
+
     private static let link: [UInt8] = [2, 0, 0, 0, 0, 5, 2, 0, 0, 0, 0, 6]
 
     /// The frame as it leaves for the receiver of its family; nil unless it is a whole datagram.

@@ -101,6 +101,7 @@ struct ExpositionTests {
     func nothingWithoutSamples() {
         var snapshot = MetricsSnapshot.of([])
         snapshot.health = nil
+        snapshot.queues = []
         let text = Exposition.text(of: snapshot, server: ServerCounters(), process: nil)
         let lines = String(decoding: text, as: UTF8.self).split(separator: "\n")
         let names = Set(lines.filter { $0.hasPrefix("# TYPE") }.map { $0.split(separator: " ")[2] })
@@ -147,7 +148,8 @@ struct ExpositionTests {
         let perListener = 10 + DropReason.allCases.count + 5 * perDownstream
         // Build, start, two results of reloads, two of the last one, refused, three of the process, and
         // five of discovery.
-        let others = 15 + ProbeResult.allCases.count
+        let queue = 5 + QueueCounters.KernelEvent.allCases.count
+        let others = 15 + ProbeResult.allCases.count + queue
         #expect(lines.count { !$0.hasPrefix("#") } == 200 * perListener + others)
     }
 }

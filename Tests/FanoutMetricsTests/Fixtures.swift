@@ -44,6 +44,7 @@ extension QueueCounters {
         counters.fillRingFull = 22
         counters.framesExhausted = 23
         counters.parseErrors = 24
+        counters.kernelSends = 27
         counters.kernel = [.receiveDropped: 25, .receiveRingFull: 26]
         return counters
     }()

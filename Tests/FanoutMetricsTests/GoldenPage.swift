@@ -56,6 +56,9 @@ let goldenPage = #"""
     # HELP udp_fanout_afxdp_parse_errors_total Packets that the XDP program steered to the queue's worker and that are no datagram for a listener; no part of received.
     # TYPE udp_fanout_afxdp_parse_errors_total counter
     udp_fanout_afxdp_parse_errors_total{interface="eth0",queue="3"} 24
+    # HELP udp_fanout_afxdp_kernel_sends_total Datagrams that the kernel sent, since no transmit ring led to their receiver; part of forwarded.
+    # TYPE udp_fanout_afxdp_kernel_sends_total counter
+    udp_fanout_afxdp_kernel_sends_total{interface="eth0",queue="3"} 27
     # HELP udp_fanout_afxdp_kernel_events_total What the kernel counted at the queue's AF_XDP sockets (XDP_STATISTICS), by event; packets lost there are no part of received.
     # TYPE udp_fanout_afxdp_kernel_events_total counter
     udp_fanout_afxdp_kernel_events_total{interface="eth0",queue="3",event="rx_dropped"} 25

@@ -12,6 +12,8 @@ public struct QueueCounters: Equatable, Sendable {
     public var framesExhausted: UInt64 = 0
     /// Packets that the kernel program steered here and that are no datagram for a listener.
     public var parseErrors: UInt64 = 0
+    /// Packets that left by a socket of the kernel's, since no transmit ring led to their receiver.
+    public var kernelSends: UInt64 = 0
     /// What the kernel counted at the queue's sockets.
     public var kernel: [KernelEvent: UInt64] = [:]
 

@@ -72,6 +72,7 @@ public struct Exposition {
         case .afxdpFillRingFull: eachQueue(\.fillRingFull)
         case .afxdpFramesExhausted: eachQueue(\.framesExhausted)
         case .afxdpParseErrors: eachQueue(\.parseErrors)
+        case .afxdpKernelSends: eachQueue(\.kernelSends)
         case .afxdpKernelEvents: eachQueueEvent()
         case .answersReceived: eachAnswer(\.packetsReceived)
         case .answersForwarded: eachAnswer(\.packetsForwarded)

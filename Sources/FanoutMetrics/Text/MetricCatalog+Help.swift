@@ -29,6 +29,9 @@ extension MetricCatalog {
         case .afxdpParseErrors:
             "Packets that the XDP program steered to the queue's worker and that are no datagram "
                 + "for a listener; no part of received."
+        case .afxdpKernelSends:
+            "Datagrams that the kernel sent, since no transmit ring led to their receiver; part of "
+                + "forwarded."
         case .afxdpKernelEvents:
             "What the kernel counted at the queue's AF_XDP sockets (XDP_STATISTICS), by event; "
                 + "packets lost there are no part of received."

@@ -20,6 +20,7 @@ public enum MetricCatalog: String, CaseIterable, Hashable, Sendable {
     case afxdpFillRingFull = "udp_fanout_afxdp_fill_ring_full_total"
     case afxdpFramesExhausted = "udp_fanout_afxdp_frames_exhausted_total"
     case afxdpParseErrors = "udp_fanout_afxdp_parse_errors_total"
+    case afxdpKernelSends = "udp_fanout_afxdp_kernel_sends_total"
     case afxdpKernelEvents = "udp_fanout_afxdp_kernel_events_total"
     case answersReceived = "udp_fanout_answers_received_total"
     case answersForwarded = "udp_fanout_answers_forwarded_total"
@@ -71,7 +72,7 @@ public enum MetricCatalog: String, CaseIterable, Hashable, Sendable {
             .downstreamPacketsForwarded, .downstreamBytesForwarded, .downstreamPacketsDropped,
             .downstreamRefused, .healthProbes, .discoveryRelists, .discoveryErrors, .reloads,
             .connectionsRefused, .processCPU, .afxdpReceiveRingEmpty, .afxdpFillRingFull,
-            .afxdpFramesExhausted, .afxdpParseErrors, .afxdpKernelEvents:
+            .afxdpFramesExhausted, .afxdpParseErrors, .afxdpKernelSends, .afxdpKernelEvents:
             .counter
         case .workers, .downstreamWeight, .downstreamActive, .downstreamHealth, .buildInfo,
             .discoveryEndpoints, .discoverySyncAge, .discoverySurplus, .startTime,
@@ -93,7 +94,8 @@ public enum MetricCatalog: String, CaseIterable, Hashable, Sendable {
             .downstreamWeight:
             ["listener", "mode", "downstream"]
         case .downstreamPacketsDropped: ["listener", "mode", "downstream", "reason"]
-        case .afxdpReceiveRingEmpty, .afxdpFillRingFull, .afxdpFramesExhausted, .afxdpParseErrors:
+        case .afxdpReceiveRingEmpty, .afxdpFillRingFull, .afxdpFramesExhausted, .afxdpParseErrors,
+            .afxdpKernelSends:
             ["interface", "queue"]
         case .afxdpKernelEvents: ["interface", "queue", "event"]
         case .downstreamActive, .discoverySurplus: ["listener"]

@@ -3,17 +3,18 @@
 import FanoutCore
 import LabNet
 
-/// A daemon in mode tc_ebpf in the balancer of a network of veths.
+/// A daemon in a kernel mode in the balancer of a network of veths.
 extension VethLab {
     static let port: UInt16 = 5514
 
     /// One listener at the balancer's side of the client.
     static func config(
-        _ receivers: [Endpoint], attach: String = "auto", settings: String = "", _ more: String = ""
+        _ receivers: [Endpoint], mode: String = "tc_ebpf", attach: String = "auto",
+        settings: String = "", _ more: String = ""
     ) -> String {
         var lines = [
             "listeners:", "  - name: in", "    bind: \"\(v4(0, 1)):\(port)\"",
-            "    mode: tc_ebpf", "    interface: lb0", "    downstream:",
+            "    mode: \(mode)", "    interface: lb0", "    downstream:",
         ]
         for (index, receiver) in receivers.enumerated() {
             lines += ["      - name: r\(index)", "        address: \"\(receiver)\""]

@@ -1,0 +1,170 @@
+// SPDX-License-Identifier: Apache-2.0
+
+import FanoutCore
+import LabNet
+import PlaneContract
+import Testing
+
+extension AFXDPPlaneTests {
+    @Suite("while the network changes")
+    struct NetworkChangeTests {
+        private static let attached = "attached XDP program"
+
+        @Test("an interface that goes down and up serves on, with the program that it had")
+        func downAndUp() async throws {
+            let (lab, log) = (try VethLab(), LogRecorder())
+            try await lab.withPost(log: log) { post in
+                try await post.forwards()
+                try lab.balancer.ip("link set lb0 down")
+                try lab.balancer.ip("link set lb0 up")
+                try await post.forwards()
+                try await post.forwardsExactly(100)
+            }
+            #expect(log.lines(Self.attached).count == 1)
+        }
+
+        @Test("a receiver behind an interface that goes down and up is met again")
+        func receiverDownAndUp() async throws {
+            let lab = try VethLab()
+            try await lab.withPost { post in
+                try await post.forwards()
+                try await post.usesRing()
+                try lab.balancer.ip("link set out0 down")
+                for _ in 0..<50 { post.traffic.send([9]) }
+                try lab.balancer.ip("link set out0 up")
+                try await post.forwards()
+                try await post.usesRing()
+                try await post.forwardsExactly(100)
+            }
+        }
+
+        @Test("an interface that is deleted and made again is served again")
+        func recreated() async throws {
+            let (lab, log) = (try VethLab(), LogRecorder())
+            try await lab.balancer.run {
+                let stage = try lab.stage(logger: log.logger)
+                let sinks = try stage.sinks(1)
+                let listener = try stage.listener(to: sinks.downstreams())
+                let rig = try await stage.rig([listener])
+                try stage.traffic(to: listener).send([1])
+                try await eventually("it arrives") { sinks[0].count == 1 }
+                try lab.balancer.ip("link delete lb0")
+                try await eventually("it says so") {
+                    !log.lines("interface is gone, its listeners wait for it to come back").isEmpty
+                }
+                try VethLab.connect(lab.balancer, "lb0", lab.client, "c0", subnet: 0)
+                try await eventually("it attaches") { log.lines(Self.attached).count == 2 }
+                let traffic = try stage.traffic(to: listener)
+                try await eventually("it forwards again") {
+                    traffic.send([2])
+                    return sinks[0].count > 1
+                }
+                let counters = try await rig.counters()
+                #expect(counters.isBalanced && counters.packetsForwarded >= 2, "\(counters)")
+                try await AccountingTests.check(rig.plane)
+                await rig.stop()
+            }
+        }
+
+        @Test("an interface that receivers are behind is deleted and made again, and they are met")
+        func egressRecreated() async throws {
+            let lab = try VethLab()
+            try await lab.withPost { post in
+                try await post.forwards()
+                try await post.usesRing()
+                try lab.balancer.ip("link delete out0")
+                for _ in 0..<100 { post.traffic.send([9]) }
+                try VethLab.connect(
+                    lab.balancer, "out0", lab.receivers[0], "in0", subnet: 1)
+                try await post.forwards()
+                try await post.usesRing()
+                try await post.forwardsExactly(100)
+            }
+        }
+
+        @Test("a route that changes is followed: by another interface, and back")
+        func route() async throws {
+            let lab = try VethLab()
+            let virtual = try #require(IPAddress("10.40.0.1"))
+            try await lab.withPost(
+                receiver: { lab in
+                    try lab.receivers[0].ip("address add \(virtual)/32 dev lo")
+                    try lab.balancer.ip("route add \(virtual) via \(VethLab.v4(1, 2))")
+                    return try lab.receivers[0].enter { try Sink(on: virtual) }
+                }
+            ) { post in
+                try await post.forwards()
+                try await post.forwardsExactly(50)
+                try VethLab.connect(
+                    lab.receivers[1], "side", lab.receivers[0], "edis", subnet: 20, isRouted: false)
+                try lab.receivers[1].set("ipv4/ip_forward", to: "1")
+                try lab.receivers[1].ip("route add \(virtual) via \(VethLab.v4(20, 2))")
+                try lab.balancer.ip("route replace \(virtual) via \(VethLab.v4(2, 2))")
+                try lab.balancer.ip("link set out0 down")
+                try await post.forwards()
+                try await post.usesRing()
+                try await post.forwardsExactly(50)
+                try lab.balancer.ip("link set out0 up")
+                try lab.balancer.ip("route replace \(virtual) via \(VethLab.v4(1, 2))")
+                try lab.receivers[1].ip("link set side down")
+                try await post.forwards()
+                try await post.usesRing()
+                try await post.forwardsExactly(50)
+            }
+        }
+
+        @Test(
+            "a receiver whose hardware address changes is met again, whether it says so or not",
+            arguments: [true, false])
+        func hardwareAddress(says: Bool) async throws {
+            let lab = try VethLab()
+            // A neighbour that was not heard of is asked soon.
+            for (name, value) in [
+                ("base_reachable_time_ms", "500"), ("delay_first_probe_time", "1"),
+            ] {
+                try lab.balancer.set("ipv4/neigh/out0/\(name)", to: value)
+            }
+            try await lab.withPost { post in
+                try lab.receivers[0].set("ipv4/conf/in0/arp_notify", to: says ? "1" : "0")
+                try lab.receivers[0].set("ipv6/conf/in0/disable_ipv6", to: "1")
+                try await post.forwards()
+                try await post.usesRing()
+                try lab.receivers[0].ip("link set in0 address 02:00:00:00:00:77")
+                try await eventually(within: .seconds(20), "datagrams arrive") {
+                    let before = post.sink.count
+                    post.traffic.send([1])
+                    try? await eventually(within: .milliseconds(20), "it arrives") {
+                        post.sink.count > before
+                    }
+                    return post.sink.count > before
+                }
+                try await post.forwardsExactly(50)
+            }
+        }
+
+        @Test("a neighbour that is forgotten is found again without a loss")
+        func forgotten() async throws {
+            let lab = try VethLab()
+            try await lab.withPost { post in
+                try await post.forwards()
+                for _ in 0..<5 {
+                    try lab.balancer.ip("neigh flush dev out0")
+                    try await post.forwardsExactly(20)
+                }
+                try await post.usesRing()
+            }
+        }
+
+        @Test("the address of the interface's card changes, and its packets are still steered")
+        func ownHardwareAddress() async throws {
+            let lab = try VethLab()
+            try await lab.withPost { post in
+                try await post.forwards()
+                try lab.balancer.ip("link set lb0 address 02:00:00:00:00:88")
+                try lab.client.ip("neigh flush dev c0")
+                try await post.forwards()
+                try await post.forwardsExactly(50)
+            }
+        }
+    }
+}
