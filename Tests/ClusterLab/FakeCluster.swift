@@ -76,7 +76,7 @@ public final class FakeCluster: Sendable {
             do {
                 try start()
                 break
-            } catch where attempt < 20 {
+            } catch  where attempt < 20 {
                 continue
             }
         }
@@ -90,8 +90,8 @@ public final class FakeCluster: Sendable {
     /// Listens again, at the port that it had.
     public func start() throws {
         let tls = tls
+        let socket = try ListeningSocket.open(address, port)
         let server = try ServerBootstrap(group: group)
-            .serverChannelOption(.socketOption(.so_reuseaddr), value: 1)
             .childChannelInitializer { [weak self] channel in
                 channel.eventLoop.makeCompletedFuture {
                     try channel.pipeline.syncOperations.addHandler(
@@ -101,8 +101,7 @@ public final class FakeCluster: Sendable {
                     self?.state.withLock { $0.connections.append(channel) }
                 }
             }
-            .bind(host: address, port: port).wait()
-        boundPort.withLock { $0 = server.localAddress?.port ?? 0 }
+            .withBoundSocket(socket).wait()
         state.withLock { $0.server = server }
     }
 

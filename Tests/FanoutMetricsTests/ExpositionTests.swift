@@ -67,7 +67,7 @@ struct ExpositionTests {
     @Test("without health checks there is no sample of theirs")
     func noHealthChecks() {
         var snapshot = MetricsSnapshot.of([.sample("one", downstreams: 2)])
-        snapshot.health = nil
+        (snapshot.health, snapshot.discovery) = (nil, nil)
         let text = page(snapshot)
         #expect(!text.contains("udp_fanout_downstream_health"))
         #expect(!text.contains("udp_fanout_health_probes_total"))
@@ -100,7 +100,7 @@ struct ExpositionTests {
     @Test("a metric without samples is left out, HELP and TYPE with it")
     func nothingWithoutSamples() {
         var snapshot = MetricsSnapshot.of([])
-        snapshot.health = nil
+        (snapshot.health, snapshot.discovery) = (nil, nil)
         snapshot.queues = []
         let text = Exposition.text(of: snapshot, server: ServerCounters(), process: nil)
         let lines = String(decoding: text, as: UTF8.self).split(separator: "\n")

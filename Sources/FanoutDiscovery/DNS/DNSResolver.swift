@@ -14,8 +14,10 @@ struct DNSAnswer: Equatable, Sendable {
 struct DNSResolver: Sendable {
     let servers: @Sendable () -> DNSServers
 
-    /// A server that does not say how long an absence holds is asked again after this.
-    static let usualAbsence: UInt32 = 30
+    /// How long an absence is believed when the server does not say, and at most when it does: a
+    /// receiver may come at any time. In seconds.
+    static let usualAbsence: UInt32 = 5
+    static let longestAbsence: UInt32 = 30
 
     /// - Returns: also when there is no such name or record: that is an answer.
     /// - Throws: `DNSFailure`, the last of them, when no server gave one.
@@ -65,7 +67,9 @@ struct DNSResolver: Sendable {
             records.append(record)
             shortest = min(shortest, record.ttl)
         }
-        if records.isEmpty { shortest = message.absenceTTL ?? usualAbsence }
+        if records.isEmpty {
+            shortest = min(message.absenceTTL ?? usualAbsence, longestAbsence)
+        }
         return DNSAnswer(records: records, ttl: .seconds(Int64(shortest)))
     }
 }

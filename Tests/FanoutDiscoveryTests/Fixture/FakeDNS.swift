@@ -129,8 +129,12 @@ final class FakeDNS: Sendable {
             if truncated || code != 0 { found = [] }
             func message(id: [UInt8], _ records: [Record]) -> [UInt8] {
                 let flags: [UInt8] = [truncated ? 0x87 : 0x85, 0x80 | code]
-                let counts: [UInt8] = [0, 1, 0, UInt8(records.count), 0, 0, 0, 0]
-                return id + flags + counts + question[12..<(end + 5)] + records.flatMap(Self.wire)
+                let absence = records.isEmpty ? Self.absence : []
+                let counts: [UInt8] = [
+                    0, 1, 0, UInt8(records.count), 0, absence.isEmpty ? 0 : 1, 0, 0,
+                ]
+                return id + flags + counts + question[12..<(end + 5)]
+                    + records.flatMap(Self.wire) + absence
             }
             let own = Array(question[0..<2])
             guard state.isForged else { return [message(id: own, found)] }
@@ -138,6 +142,10 @@ final class FakeDNS: Sendable {
             return [message(id: [own[0] ^ 1, own[1]], lie), [1, 2, 3], message(id: own, found)]
         }
     }
+
+    /// An SOA record of the root by which an absence may not be believed at all.
+    private static let absence: [UInt8] =
+        [0, 0, 6, 0, 1, 0, 0, 1, 0, 0, 22] + Array(repeating: 0, count: 22)
 
     private static func wire(_ record: Record) -> [UInt8] {
         encoded(record.name) + [0, UInt8(record.type), 0, 1] + bytes(record.ttl)
