@@ -27,9 +27,9 @@ extension AFXDPPlaneTests {
                 var listener = try stage.listener(to: sinks.downstreams())
                 let rig = try await stage.rig([listener])
                 let sources = try (0..<8).map { try stage.traffic(to: listener, client: $0) }
-                let load = try Load(sources, rate: 40_000)
+                let load = try Load(sources, rate: 20_000)
                 for round in 0..<40 {
-                    let enough = load.sent + 2000
+                    let enough = load.sent + 1000
                     try await eventually("the load goes on") { load.sent >= enough }
                     let weights = [1, UInt16(round % 3), UInt16(round % 5)]
                     listener.downstreams = sinks.downstreams(weights: weights)
