@@ -52,6 +52,15 @@ extension Netlink {
             .filter { $0.interface == interface }
     }
 
+    // MARK: Rules
+
+    /// The rules that choose a routing table (ip-rule(8)), of both families.
+    public mutating func rules() throws(NetlinkError) -> [PolicyRule] {
+        let request = NetlinkRequest(RTM_GETRULE, fib_rule_hdr(), dump: true)
+        return try ask(request, Purpose(operation: "list", subject: "the routing rules"))
+            .compactMap(PolicyRule.init)
+    }
+
     // MARK: Neighbours
 
     /// What is known of the hosts on an interface's link; nothing when there is no such interface.

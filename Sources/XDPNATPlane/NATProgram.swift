@@ -231,10 +231,13 @@ final class NATProgram: Sendable {
     }
 
     /// Has every route that was remembered be looked up again.
-    func forgetRoutes() throws(BPFError) {
+    ///
+    /// - Parameter byFlow: whether the way of a packet depends on more than its destination.
+    func forgetRoutes(byFlow: Bool) throws(BPFError) {
         guard let bytes = try routes?.value(of: UInt32(0)) else { return }
+        let flag = UInt32(LB_NAT_BY_FLOW)
         let word = bytes.words(of: UInt32.self).first ?? 0
-        try routes?.set(UInt32(0), to: word &+ 1)
+        try routes?.set(UInt32(0), to: ((word &+ 2) & ~flag) | (byFlow ? flag : 0))
     }
 
     // MARK: Counters

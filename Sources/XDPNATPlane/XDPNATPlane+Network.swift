@@ -50,7 +50,7 @@ extension XDPNATPlane {
     /// - Returns: false when that did not work out; everything is as it was then.
     private func refresh() -> Bool {
         guard !listeners.isEmpty else { return true }
-        try? serving?.program.forgetRoutes()
+        if let program = serving?.program { forgetRoutes(of: program) }
         do throws(PlaneError) {
             let now = try look(for: listeners)
             guard now != network else { return true }
@@ -60,6 +60,19 @@ extension XDPNATPlane {
         } catch {
             logger.error("the network's change is not followed", metadata: ["error": "\(error)"])
             return false
+        }
+    }
+
+    /// Has a program look its routes up anew. Where rules choose among tables, the way may depend on the
+    /// source and the ports, too.
+    func forgetRoutes(of program: NATProgram) {
+        do {
+            if netlink == nil { netlink = try Netlink() }
+            let isByFlow = try netlink!.rules().contains { !$0.isUsual }
+            try program.forgetRoutes(byFlow: isByFlow)
+        } catch {
+            logger.warning("routes are remembered flow by flow", metadata: ["error": "\(error)"])
+            try? program.forgetRoutes(byFlow: true)
         }
     }
 

@@ -68,6 +68,7 @@ extension XDPNATPlane {
             throw BPFError.tooMany([])
         }
         try program.enter(layout, from: former, prepared)
+        forgetRoutes(of: program)
         do throws(BPFError) {
             try put(program, at: opened, wanted)
         } catch {

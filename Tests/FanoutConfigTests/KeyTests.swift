@@ -76,8 +76,7 @@ struct KeyTests {
                 == [
                     "f:4:5: listeners[0].bind: the key stands twice, first on line 3; remove one of the two",
                     "f:5:5: listeners[0].bind: the key stands twice, first on line 4; remove one of the two",
-                    "f:6:5: listeners[0].ports: unknown key; write port under listeners[].kubernetes, or "
-                        + "remove it",
+                    "f:6:5: listeners[0].portx: unknown key; write ports",
                     "f:8:19: listeners[0].downstream[0].name: the key stands twice, first on line 8; remove "
                         + "one of the two",
                     "f:9:24: settings.workers: the key stands twice, first on line 9; remove one of the two",

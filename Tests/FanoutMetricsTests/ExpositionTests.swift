@@ -18,12 +18,28 @@ struct ExpositionTests {
         #expect(page(.of([counters]), refused: 9) == goldenPage)
     }
 
+    @Test("what servers sent has a ledger of its own, and events their names")
+    func answers() {
+        let text = page(
+            .of([.sample("nat", mode: .xdpNAT)], events: ["egress_not_authorized": 2]))
+        let labels = "{listener=\"nat\",mode=\"xdp_nat\"}"
+        #expect(value(of: "udp_fanout_answers_received_total\(labels)", in: text) == 50)
+        #expect(value(of: "udp_fanout_answers_forwarded_total\(labels)", in: text) == 48)
+        #expect(
+            value(
+                of: "udp_fanout_answers_dropped_total"
+                    + "{listener=\"nat\",mode=\"xdp_nat\",reason=\"not_permitted\"}", in: text) == 2)
+        #expect(
+            value(of: "udp_fanout_nat_events_total{event=\"egress_not_authorized\"}", in: text) == 2)
+    }
+
     @Test("every metric has HELP and TYPE exactly once, and its samples right behind them")
     func everyMetricOnce() {
         let listeners: [ListenerCounters] = [
             .sample("one", downstreams: 3), .sample("two", mode: .tcEBPF, downstreams: 2),
+            .sample("three", mode: .xdpNAT, downstreams: 1),
         ]
-        let lines = page(.of(listeners)).split(separator: "\n")
+        let lines = page(.of(listeners, events: ["ingress_new_nat": 7])).split(separator: "\n")
         for metric in MetricCatalog.allCases {
             let name = metric.rawValue
             let help = lines.filter { $0.hasPrefix("# HELP \(name) ") }

@@ -33,6 +33,12 @@ extension ListenerCounters {
         counters.downstreams = (0..<downstreams).map {
             DownstreamCounters(.numbered($0, weight: UInt16($0)))
         }
+        guard mode == .xdpNAT else { return counters }
+        var answers = AnswerCounters()
+        answers.packetsReceived = 50
+        answers.packetsForwarded = 48
+        answers.drops = [.notPermitted: 2]
+        counters.answers = answers
         return counters
     }
 }
@@ -51,9 +57,11 @@ extension QueueCounters {
 }
 
 extension MetricsSnapshot {
-    static func of(_ listeners: [ListenerCounters]) -> MetricsSnapshot {
+    static func of(
+        _ listeners: [ListenerCounters], events: [String: UInt64] = [:]
+    ) -> MetricsSnapshot {
         MetricsSnapshot(
-            listeners: listeners, queues: [.sample],
+            listeners: listeners, queues: [.sample], events: events,
             health: HealthReport(
                 verdicts: Dictionary(
                     uniqueKeysWithValues: (0..<10).map {

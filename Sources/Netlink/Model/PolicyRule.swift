@@ -12,6 +12,12 @@ public struct PolicyRule: Hashable, Sendable {
     public let priority: UInt32
     /// The table that it leads to; 0 for rules that lead to none.
     public let table: UInt32
+
+    /// Whether it is one of those that every network begins with (ip-rule(8)): to the tables `local`,
+    /// `main` and `default`.
+    public var isUsual: Bool {
+        [0: 255, 32766: 254, 32767: 253][priority] == table
+    }
 }
 
 extension PolicyRule {
