@@ -24,7 +24,7 @@ struct WantedHook: Equatable, Sendable {
         for listener in listeners where !listener.nat.isOneArm {
             for address in listener.downstreams.map(\.endpoint.address) {
                 switch network.paths[address] {
-                case .neighbour(let index, _, _), .peer(let index, _, _):
+                case .neighbour(let index, _, _), .peer(let index, _, _, _):
                     want(index, listener.settings.xdpMode)
                 case .stack, .forwarding, .routes, nil: continue
                 }
