@@ -31,8 +31,13 @@ struct NetworkLimits: Equatable {
     var firstFreePort = 1024
     /// `net.core.rmem_max`, bytes.
     var receiveBufferMax = 0
+    /// Whether the kernel has TCX hooks (Linux 6.6).
+    var hasTCX = true
 
     init() {
+        let release = KernelSetting.text("kernel/osrelease") ?? ""
+        let numbers = release.split { !$0.isNumber }.prefix(2).compactMap { Int($0) }
+        hasTCX = numbers.count < 2 || (numbers[0], numbers[1]) >= (6, 6)
         firstFreePort = KernelSetting.number("net/ipv4/ip_unprivileged_port_start") ?? 1024
         receiveBufferMax = KernelSetting.number("net/core/rmem_max") ?? 0
     }
@@ -57,7 +62,13 @@ extension Listener {
     fileprivate func capabilities(_ limits: NetworkLimits) -> Capabilities {
         switch mode {
         // CAP_PERFMON lets the verifier accept what these programs do with pointers.
-        case .tcEBPF, .xdpNAT: return [.bpf, .netAdmin, .perfmon]
+        case .xdpNAT: return [.bpf, .netAdmin, .perfmon]
+        case .tcEBPF:
+            // A filter of clsact is known by its program, and the kernel opens one by its number for
+            // CAP_SYS_ADMIN alone (kernel/bpf/syscall.c, bpf_prog_get_fd_by_id).
+            let isClsact = settings.tcAttach == .clsact || !limits.hasTCX
+            let always: Capabilities = [.bpf, .netAdmin, .perfmon]
+            return isClsact ? always.union(.sysAdmin) : always
         case .afXDP: return [.bpf, .netAdmin, .perfmon, .netRaw, .ipcLock]
         case .userspace:
             var needed = Capabilities()
@@ -67,7 +78,7 @@ extension Listener {
             if settings.receiveBufferBytes > limits.receiveBufferMax { needed.insert(.netAdmin) }
             // The better of the ways to steer workers; without it there is another.
             if settings.steer == .sourceIP, settings.workers != 1 {
-                needed.formUnion([.bpf, .netAdmin])
+                needed.formUnion([.bpf, .netAdmin, .perfmon])
             }
             return needed
         }

@@ -14,7 +14,7 @@ extension DaemonTests.ServiceTests {
     @Test("it says when it is ready, when it reloads and is ready again, and when it stops")
     func notifications() async throws {
         let folder = try ScratchFolder()
-        let manager = try ServiceManager(folder)
+        let manager = try NotifySocket(folder)
         let config = try ConfigText.simple()
         try await DaemonUnderTest.running(
             config.yaml, environment: ["NOTIFY_SOCKET": manager.path], folder: folder
@@ -36,7 +36,7 @@ extension DaemonTests.ServiceTests {
     @Test("the watchdog is fed, and not while a worker hangs", .enabled(if: Privilege.isRoot))
     func watchdog() async throws {
         let folder = try ScratchFolder()
-        let manager = try ServiceManager(folder)
+        let manager = try NotifySocket(folder)
         let sinks = try tallyingSinks(2)
         let config = try ConfigText.simple(receivers: sinks.ports)
         try await DaemonUnderTest.running(

@@ -111,6 +111,8 @@ struct EffectiveTests {
                   enabled: false
                   bind: "0.0.0.0:9090"
                   path: "/metrics"
+                control:
+                  enabled: true
 
                 """)
     }

@@ -5,7 +5,7 @@ import LabNet
 import Synchronization
 
 /// What systemd is to a service: a socket for its notifications (sd_notify(3)).
-final class ServiceManager: Sendable {
+final class NotifySocket: Sendable {
     let path: String
     private let descriptor: Int32
     private let received = Mutex<[String]>([])
