@@ -65,14 +65,14 @@ extension Daemon {
             do throws(PlaneError) {
                 daemon.reloadSucceeded(next, try await daemon.follow(next))
             } catch {
-                daemon.reloadFailed("\(error)")
+                daemon.reloadFailed(["\(error)"])
             }
         }
         return configuration == next
     }
 
     /// Says that what was to come into force cannot.
-    func refuse(_ reason: String) { reloadFailed(reason) }
+    func refuse(_ reason: String) { reloadFailed([reason]) }
 
     private func reloadSucceeded(_ next: Configuration, _ change: Change) {
         var fields = change.summary

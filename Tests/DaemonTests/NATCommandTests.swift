@@ -184,7 +184,7 @@ extension DaemonTests.NATCommandTests {
     @Test("the service manager is told: ready, alive, stopping")
     func notify() async throws {
         try await inLab { lab, folder in
-            let manager = try NotifySocket(at: folder.url.path + "/notify")
+            let manager = try NotifySocket(folder)
             let process = try ChildProcess(
                 Files.daemon,
                 [
@@ -192,13 +192,13 @@ extension DaemonTests.NATCommandTests {
                 ],
                 environment: ["NOTIFY_SOCKET": manager.path, "WATCHDOG_USEC": "200000"],
                 folder: folder)
-            try await eventually("it is ready") { manager.heard.first == "READY=1" }
+            try await eventually("it is ready") { manager.lines.contains("READY=1") }
             try await eventually("it is alive") {
-                manager.heard.count { $0 == "WATCHDOG=1" } >= 3
+                manager.count("WATCHDOG=1") >= 3
             }
             process.send(SIGTERM)
             #expect(try await process.exit() == .exited(0))
-            #expect(manager.heard.contains("STOPPING=1"))
+            #expect(manager.lines.contains("STOPPING=1"))
         }
     }
 
@@ -229,37 +229,5 @@ extension DaemonTests.NATCommandTests {
         ])
         #expect(run.code == 1)
         #expect(run.errors.contains { $0.contains("-mrs") }, "\(run.errors)")
-    }
-}
-
-/// What a service manager listens on.
-private final class NotifySocket {
-    let path: String
-    private let socket: Int32
-    private var lines: [String] = []
-
-    init(at path: String) throws {
-        self.path = path
-        socket = Glibc.socket(AF_UNIX, Int32(SOCK_DGRAM.rawValue), 0)
-        var address = sockaddr_un()
-        address.sun_family = sa_family_t(AF_UNIX)
-        withUnsafeMutableBytes(of: &address.sun_path) { $0.copyBytes(from: path.utf8) }
-        let result = withUnsafePointer(to: &address) { pointer in
-            pointer.withMemoryRebound(to: sockaddr.self, capacity: 1) {
-                bind(socket, $0, socklen_t(MemoryLayout<sockaddr_un>.size))
-            }
-        }
-        guard result == 0 else { throw Failed("bind \(path)") }
-    }
-
-    deinit { close(socket) }
-
-    /// Everything so far.
-    var heard: [String] {
-        var buffer = [UInt8](repeating: 0, count: 256)
-        while case let count = recv(socket, &buffer, buffer.count, Int32(MSG_DONTWAIT)), count > 0 {
-            lines.append(String(decoding: buffer[..<count], as: UTF8.self))
-        }
-        return lines
     }
 }

@@ -144,7 +144,7 @@ extension NetlinkTests {
                 var netlink = try Netlink()
                 let index = try #require(try netlink.link(named: "near")).index
                 let flags: UInt32 = mode == .native ? 1 << 2 : 1 << 1  // XDP_FLAGS_*_MODE
-                #expect(bpf_xdp_mode(Int32(index), program.descriptor, flags, nil) == 0)
+                #expect(bpf_xdp_attach(Int32(index), program.descriptor, flags, nil) == 0)
 
                 let line = try #require(try await ip(Line.self, "link show near").first)
                 let number = try #require(line.xdp?.prog.id)

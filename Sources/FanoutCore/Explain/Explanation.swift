@@ -39,8 +39,10 @@ public struct Explanation: Equatable, Sendable {
         key =
             switch listener.balance.keySource {
             case .counter, .randomNumber: nil
-            case .sourceAddress: FlowKey.sourceIP(source.address)
-            case .fourTuple: FlowKey.fourTuple(source: source, destination: destination)
+            case .sourceAddress: FlowKey.sourceIP(source.address, seed: listener.settings.seed)
+            case .fourTuple: 
+                FlowKey.fourTuple(
+                    source: source, destination: destination, seed: listener.settings.seed)
             }
         slot = key.flatMap { [slotCount] in slotCount == 0 ? nil : Int($0 % UInt32(slotCount)) }
         receiver = key.flatMap(table.owner(of:)).map { [listener] in listener.downstreams[$0] }

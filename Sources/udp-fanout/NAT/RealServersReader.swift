@@ -2,6 +2,7 @@
 
 internal import FanoutConfig
 internal import FanoutCore
+internal import LinuxNet
 internal import Logging
 
 /// Follows the file of `-cfg`: what can be used of it is put into force, anything else is told once and
