@@ -89,16 +89,13 @@ struct NATRunCommand: AsyncParsableCommand {
         let daemon = Daemon(path: nil, configuration: service.with(servers), logger: logger)
         let signals = await SignalLoop(logger: logger)
         guard await daemon.start() else { throw ExitCode(1) }
-        let notification = DaemonNotification(daemon)
         let reader = configFile.map {
             RealServersReader(path: $0, first: servers, service: service, daemon: daemon)
         }
         let watching = Task { await reader?.run() }
-        notification.begin()
         await signals.run(
             onHangUp: { Task { await reader?.read() } },
             onTermination: {
-                notification.end()
                 watching.cancel()
                 Task {
                     await daemon.stop()

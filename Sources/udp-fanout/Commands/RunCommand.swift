@@ -35,12 +35,9 @@ struct RunCommand: AsyncParsableCommand {
             programs: programs, logger: logger)
         let signals = await SignalLoop(logger: logger)
         guard await daemon.start() else { throw ExitCode(1) }
-        let notification = DaemonNotification(daemon)
-        notification.begin()
         await signals.run(
             onHangUp: { Task { await daemon.reload() } },
             onTermination: {
-                notification.end()
                 Task {
                     await daemon.stop()
                     ThisProcess.exitNow(0)
