@@ -37,10 +37,6 @@ extension DaemonTests.ConfigurationErrorTests {
             name: "two errors",
             yaml: listener + "settings: {workers: many}\nhealth: {enabled: 7}\n",
             errors: ["config.yaml:5:21: settings.workers: ", "config.yaml:6:19: health.enabled: "]),
-        Case(
-            name: "a mode that this build lacks",
-            yaml: listener.replacing("bind:", with: "mode: xdp_nat\n    interface: lo\n    bind:"),
-            errors: ["config.yaml:3:11: listeners[0].mode: mode xdp_nat is not part of this build"]),
     ]
 
     @Test(

@@ -37,6 +37,7 @@ extension DaemonTests.ControlTests {
         let config = try ConfigText.simple(receivers: sinks.ports)
         try await DaemonUnderTest.running(config.yaml) { daemon in
             let traffic = try Traffic(to: Endpoint(.loopback, port: config.listeners[0].port))
+            try await eventually("counters have been noted") { try daemon.status().rateSeconds > 0 }
             for number in 0..<10 { traffic.send(Array("\(number)".utf8)) }
             try await eventually("10 datagrams are counted, and their rate") {
                 let listener = try daemon.status().listeners.first

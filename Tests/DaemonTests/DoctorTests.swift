@@ -31,7 +31,7 @@ extension DaemonTests.DoctorTests {
     /// A host that can do everything.
     private var good: HostFacts {
         var host = HostFacts()
-        host.capabilities = [.bpf, .netAdmin, .perfmon, .netRaw, .ipcLock]
+        host.capabilities = [.bpf, .netAdmin, .perfmon, .netRaw, .ipcLock, .sysAdmin]
         host.openFilesMax = 1 << 20
         host.interfaces = ["eth7": HostFacts.Interface(mtu: 9100)]
         return host
@@ -54,7 +54,7 @@ extension DaemonTests.DoctorTests {
                 "BPF file system", "mount -t bpf bpf /sys/fs/bpf", .tcEBPF,
                 { $0.hasBPFFileSystem = false }
             ),
-            ("kernel", "take Linux 5.10", .xdpNAT, { $0.kernel = (4, 19) }),
+            ("kernel", "take Linux 6.2", .xdpNAT, { $0.kernel = (4, 19) }),
             ("capabilities", "setcap(8)", .tcEBPF, { $0.capabilities = [.bpf] }),
             ("open files", "LimitNOFILE=", .userspace, { $0.openFilesMax = 64 }),
             (

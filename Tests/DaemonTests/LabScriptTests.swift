@@ -52,7 +52,7 @@ struct LabScriptTests {
                 try Namespace.command("mount -t \(kind) none \(path)")
             }
             // The first call makes folders of its own, which stay.
-            try Namespace.command("mkdir /run/netns")
+            try Namespace.command("mkdir /run/netns /run/udp-fanout")
             let before = try traces()
             let advice = try await make()
             #expect(try await make() == advice, "twice is as good as once")
@@ -109,7 +109,7 @@ struct LabScriptTests {
             for (kind, path) in [("tmpfs", "/run"), ("bpf", "/sys/fs/bpf")] {
                 try Namespace.command("mount -t \(kind) none \(path)")
             }
-            try Namespace.command("mkdir /run/netns")
+            try Namespace.command("mkdir /run/netns /run/udp-fanout")
             let before = try traces()
             let advice = try await make()
             let daemon = try start(commands(advice, below: "the balancer")[0])

@@ -60,16 +60,36 @@ extension DaemonTests.PackagingTests {
         // A minus sign is written \- there, lest it be typeset as a hyphen.
         let page = try Files.source("docs/man/udp-fanout.1").replacing("\\-", with: "-")
         for command in tool.command.subcommands ?? [] where command.commandName != "help" {
-            #expect(page.contains("\n.SS \(command.commandName)"), "\(command.commandName)")
-            let begin = try #require(page.range(of: "\n.SS \(command.commandName)")?.upperBound)
-            let rest = page[begin...]
-            let section = rest[..<(rest.range(of: "\n.S")?.lowerBound ?? rest.endIndex)]
-            for argument in command.arguments ?? [] where argument.shouldDisplay {
-                for name in argument.names ?? []
-                where !["help", "h", "version"].contains(name.name) {
-                    let spelled = name.kind == "long" ? "--\(name.name)" : "-\(name.name)"
-                    #expect(section.contains(spelled), "\(command.commandName) \(spelled)")
-                }
+            // The command line of `nat` itself is that of its default subcommand.
+            let parts = command.subcommands ?? []
+            let inside = parts.filter { !["help", "run"].contains($0.commandName) }
+            let own =
+                (command.arguments ?? [])
+                + (parts.first { $0.commandName == "run" }?.arguments ?? [])
+            try expect(page, command.commandName, own)
+            for part in inside {
+                let name = "\(command.commandName) \(part.commandName)"
+                try expect(page, name, part.arguments ?? [])
+            }
+        }
+    }
+
+    /// That the page has a section of this name, which names every option.
+    private func expect(_ page: String, _ name: String, _ arguments: [Command.Argument]) throws {
+        let begin = try #require(page.range(of: "\n.SS \(name)")?.upperBound, "\(name)")
+        let rest = page[begin...]
+        let section = rest[..<(rest.range(of: "\n.S")?.lowerBound ?? rest.endIndex)]
+        for argument in arguments where argument.shouldDisplay {
+            let names = (argument.names ?? []).filter {
+                !["help", "h", "version"].contains($0.name)
+            }
+            guard !names.isEmpty else { continue }
+            let spelled = names.map { $0.kind == "long" ? "--\($0.name)" : "-\($0.name)" }
+            // One spelling may be another's with dashes for underscores.
+            let isThere = spelled.contains { section.contains($0) }
+            #expect(isThere, "\(name) \(spelled)")
+            for short in spelled where !short.hasPrefix("--") {
+                #expect(section.contains(short), "\(name) \(short)")
             }
         }
     }
@@ -80,7 +100,7 @@ extension DaemonTests.PackagingTests {
         #expect(run.code == 0)
         for word in [
             "run", "check", "status", "top", "explain", "drain", "undrain", "reload", "doctor",
-            "demo",
+            "demo", "nat",
         ] {
             #expect(run.output.contains(word), "\(word)")
         }

@@ -243,7 +243,7 @@ struct ValueTests {
     static let sourceCases: [(String, String)] = [
         ("file: {port: 1}", "file.path: is missing; write a text of 1 to 512 bytes"),
         ("file: {path: a, port: 0}", "file.port: 0 is out of range"),
-        ("file: {path: a, ports: 1}", "file.ports: unknown key; write port"),
+        ("file: {path: a, prot: 1}", "file.prot: unknown key; write port"),
         ("file: a", "file: is not a mapping"),
         ("dns: {port: 1}", "dns.name: is missing; write a name such as receivers.example.com"),
         ("dns: {name: 'a b'}", "dns.name: 'a b' is not a name of DNS"),

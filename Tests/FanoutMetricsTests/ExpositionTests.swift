@@ -28,9 +28,11 @@ struct ExpositionTests {
         #expect(
             value(
                 of: "udp_fanout_answers_dropped_total"
-                    + "{listener=\"nat\",mode=\"xdp_nat\",reason=\"not_permitted\"}", in: text) == 2)
+                    + "{listener=\"nat\",mode=\"xdp_nat\",reason=\"not_permitted\"}", in: text) == 2
+        )
         #expect(
-            value(of: "udp_fanout_nat_events_total{event=\"egress_not_authorized\"}", in: text) == 2)
+            value(of: "udp_fanout_nat_events_total{event=\"egress_not_authorized\"}", in: text) == 2
+        )
     }
 
     @Test("every metric has HELP and TYPE exactly once, and its samples right behind them")

@@ -140,7 +140,8 @@ extension ConfigKey {
         case .healthMinHealthy: .integer(0...100)
         case .metricsPath: .urlPath
         case .controlSocket: .socketPath
-        case .listenerOneArm, .listenerUnanswered, .listenerPreserveSource, .kubernetesVIP, .pinCPUs,
+        case .listenerOneArm, .listenerUnanswered, .listenerPreserveSource, .kubernetesVIP,
+            .pinCPUs,
             .sharePort, .busyPoll, .healthEnabled, .metricsEnabled, .controlEnabled:
             .boolean
         }

@@ -118,7 +118,8 @@ extension ListenerConfiguration {
             name: name.value, bind: bind.value, mode: mode.value, balance: draft.balance,
             preserveSource: draft.preserveSource?.value, interface: draft.interface?.value,
             addresses: draft.addresses?.value ?? .listed([]), downstreams: downstreams,
-            kubernetes: draft.kubernetes, file: draft.file, dns: draft.dns, settings: draft.settings,
+            kubernetes: draft.kubernetes, file: draft.file, dns: draft.dns,
+            settings: draft.settings,
             nat: mode.value == .xdpNAT ? draft.nat.settings : NATSettings())
         modeOrigin = mode.origin
     }

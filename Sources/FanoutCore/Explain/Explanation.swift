@@ -40,7 +40,7 @@ public struct Explanation: Equatable, Sendable {
             switch listener.balance.keySource {
             case .counter, .randomNumber: nil
             case .sourceAddress: FlowKey.sourceIP(source.address, seed: listener.settings.seed)
-            case .fourTuple: 
+            case .fourTuple:
                 FlowKey.fourTuple(
                     source: source, destination: destination, seed: listener.settings.seed)
             }

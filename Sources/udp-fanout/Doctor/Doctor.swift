@@ -20,7 +20,16 @@ struct Doctor {
 
     private var kernel: Finding {
         let version = "\(host.kernel.0).\(host.kernel.1)"
-        let needed: (Int, Int) = needsBPF ? (5, 10) : (5, 0)
+        // docs/kernels.md
+        let needed =
+            modes.map { mode in
+                switch mode {
+                case .userspace: (5, 0)
+                case .tcEBPF: (5, 12)
+                case .afXDP: (5, 18)
+                case .xdpNAT: (6, 2)
+                }
+            }.max(by: <) ?? (5, 0)
         if host.kernel < needed {
             return .problem(
                 "kernel", "Linux \(version)",

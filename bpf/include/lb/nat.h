@@ -219,8 +219,10 @@ LB_INLINE __u32 lb_nat_way_kind(__u8 traffic_class, int is_v6)
 LB_INLINE __u32 lb_nat_way_place(struct lb_addr source, struct lb_addr destination, __u32 ports,
 				 __u32 places)
 {
-	__u64 hash = (source.high ^ source.low ^ (__u64)ports << 32) * 0x9e3779b97f4a7c15ULL;
+	__u64 hash = (source.high ^ source.low ^ (__u64)ports << 16) * 0x9e3779b97f4a7c15ULL;
 
+	/* A product carries upwards alone. */
+	hash ^= hash >> 32;
 	hash = (hash ^ destination.high ^ destination.low) * 0xff51afd7ed558ccdULL;
 	return (__u32)(hash >> 40) & (places - 1);
 }
