@@ -14,9 +14,13 @@ extension XDPNATPlaneTests {
         private func serveAndVanish(
             _ net: NATNet, _ listeners: [Listener], _ body: () async throws -> Void
         ) async throws {
-            let rig = try await net.rig(listeners)
+            var rig: Rig? = try await net.rig(listeners)
+            weak let plane = rig?.plane as? XDPNATPlane
             try await body()
             withExtendedLifetime(rig) {}
+            rig = nil
+            // It may be looking at the network at this moment; a dead daemon's locks are gone.
+            try await eventually("the plane is gone") { plane == nil }
         }
 
         @Test(
