@@ -6,7 +6,7 @@ import PlaneContract
 import Testing
 
 extension XDPNATPlaneTests {
-    /// featherlb's strategies; packaging/docker has the same scenario for containers.
+    /// featherlb's strategies.
     @Suite("Shares out clients by each strategy")
     struct StrategyTests {
         /// Who answered each of 300 clients on 30 addresses.
