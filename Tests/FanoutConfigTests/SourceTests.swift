@@ -167,7 +167,7 @@ struct ConfigFileTests {
     func endless() {
         #expect(
             problem("/dev/zero")
-                == "/dev/zero: the file is longer than 1048576 bytes; "
+                == "/dev/zero: the file is longer than 8388608 bytes; "
                 + "write fewer listeners or start a second daemon")
     }
 

@@ -2,10 +2,12 @@
 
 /// How much a configuration file may ask of whoever reads it.
 public enum SourceLimits {
-    /// Longest file, bytes.
-    public static let bytes = 1 << 20
-    /// Most values and list items; more than 10 000 listeners need.
-    public static let nodes = 200_000
+    /// Longest file, bytes: 64 listeners with 1 024 receivers each take some 4 MiB.
+    public static let bytes = 8 << 20
+    /// Most values and list items: those 65 536 receivers take 330 000, with a weight each.
+    public static let nodes = 1_000_000
+    /// How many bytes are read again for the sake of keys that stand twice.
+    public static let bytesReadAgain = 1 << 20
     /// Most errors, and most warnings, that are reported of one file.
     public static let problems = 1_000
     /// Deepest nesting of `[` and `{`.
