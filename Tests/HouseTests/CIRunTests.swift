@@ -24,6 +24,7 @@ struct CIRunTests {
     struct Case: CustomTestStringConvertible {
         let testDescription: String
         let test: (says: String, status: Int)
+        var buildStatus = 0
         let lintStatus: Int
         let last: String
         let status: Int32
@@ -39,6 +40,9 @@ struct CIRunTests {
         Case(
             testDescription: "lint fails", test: (good, 0), lintStatus: 2,
             last: "3 passed, 1 failed", status: 1),
+        Case(
+            testDescription: "the optimizer refuses the daemon", test: (good, 0), buildStatus: 2,
+            lintStatus: 0, last: "3 passed, 1 failed", status: 1),
         Case(
             testDescription: "both fail", test: (bad, 2), lintStatus: 2,
             last: "1 passed, 2 failed", status: 1),
@@ -66,6 +70,7 @@ struct CIRunTests {
             [ "$CI" = true ] || exit 9
             case $1 in
             test) cat '\(folder.path)/says'; echo; exit \(example.test.status) ;;
+            build) exit \(example.buildStatus) ;;
             lint) exit \(example.lintStatus) ;;
             esac
             exit 9
@@ -79,5 +84,9 @@ struct CIRunTests {
             environment: ["PATH": "\(folder.path):/usr/bin:/bin"])
         #expect(run.output.split(separator: "\n").last.map(String.init) == example.last)
         #expect(run.status == example.status, "\(run.output)\(run.errors)")
+        let failure =
+            #"✘ Test "b failed" recorded an issue at B.swift:1:1: Expectation failed: false"#
+        let summary = run.output.components(separatedBy: "\nWhat failed:\n").dropFirst().last
+        #expect((summary?.contains(failure) == true) == (example.test.says == Self.bad))
     }
 }
