@@ -18,6 +18,8 @@ public struct ControlRequest: Codable, Equatable, Sendable {
         case `switch`
         /// The daemon ends.
         case finish
+        /// Instead of what is left: the daemon takes back what it has let go of.
+        case abandon
     }
 
     public var request: Kind

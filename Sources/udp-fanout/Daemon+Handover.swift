@@ -61,6 +61,7 @@ extension Daemon: TakeoverHost {
             let unused = (request.unused ?? []).compactMap { try? Endpoint(parsing: $0) }
             await userspace.reclaim(Set(unused))
             await performHandover()
+        case .abandon: await takeBack(from: client)
         }
         let report = TakeoverReport(version: Version.number, pid: ThisProcess.number)
         return (.takeover(report), [])

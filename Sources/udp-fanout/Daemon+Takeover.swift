@@ -48,15 +48,14 @@ extension Daemon {
             removeLeftovers()
             return true
         } catch {
-            if hasReleased {
-                await reconciler.relinquish(Set(ForwardingMode.allCases))
-                logTotals(await reconciler.stop())
-            }
+            if hasReleased { await reconciler.relinquish(Set(ForwardingMode.allCases)) }
             await discovery.stop()
             await health.stop()
             await metrics?.stop()
-            control?.stop()
             predecessor.giveUp()
+            // The programs of this process have nothing more to count.
+            if hasReleased { logTotals(await reconciler.stop()) }
+            control?.stop()
             logger.error(
                 "not taken over, the daemon before goes on", metadata: ["error": "\(error)"])
             return false

@@ -47,8 +47,12 @@ final class Predecessor: Sendable {
         try carryOut(.finish, unused: unused.map(\.description))
     }
 
-    /// Leaves everything to it.
-    func giveUp() { client.end() }
+    /// Leaves everything to it. When this returns it has taken everything back; its answer may get lost,
+    /// since it opens its control socket anew.
+    func giveUp() {
+        try? carryOut(.abandon)
+        client.end()
+    }
 
     private func carryOut(
         _ step: ControlRequest.TakeoverStep, unused: [String]? = nil

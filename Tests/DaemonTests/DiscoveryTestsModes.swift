@@ -13,8 +13,10 @@ struct DiscoveryTestsModes {
     private static let port: UInt16 = 9000
     private static let modes = ["userspace", "tc_ebpf", "af_xdp", "xdp_nat"]
 
-    /// An interface has one XDP program, so af_xdp has one of its own.
-    private static func subnet(_ mode: String) -> Int { mode == "af_xdp" ? 100 : 0 }
+    /// An interface has one XDP program, so the modes of XDP have one each.
+    private static func subnet(_ mode: String) -> Int {
+        ["af_xdp": 100, "xdp_nat": 101][mode] ?? 0
+    }
 
     private static func target(_ mode: String) -> Endpoint {
         let port = UInt16(5514 + modes.firstIndex(of: mode)!)
@@ -24,7 +26,7 @@ struct DiscoveryTestsModes {
     private static let config =
         "listeners:\n"
         + modes.map { mode in
-            let interface = subnet(mode) == 0 ? "lb0" : "lb1"
+            let interface = "lb\(subnet(mode) == 0 ? 0 : subnet(mode) - 99)"
             return """
                   - name: \(mode)
                     bind: "\(target(mode))"
@@ -79,14 +81,18 @@ struct DiscoveryTestsModes {
                 try Sink(on: VethLab.v4(index + 1, 2), port: Self.port, keepsPayloads: false)
             }
         }
-        try VethLab.connect(lab.balancer, "lb1", lab.client, "c1", subnet: 100, isRouted: false)
+        for (name, subnet) in [("1", 100), ("2", 101)] {
+            try VethLab.connect(
+                lab.balancer, "lb\(name)", lab.client, "c\(name)", subnet: subnet, isRouted: false)
+        }
         try await DaemonUnderTest.running(
             Self.config, environment: ["KUBECONFIG": path], folder: folder
         ) { daemon in
             try await daemon.says("k8s discovery: 0 ready endpoints", times: Self.modes.count)
             #expect(cluster.watchRequests.count <= 1, "the listeners share a watch")
             let loads = try Self.modes.map { mode in
-                let source = Self.subnet(mode) == 0 ? VethLab.v4(9, 1) : VethLab.v4(100, 2)
+                let source =
+                    Self.subnet(mode) == 0 ? VethLab.v4(9, 1) : VethLab.v4(Self.subnet(mode), 2)
                 let traffic = try lab.client.enter {
                     try Traffic(to: Self.target(mode), from: source)
                 }
