@@ -171,7 +171,7 @@ extension AFXDPPlane {
     }
 
     /// Ends workers; what they counted lives on.
-    private func retire(_ workers: [QueueWorker]) {
+    func retire(_ workers: [QueueWorker]) {
         for worker in workers {
             worker.end()
             for listener in listeners where worker.prepared.rows[listener.name] != nil {

@@ -115,6 +115,23 @@ public actor AFXDPPlane: DataPlane {
         return last
     }
 
+    /// A queue has one socket, so the successor can open its own only when these are closed. Packets pass to
+    /// the network stack in between.
+    public func relinquish() {
+        unfollow()
+        for interface in served.values { interface.detach() }
+        Socket.settleTurnedAway()
+        retire(served.values.flatMap(\.workers))
+        served = [:]
+    }
+
+    public func reclaim() throws(PlaneError) {
+        guard !listeners.isEmpty else { return }
+        try follow()
+        let (network, links) = try look(for: listeners)
+        try bring(to: listeners, on: network, links)
+    }
+
     /// Ends what is left.
     func end() {
         served = [:]

@@ -45,6 +45,9 @@ public actor HealthMonitor: HealthSource {
         noteOpen()
     }
 
+    /// Takes it for known, before the first `follow`, that these are unhealthy.
+    public func assume(unhealthy: Set<Endpoint>) { table.assume(unhealthy: unhealthy) }
+
     public func view() -> HealthView { table.view }
 
     /// What has been found, for metrics.

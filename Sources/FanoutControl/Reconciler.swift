@@ -16,14 +16,16 @@ public actor Reconciler {
     let planes: [any DataPlane]
     private let discovery: (any DiscoveryViewSource)?
     private let health: (any HealthSource)?
-    private let logger: Logger
+    let logger: Logger
     /// What the configuration wants: nobody found, and every downstream healthy.
     private(set) var wanted = DesiredState()
     private(set) var inForce = DesiredState()
     /// Who is out of service by hand.
-    var drains = DrainList()
+    var drains: DrainList
     /// An actor lets others in while one waits for a plane, so changes take turns by hand.
     private var isBusy = false
+    /// Whether a process before this one has what the planes take over, and takes it back if they cannot.
+    private let hasPredecessor: Bool
     private var waiting: [CheckedContinuation<Void, Never>] = []
 
     /// - Parameters:
@@ -31,10 +33,16 @@ public actor Reconciler {
     ///   - discovery: says who the receivers are of listeners that look theirs up; nil: nobody.
     ///   - health: says who is healthy; nil: everybody is. Both are asked in the turn of each change, so
     ///     that no change brings back what was known before another.
+    ///   - drains: who is out of service by hand from the beginning.
+    ///   - hasPredecessor: whether the first change takes over what another process has. When it fails the
+    ///     planes leave that as it is.
     public init(
         planes: [any DataPlane], discovery: (any DiscoveryViewSource)? = nil,
-        health: (any HealthSource)? = nil, logger: Logger
+        health: (any HealthSource)? = nil, drains: DrainList = DrainList(),
+        hasPredecessor: Bool = false, logger: Logger
     ) {
+        self.drains = drains
+        self.hasPredecessor = hasPredecessor
         self.planes = planes
         self.discovery = discovery
         self.health = health
@@ -83,7 +91,11 @@ public actor Reconciler {
             do throws(PlaneError) {
                 try await move(plane, from: inForce, to: desired)
             } catch {
-                await leadBack(done, from: desired)
+                if hasPredecessor, inForce.listeners.isEmpty {
+                    for plane in done { await plane.relinquish() }
+                } else {
+                    await leadBack(done, from: desired)
+                }
                 throw error
             }
             done.append(plane)

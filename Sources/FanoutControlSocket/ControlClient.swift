@@ -19,6 +19,26 @@ public struct ControlClient: Sendable {
         }
     }
 
+    /// - Returns: nil when no daemon listens there.
+    public static func ifPresent(at path: String) throws(ControlFailure) -> ControlClient? {
+        do throws(SystemError) {
+            let stream = try UnixStream(connectingTo: path)
+            try stream.limitWaiting(seconds: 60)
+            return ControlClient(stream: stream, path: path)
+        } catch {
+            if error.code == ENOENT || error.code == ECONNREFUSED { return nil }
+            throw failure(error, path)
+        }
+    }
+
+    private init(stream: UnixStream, path: String) {
+        self.stream = stream
+        self.path = path
+    }
+
+    /// Ends the connection.
+    public func end() { stream.end() }
+
     private static func failure(_ error: SystemError, _ path: String) -> ControlFailure {
         switch error.code {
         case ENOENT, ECONNREFUSED:
@@ -38,6 +58,43 @@ public struct ControlClient: Sendable {
     public func ask(_ request: ControlRequest) throws(ControlFailure) -> ControlResponse {
         let line = try exchange(ControlLine.encode(request))
         return try ControlLine.decode(ControlResponse.self, from: line)
+    }
+
+    /// Asks for the step `begin` of a takeover.
+    ///
+    /// - Returns: what the daemon says, and its sockets, which are the caller's to close.
+    public func beginTakeover() throws(ControlFailure) -> (TakeoverReport, sockets: [Int32]) {
+        var request = ControlRequest(.takeover)
+        request.step = .begin
+        request.process = ThisProcess.number
+        var line: [UInt8] = []
+        var sockets: [Int32] = []
+        var report: TakeoverReport?
+        var failure: ControlFailure?
+        do throws(SystemError) {
+            try stream.send(ControlLine.encode(request))
+            while report.map({ sockets.count < $0.sockets.count }) ?? true {
+                let (bytes, descriptors) = try stream.receive()
+                sockets += descriptors
+                line += bytes
+                if bytes.isEmpty { break }
+                guard report == nil, let end = line.firstIndex(of: UInt8(ascii: "\n")) else {
+                    continue
+                }
+                let response = try? ControlLine.decode(ControlResponse.self, from: line[..<end])
+                report = response?.takeover
+                failure = response?.error
+                if report == nil { break }
+            }
+        } catch {
+            failure = Self.failure(error, path)
+        }
+        if let report, sockets.count == report.sockets.count { return (report, sockets) }
+        for socket in sockets { ThisProcess.close(socket) }
+        throw failure
+            ?? ControlFailure(
+                "the daemon at \(path) does not hand its sockets over",
+                remedy: "it may be of an older version; restart it")
     }
 
     /// The same in bytes: the line of the answer, without its end.

@@ -10,6 +10,7 @@ public struct ControlResponse: Codable, Equatable, Sendable {
     public var explanation: ExplanationReport?
     public var drain: DrainReport?
     public var reload: ReloadReport?
+    public var takeover: TakeoverReport?
 
     private init(ok: Bool) { self.ok = ok }
 
@@ -34,6 +35,12 @@ public struct ControlResponse: Codable, Equatable, Sendable {
     public static func drain(_ report: DrainReport) -> ControlResponse {
         var response = ControlResponse(ok: true)
         response.drain = report
+        return response
+    }
+
+    public static func takeover(_ report: TakeoverReport) -> ControlResponse {
+        var response = ControlResponse(ok: true)
+        response.takeover = report
         return response
     }
 

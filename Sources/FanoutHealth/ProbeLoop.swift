@@ -22,6 +22,7 @@ struct ProbeLoop {
     private var numbers: [ProbeTarget: UInt64] = [:]
     private var flights: [UInt64: Flight] = [:]
     private var moments = DeadlineQueue<Moment>()
+    private var neighbours = SilentNeighbours()
     private var done: [ProbeReport] = []
     private var buffer = [UInt8](repeating: 0, count: 2048)
     /// Numbers of turns and flights, never used twice. Those of the families are below it.
@@ -132,7 +133,15 @@ struct ProbeLoop {
 
     private mutating func endSilent(_ token: UInt64) {
         guard let flight = flights.removeValue(forKey: token) else { return }
-        done.append(ProbeReport(flight.target, flight.silence))
+        let target = flight.target
+        if flight.silence.isAlive == true,
+            neighbours.contains(target.endpoint.address, MonotonicClock.now)
+        {
+            let detail = "the host does not answer ARP"
+            done.append(ProbeReport(target, .unreachable, detail: detail))
+        } else {
+            done.append(ProbeReport(target, flight.silence))
+        }
     }
 
     /// Most probes are answered long before their time is over; nobody needs to wake up for that.

@@ -1,12 +1,13 @@
 // SPDX-License-Identifier: Apache-2.0
 
+internal import CNet
 internal import Glibc
 
 /// What a daemon tells the service manager that started it (sd_notify(3)): a datagram to the socket that
 /// the environment names. Without one everything here does nothing.
 public struct ServiceNotification: Sendable {
     /// Of a socket in the file system, or of an abstract one, whose first byte is then NUL.
-    private let name: [UInt8]?
+    let name: [UInt8]?
     /// How often the manager wants a sign of life (`WatchdogSec=`); nil when it does not wait for one.
     public let watchdog: Duration?
 
@@ -46,7 +47,7 @@ public struct ServiceNotification: Sendable {
         send("STATUS=" + String(text.map { $0.isNewline ? " " : $0 }))
     }
 
-    func send(_ text: String) {
+    func send(_ text: String, descriptors: [Int32] = []) {
         guard let name else { return }
         var address = sockaddr_un()
         address.sun_family = sa_family_t(AF_UNIX)
@@ -68,8 +69,10 @@ public struct ServiceNotification: Sendable {
         // SAFETY: the structure holds `size` bytes, read before the call returns.
         unsafe withUnsafePointer(to: &address) { pointer in
             unsafe pointer.withMemoryRebound(to: sockaddr.self, capacity: 1) { bound in
-                _ = unsafe sendto(
-                    socket, payload, payload.count, Int32(MSG_NOSIGNAL), bound, size)
+                guard unsafe connect(socket, bound, size) == 0 else { return }
+                // SAFETY: both arrays outlive the call, which reads as much of them as it is told.
+                _ = unsafe cnet_send_descriptors(
+                    socket, payload, payload.count, descriptors, UInt32(descriptors.count))
             }
         }
     }

@@ -18,6 +18,9 @@ public struct Socket: ~Copyable, Sendable {
         descriptor = try check("socket", orError(socket(family, flags, number)))
     }
 
+    /// Takes over a descriptor, which is closed with this value.
+    init(adopting descriptor: Int32) { self.descriptor = descriptor }
+
     deinit { _ = close(descriptor) }
 
     /// A TCP socket bound to `endpoint`, to hold a port.

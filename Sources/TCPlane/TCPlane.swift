@@ -124,6 +124,18 @@ public actor TCPlane: DataPlane {
         return last
     }
 
+    /// The program stays at its hooks and goes on; its maps stay open here, for the last counts.
+    public func relinquish() {
+        unfollow()
+        hooks = [:]
+    }
+
+    public func reclaim() throws(PlaneError) {
+        guard !listeners.isEmpty else { return }
+        try follow()
+        try bring(to: listeners, on: look(for: listeners))
+    }
+
     /// Ends what is left of the program, the hooks first.
     private func end() {
         for hook in hooks.values { hook.remove() }

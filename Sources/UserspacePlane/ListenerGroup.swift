@@ -17,6 +17,10 @@ final class ListenerGroup {
 
     /// Whether sockets of ours are on the address already: `join` binds this group's then.
     let isJoining: Bool
+    /// Whether its workers wait while another process may read from their sockets.
+    var isPaused = false
+    /// Whether they came with a program that steers them.
+    private let wasSteered: Bool
 
     /// A group whose workers wait to be opened.
     ///
@@ -24,19 +28,27 @@ final class ListenerGroup {
     ///   - joining: whether sockets of ours are already on the address, to share it with. A socket
     ///     that is bound there takes datagrams from them, so these are left unbound at first.
     ///   - cpus: the CPU for each worker in turn; empty when they are not to be pinned.
+    ///   - inherited: bound sockets to use, one a worker; nil to open as many as the listener wants.
     init(
-        _ listener: Listener, joining: Bool, cpus: [Int], logger: Logger
+        _ listener: Listener, joining: Bool, cpus: [Int],
+        inherited: InheritedSockets.Share? = nil, logger: Logger
     ) throws(PlaneError) {
         self.listener = listener
         isJoining = joining
+        wasSteered = inherited?.isSteered ?? false
         past = ListenerCounters(listener: listener.name, mode: listener.mode)
         workers = []
-        let count = Self.workerCount(listener)
+        let count = inherited?.descriptors.count ?? Self.workerCount(listener)
         let tables = try PreparedTable.make(for: listener, workers: count, existing: [])
         for index in 0..<count {
             let isFirst = index == 0 && !listener.settings.sharePort
             let sharing: PortSharing? = joining ? nil : isFirst ? .exclusive : .joining
-            let socket = try Self.listen(listener, sharing: sharing, logger)
+            let socket =
+                if let inherited {
+                    try Self.adopt(inherited.descriptors[index], listener, logger)
+                } else {
+                    try Self.listen(listener, sharing: sharing, logger)
+                }
             let plan = ListenerWorker.Plan(
                 listener: listener, index: index,
                 cpu: cpus.isEmpty ? nil : cpus[index % cpus.count])
@@ -59,27 +71,43 @@ final class ListenerGroup {
     ) throws(PlaneError) -> Socket {
         do throws(SystemError) {
             let socket = try Socket.toListen(on: listener.bind)
-            socket.acceptSuperPackets()
-            if listener.balance.keySource == .fourTuple, listener.bind.address.isWildcard {
-                try socket.reportDestination(family: listener.bind.address.nativeFamily)
-            }
-            let wanted = listener.settings.receiveBufferBytes
-            if wanted > 0 {
-                let granted = try socket.requestReceiveBuffer(bytes: wanted)
-                if granted < wanted {
-                    logger.warning(
-                        "the kernel caps the receive buffer; raise it with sysctl -w net.core.rmem_max",
-                        metadata: [
-                            "listener": "\(listener.name)", "recv_buf_size": "\(wanted)",
-                            "granted": "\(granted)",
-                        ])
-                }
-            }
+            try prepare(socket, listener, logger)
             if let sharing { try socket.bind(to: listener.bind, sharing: sharing) }
             return socket
         } catch {
             throw PlaneError(binding: error, of: listener)
         }
+    }
+
+    private static func adopt(
+        _ descriptor: Int32, _ listener: Listener, _ logger: Logger
+    ) throws(PlaneError) -> Socket {
+        do throws(SystemError) {
+            let socket = try Socket.adoptingListener(descriptor)
+            try prepare(socket, listener, logger)
+            return socket
+        } catch {
+            throw PlaneError(binding: error, of: listener)
+        }
+    }
+
+    private static func prepare(
+        _ socket: borrowing Socket, _ listener: Listener, _ logger: Logger
+    ) throws(SystemError) {
+        socket.acceptSuperPackets()
+        if listener.balance.keySource == .fourTuple, listener.bind.address.isWildcard {
+            try socket.reportDestination(family: listener.bind.address.nativeFamily)
+        }
+        let wanted = listener.settings.receiveBufferBytes
+        guard wanted > 0 else { return }
+        let granted = try socket.requestReceiveBuffer(bytes: wanted)
+        guard granted < wanted else { return }
+        logger.warning(
+            "the kernel caps the receive buffer; raise it with sysctl -w net.core.rmem_max",
+            metadata: [
+                "listener": "\(listener.name)", "recv_buf_size": "\(wanted)",
+                "granted": "\(granted)",
+            ])
     }
 
     /// Binds the sockets of a group that joins others of ours. Datagrams come to them at once, so this
@@ -99,10 +127,14 @@ final class ListenerGroup {
     func steer(
         by preferences: [any WorkerSteering], wasSteered: Bool, logger: Logger
     ) {
+        if self.wasSteered, let kept = Steered(keptBy: self) {
+            steered = kept
+            return
+        }
         steered = Steered(self, by: preferences, logger: logger)
         // A program belongs to the group and would outlive the sockets that it was made for. On a port
         // that is shared it may be somebody else's.
-        if steered == nil, wasSteered || !listener.settings.sharePort {
+        if steered == nil, wasSteered || self.wasSteered || !listener.settings.sharePort {
             try? ReuseportGroup(member: workers[0].descriptor).detachProgram()
         }
     }

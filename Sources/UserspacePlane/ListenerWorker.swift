@@ -26,6 +26,8 @@ internal import Workers
     /// A thread is started before it is certain that its listener will be: the plane opens the gate
     /// once nothing can fail any more.
     private let gate = Gate()
+    private var isOpen = false
+    private let sign = ParkingSign()
     private var thread: Thread?
 
     /// Starts the thread, which waits for `open`; without it the thread ends with this value.
@@ -39,7 +41,7 @@ internal import Workers
         unsafe cell.initialize(to: WorkerCell(UnsafeMutableRawPointer(table.take())))
         let entry = unsafe Entry(
             cell: cell, descriptor: self.socket.descriptor, counters: counters, plan: plan,
-            gate: gate, logger: logger)
+            gate: gate, sign: sign, logger: logger)
         do throws(SystemError) {
             thread = try Thread(name: "fanout-\(plan.listener.name)") { entry.run() }
         } catch {
@@ -50,8 +52,12 @@ internal import Workers
     deinit {
         if let thread = thread.take() {
             gate.decide(goOn: false)
-            turnAway()
-            endAfterQueue()
+            if let parking = sign.parking {
+                parking.decide(goOn: false)
+            } else if isOpen {
+                turnAway()
+                endAfterQueue()
+            }
             thread.join()
         }
         let table = unsafe cell.pointee.currentTable().assumingMemoryBound(to: WorkerTable.self)
@@ -74,7 +80,10 @@ internal import Workers
     var descriptor: Int32 { socket.descriptor }
 
     /// Lets the worker receive.
-    func open() { gate.decide(goOn: true) }
+    func open() {
+        isOpen = true
+        gate.decide(goOn: true)
+    }
 
     /// Puts a table in place. When it returns the worker no longer uses the one before, and the
     /// sockets that only that one named are closed.
@@ -98,6 +107,36 @@ internal import Workers
     /// Waits until the worker has ended.
     func finishRetiring() { thread.take()?.join() }
 
+    // MARK: Beside another process
+
+    /// Has the worker stop reading, with what is in its queue left there; `isPaused` says when it has.
+    func pause(emptyingQueue: Bool) {
+        sign.parking = Parking(emptiesQueue: emptyingQueue)
+        unsafe cell.pointee.pause()
+    }
+
+    /// Whether it reads no more. It is woken as often as this is asked, since it may have been about to
+    /// wait when it was woken before.
+    var isPaused: Bool {
+        guard let parking = sign.parking, thread != nil else { return true }
+        thread?.interrupt()
+        return parking.hasArrived()
+    }
+
+    /// Has a worker that is paused read again.
+    func goOn() {
+        guard let parking = sign.parking else { return }
+        sign.parking = nil
+        unsafe cell.pointee.goOn()
+        parking.decide(goOn: true)
+    }
+
+    /// Ends a worker that is paused. Its socket stays as it is, for whoever reads from it now.
+    func leave() {
+        sign.parking?.decide(goOn: false)
+        finishRetiring()
+    }
+
     /// What the worker is doing at this moment.
     var progress: WorkerProgress {
         let turns = unsafe cell.pointee.turns()
@@ -118,6 +157,7 @@ internal import Workers
     let counters: CounterRow
     let plan: ListenerWorker.Plan
     let gate: Gate
+    let sign: ParkingSign
     let logger: Logger
 
     func run() {
@@ -143,6 +183,12 @@ internal import Workers
             // Workers begin at different slots, lest all of them open with the same receiver.
             turn: UInt32(plan.index) &* 0x9e37_79b1,
             random: UInt64.random(in: 1...UInt64.max), window: listener.settings.batchSize)
-        worker.run()
+        worker.receive()
+        while unsafe cell.pointee.isPausing(), let parking = sign.parking {
+            if parking.emptiesQueue { worker.empty() }
+            guard parking.wait() else { return }
+            worker.receive()
+        }
+        worker.drain()
     }
 }

@@ -16,6 +16,17 @@ struct Steered {
         listener.settings.steer == .sourceIP && workers > 1
     }
 
+    /// Sockets that came with a program in force, which goes on: each source meets the socket that it met
+    /// before. A socket cannot be in the maps of two programs either (kernel: EBUSY).
+    init?(keptBy group: ListenerGroup) {
+        let listener = group.listener
+        guard Self.isWanted(for: listener, workers: group.workers.count),
+            !listener.settings.sharePort
+        else { return nil }
+        by = "inherited"
+        hold = nil
+    }
+
     /// Tries the steerings in their order.
     ///
     /// - Returns: nil when the kernel is to choose: because the listener says so, has one worker, or

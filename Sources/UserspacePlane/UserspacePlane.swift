@@ -8,17 +8,27 @@ public import Logging
 public actor UserspacePlane: DataPlane {
     public static let mode = ForwardingMode.userspace
 
-    private var groups: [String: ListenerGroup] = [:]
-    private let logger: Logger
+    var groups: [String: ListenerGroup] = [:]
+    /// Groups whose sockets another process has; kept, so that their steering stays in force.
+    var handedOver: [ListenerGroup] = []
+    /// Sockets to be taken over by the first listeners.
+    var inherited: InheritedSockets?
+    let logger: Logger
     private let steerings: [any WorkerSteering]
     private let cpus: [Int]
     /// Where the next pinned worker goes, so that listeners with one worker each spread over the CPUs.
     private var nextCPU = 0
 
-    /// - Parameter steerings: how to have each source meet one worker, the first that works; when
-    ///   none does, the kernel chooses.
-    public init(logger: Logger, steerings: [any WorkerSteering] = [ClassicSteering()]) {
+    /// - Parameters:
+    ///   - steerings: how to have each source meet one worker, the first that works; when none does, the
+    ///     kernel chooses.
+    ///   - inherited: sockets that another process has passed, for the listeners of the first change.
+    public init(
+        logger: Logger, steerings: [any WorkerSteering] = [ClassicSteering()],
+        inherited: InheritedSockets? = nil
+    ) {
         self.logger = logger
+        self.inherited = inherited
         self.steerings = steerings
         cpus = CPUAffinity.allowed
     }
@@ -26,10 +36,17 @@ public actor UserspacePlane: DataPlane {
     public func apply(_ change: Change) throws(PlaneError) {
         // Everything that can fail comes first; what it built frees itself when it throws.
         var opened: [ListenerGroup] = []
+        var interim: [ListenerGroup] = []
         let toOpen = change.added + change.replaced.map(\.to)
         prepareSteering(toOpen)
         for listener in toOpen {
-            opened.append(try prepare(listener))
+            let share = inherited?.take(listener.bind)
+            if let share, share.descriptors.count != ListenerGroup.workerCount(listener) {
+                interim.append(try prepare(listener, share))
+                opened.append(try prepare(listener, joins: true))
+            } else {
+                opened.append(try prepare(listener, share))
+            }
         }
         var retargeted: [(ListenerGroup, Listener, [PreparedTable])] = []
         for pair in change.retargeted {
@@ -37,7 +54,8 @@ public actor UserspacePlane: DataPlane {
             retargeted.append((group, pair.to, try group.prepare(pair.to)))
         }
 
-        try join(opened.filter(\.isJoining))
+        interim = try join(&opened, interim)
+        try switchOver(opened)
 
         // From here on nothing fails. New sockets first, so that an address which changes hands is
         // never without one. They are steered while the old ones are still there, so that a source
@@ -50,31 +68,67 @@ public actor UserspacePlane: DataPlane {
             group.open()
             group.logStart(logger)
         }
+        for group in interim { group.open() }
         for (group, listener, tables) in retargeted { group.adopt(listener, tables) }
-        retire(leaving)
+        retire(leaving + interim)
         for group in opened {
-            if let former = leaving.first(where: { $0.listener.name == group.listener.name }) {
+            for former in leaving + interim where former.listener.name == group.listener.name {
                 group.inherit(from: former)
             }
             groups[group.listener.name] = group
         }
+        inherited = nil
     }
 
-    /// Should one of them fail, those before it have taken datagrams from the sockets in force, and
-    /// forward them before they go.
-    private func join(_ groups: [ListenerGroup]) throws(PlaneError) {
-        for (index, group) in groups.enumerated() {
+    /// Binds the sockets of groups that join others of ours.
+    ///
+    /// - Parameter interim: groups on inherited sockets whose number is not the one wanted. They serve
+    ///   until the group of the same name has joined them, and in its place when it cannot.
+    /// - Returns: those of `interim` that give way.
+    private func join(
+        _ opened: inout [ListenerGroup], _ interim: [ListenerGroup]
+    ) throws(PlaneError) -> [ListenerGroup] {
+        var joined: [ListenerGroup] = []
+        var leaving = interim
+        for (index, group) in opened.enumerated() where group.isJoining {
             do throws(PlaneError) {
                 try group.join()
+                joined.append(group)
             } catch {
-                let ending = groups[...index]
-                for joined in ending { joined.open() }
-                retire(Array(ending))
-                for joined in ending {
-                    groupSharing(joined.listener.bind)?.inherit(from: joined)
+                guard
+                    let place = leaving.firstIndex(where: {
+                        $0.listener.name == group.listener.name
+                    })
+                else {
+                    giveUp(joined + [group])
+                    throw error
                 }
-                throw error
+                logger.warning(
+                    "no sockets can be opened beside those that were passed; they are used as they are",
+                    metadata: [
+                        "listener": "\(group.listener.name)", "error": "\(error)",
+                        "workers": "\(leaving[place].workers.count)",
+                    ])
+                opened[index] = leaving.remove(at: place)
             }
+        }
+        return leaving
+    }
+
+    /// Groups that have taken datagrams from the sockets in force forward them before they go.
+    private func giveUp(_ joined: [ListenerGroup]) {
+        for group in joined { group.open() }
+        retire(joined)
+        for group in joined { groupSharing(group.listener.bind)?.inherit(from: group) }
+    }
+
+    /// Has the process before read no more from the sockets that it has passed.
+    private func switchOver(_ opened: [ListenerGroup]) throws(PlaneError) {
+        do throws(PlaneError) {
+            try inherited?.switchOver()
+        } catch {
+            giveUp(opened.filter(\.isJoining))
+            throw error
         }
     }
 
@@ -99,18 +153,24 @@ public actor UserspacePlane: DataPlane {
         groups.values.first { $0.listener.bind.overlaps(bind) }
     }
 
-    private func prepare(_ listener: Listener) throws(PlaneError) -> ListenerGroup {
-        let isOurs = groupSharing(listener.bind) != nil
+    private func prepare(
+        _ listener: Listener, _ share: InheritedSockets.Share? = nil, joins: Bool = false
+    ) throws(PlaneError) -> ListenerGroup {
+        let isOurs =
+            joins || groupSharing(listener.bind) != nil
+            || inherited?.untaken.contains { $0.overlaps(listener.bind) } == true
         var order: [Int] = []
         if listener.settings.pinCPUs {
             order = cpus.indices.map { cpus[(nextCPU + $0) % cpus.count] }
             nextCPU = (nextCPU + ListenerGroup.workerCount(listener)) % cpus.count
         }
-        return try ListenerGroup(listener, joining: isOurs, cpus: order, logger: logger)
+        return try ListenerGroup(
+            listener, joining: share == nil && isOurs, cpus: order, inherited: share,
+            logger: logger)
     }
 
     /// All of them wind down side by side.
-    private func retire(_ leaving: [ListenerGroup]) {
+    func retire(_ leaving: [ListenerGroup]) {
         guard !leaving.isEmpty else { return }
         for group in leaving { group.turnAway() }
         Socket.settleTurnedAway()
@@ -123,13 +183,16 @@ public actor UserspacePlane: DataPlane {
     }
 
     public func progress() -> [WorkerProgress] {
-        groups.values.flatMap { $0.workers.map(\.progress) }
+        groups.values.filter { !$0.isPaused }.flatMap { $0.workers.map(\.progress) }
     }
 
     public func stop() -> [ListenerCounters] {
         let leaving = groups.values.sorted { $0.listener.name < $1.listener.name }
         groups = [:]
-        retire(leaving)
+        let paused = leaving.filter(\.isPaused)
+        for group in paused { group.leave() }
+        handedOver += paused
+        retire(leaving.filter { !$0.isPaused })
         return leaving.map { $0.counters() }
     }
 }

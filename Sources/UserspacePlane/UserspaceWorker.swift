@@ -61,9 +61,19 @@ internal import Workers
         init() {}
     }
 
-    /// Runs until the plane ends it, then forwards what is still in the socket.
-    mutating func run() {
+    /// Runs until the plane has it end or wait.
+    mutating func receive() {
         while !(unsafe cell.pointee.isEnding()) { turnOnce(flags: CNET_WAIT_FOR_ONE) }
+    }
+
+    /// Forwards what is in the socket at this moment, and what comes meanwhile if it does not end.
+    mutating func empty() {
+        let end = ContinuousClock.now + Self.emptiesAtMost
+        while turnOnce(flags: CNET_DONT_WAIT) > 0, ContinuousClock.now < end {}
+    }
+
+    /// Forwards what is still in the socket, the last thing that is done.
+    mutating func drain() {
         // The plane has led new datagrams elsewhere. One that was on its way into this socket's queue
         // arrives within the pause. Where they could not be led elsewhere there is no end to them.
         let end = ContinuousClock.now + Self.drainsAtMost
@@ -75,6 +85,9 @@ internal import Workers
 
     /// Longest time that a worker takes to empty its socket: that of about a million datagrams.
     static let drainsAtMost = Duration.seconds(2)
+
+    /// The same for one whose datagrams are not led elsewhere: somebody else will read them.
+    static let emptiesAtMost = Duration.milliseconds(100)
 
     /// One batch: how many messages it had, or -errno.
     @discardableResult

@@ -12,7 +12,11 @@ package struct WorkerCell: ~Copyable {
     @usableFromInline let table: Atomic<UInt>
     /// Odd while the worker uses a table.
     @usableFromInline let epoch = Atomic<UInt64>(0)
-    @usableFromInline let ending = Atomic<Bool>(false)
+    /// 0: it is to go on; else it is to leave its loop: to end, or to wait.
+    @usableFromInline let order = Atomic<UInt8>(0)
+
+    private static let ends: UInt8 = 1
+    private static let waits: UInt8 = 2
 
     package init(_ first: Table) { table = Atomic(UInt(bitPattern: first)) }
 
@@ -36,14 +40,28 @@ package struct WorkerCell: ~Copyable {
     }
 
     @_noLocks @_noAllocation @inlinable @inline(__always)
-    package borrowing func isEnding() -> Bool { ending.load(ordering: .acquiring) }
+    package borrowing func isEnding() -> Bool { order.load(ordering: .acquiring) != 0 }
+
+    /// Whether it is to wait, rather than to end.
+    package borrowing func isPausing() -> Bool { order.load(ordering: .acquiring) == Self.waits }
 
     // MARK: The plane's side
 
     /// How often the worker has begun or ended a batch; odd in a batch.
     package borrowing func turns() -> UInt64 { epoch.load(ordering: .acquiring) }
 
-    package borrowing func end() { ending.store(true, ordering: .releasing) }
+    package borrowing func end() { order.store(Self.ends, ordering: .releasing) }
+
+    /// Has it leave its loop until `goOn`; a worker that is to end stays so.
+    package borrowing func pause() {
+        _ = order.compareExchange(
+            expected: 0, desired: Self.waits, ordering: .acquiringAndReleasing)
+    }
+
+    package borrowing func goOn() {
+        _ = order.compareExchange(
+            expected: Self.waits, desired: 0, ordering: .acquiringAndReleasing)
+    }
 
     /// Puts `new` in place and returns the table that it replaces, which the worker may still be using.
     package borrowing func exchange(_ new: Table) -> Table {

@@ -26,7 +26,11 @@ extension Daemon {
     /// stopped. Nobody has asked for the usual place by name, so forwarding does not depend on it.
     ///
     /// - Throws: when the configuration names a socket that cannot be had.
-    func openControl(_ wanted: ControlConfiguration) throws(ControlSocketError) {
+    ///
+    /// - Parameter takingOver: whether a daemon that runs loses its path.
+    func openControl(
+        _ wanted: ControlConfiguration, takingOver: Bool = false
+    ) throws(ControlSocketError) {
         guard wanted.enabled else {
             control = nil
             return
@@ -39,13 +43,19 @@ extension Daemon {
         }
         if control?.path == path { return }
         do throws(ControlSocketError) {
-            control = try ControlServer.start(path: path, logger: logger) { request in
-                await self.answer(request)
-            }
+            control = try startControl(at: path, takingOver: takingOver)
             logger.info("control socket ready", metadata: ["path": "\(path)"])
         } catch {
             if wanted.socket != nil { throw error }
             logger.warning("no control socket", metadata: ["error": "\(error)"])
+        }
+    }
+
+    func startControl(
+        at path: String, takingOver: Bool
+    ) throws(ControlSocketError) -> ControlServer {
+        try ControlServer.start(path: path, takingOver: takingOver, logger: logger, host: self) {
+            await self.answer($0)
         }
     }
 
@@ -56,6 +66,7 @@ extension Daemon {
         case .explain: return await explain(request)
         case .drain: return await drain(request.name, true)
         case .undrain: return await drain(request.name, false)
+        case .takeover: return await carryOut(request, for: 0).0
         case .reload:
             guard path != nil else {
                 return .failure(
@@ -88,6 +99,10 @@ extension Daemon {
     }
 
     private func drain(_ name: String?, _ isDrained: Bool) async -> ControlResponse {
+        guard successor == nil else {
+            let remedy = "ask the one that runs then"
+            return .failure(ControlFailure("another process is taking over", remedy: remedy))
+        }
         let entries = await reconciler.entries(named: name ?? "")
         let before = await reconciler.view
         guard !entries.isEmpty else {

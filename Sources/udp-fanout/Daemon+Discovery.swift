@@ -34,6 +34,10 @@ extension Daemon {
     }
 
     private func followDiscovery() async {
+        guard successor == nil else {
+            isDiscoveryFollowed = false
+            return
+        }
         do {
             try await probe(configuration)
             ThisProcess.keepReserve(true)

@@ -25,6 +25,7 @@ extension Daemon {
     ///
     /// - Returns: whether they followed; everything is as it was otherwise.
     func healthChanged() async -> Bool {
+        guard successor == nil else { return false }
         do throws(PlaneError) {
             try await reconciler.followHealth()
             return true

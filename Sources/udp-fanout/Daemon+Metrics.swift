@@ -40,6 +40,9 @@ extension Daemon {
         await restart(former)
     }
 
+    /// Serves the configuration in force again, after it was left to another process.
+    func restartMetrics() async { await restart(metrics) }
+
     /// Serves the configuration in force again, by `former` if that was never closed.
     private func restart(_ former: MetricsServer?) async {
         metrics = former

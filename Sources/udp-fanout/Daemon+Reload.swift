@@ -14,6 +14,10 @@ internal import Logging
 extension Daemon {
     func performReload() async {
         guard let path else { return }
+        guard successor == nil else {
+            successor?.isReloadDue = true
+            return
+        }
         service.reloading()
         defer { announceReady() }
         let report = ConfigurationReport(path: path)
@@ -42,6 +46,7 @@ extension Daemon {
             await discover(next)
             if isMoving { await former?.stop() }
             if formerControl !== control { formerControl?.stop() }
+            await keepSockets()
             lastReload.warnings = report.warnings.map(\.description)
             reloadSucceeded(next, change)
         } catch {

@@ -41,7 +41,7 @@ extension Daemon {
         }
         return StatusReport(
             version: Version.number, pid: ThisProcess.number, started: started.rfc3339,
-            uptimeSeconds: (WallClock.now.secondsSinceEpoch - started.secondsSinceEpoch).coarse,
+            uptimeSeconds: (Double(MonotonicClock.now - startedTicks) / 1e9).coarse,
             config: path, reload: reloadState,
             health: configuration.health.enabled
                 ? configuration.health.probeProtocol.rawValue : nil,

@@ -23,9 +23,12 @@ actor Daemon {
     let logger: Logger
     let discovery: DiscoveryMonitor
     let health: HealthMonitor
+    let userspace: UserspacePlane
     let reconciler: Reconciler
     let service = ServiceNotification()
     let started = WallClock.now
+    /// The same by the clock that does not jump, nanoseconds.
+    let startedTicks = MonotonicClock.now
     /// What is in force.
     var configuration: Configuration
     /// The file's state when it was last read, whatever came of that.
@@ -35,6 +38,10 @@ actor Daemon {
     /// Whether the receivers that were found last are in force.
     var isDiscoveryFollowed = true
     var control: ControlServer?
+    /// What was there before this process, and what is kept for the one after it.
+    var inheritance: Inheritance
+    /// Who is about to take this process's place.
+    var successor: Successor?
     /// What came of the last reload, for whoever asked for it.
     var lastReload = ReloadReport()
     var meter = RateMeter()
@@ -54,26 +61,33 @@ actor Daemon {
     /// - Parameters:
     ///   - source: the state of the file that `configuration` was read from.
     ///   - programs: what the kernel modes load.
+    ///   - inheritance: what another process or the service manager has passed.
     init(
         path: String?, source: FileState? = nil, configuration: Configuration,
-        programs: KernelModePrograms = KernelModePrograms(), logger: Logger
+        programs: KernelModePrograms = KernelModePrograms(),
+        inheritance: Inheritance = Inheritance(), logger: Logger
     ) {
         self.path = path
         self.source = source
         self.configuration = configuration
         self.logger = logger
-        var planes: [any DataPlane] = [
-            UserspacePlane(logger: logger, steerings: Self.steerings)
-        ]
+        self.inheritance = inheritance
+        userspace = UserspacePlane(
+            logger: logger, steerings: Self.steerings, inherited: inheritance.sockets)
+        var planes: [any DataPlane] = []
         #if KernelModes
             planes.append(TCPlane(logger: logger, source: programs.tc))
             planes.append(AFXDPPlane(logger: logger, source: programs.xdp))
             planes.append(XDPNATPlane(logger: logger))
         #endif
+        // Last: until all the others are there, a daemon before this one goes on reading.
+        planes.append(userspace)
         discovery = Self.discovery(logger)
         health = HealthMonitor(probe: SocketProbe(), logger: logger)
         reconciler = Reconciler(
-            planes: planes, discovery: discovery, health: health, logger: logger)
+            planes: planes, discovery: discovery, health: health,
+            drains: inheritance.predecessor?.drains ?? DrainList(),
+            hasPredecessor: inheritance.predecessor != nil, logger: logger)
         reloads = ReloadStatus(
             lastSuccessful: true, lastSuccessTimestampSeconds: started.secondsSinceEpoch,
             successes: 1, failures: 0)
@@ -90,6 +104,30 @@ actor Daemon {
                 "path": "\(path ?? "built in")", "listeners": "\(configuration.listeners.count)",
             ])
         logListenersByMode()
+        if let predecessor = inheritance.predecessor {
+            guard await takeOver(from: predecessor) else { return false }
+        } else {
+            guard await open() else { return false }
+        }
+        await keepSockets()
+        inheritance.sockets = nil
+        tasks.append(Task { await discovery.run { await self.discoveryChanged() } })
+        tasks.append(Task { await health.run { await self.healthChanged() } })
+        if let path {
+            let watch = FileWatch(path: path)
+            tasks.append(Task { await watch.run(since: source) { await self.fileChanged() } })
+        }
+        tasks.append(Task { await beat() })
+        tasks.append(Task { await feedWatchdog() })
+        if control != nil { tasks.append(Task { await measure() }) }
+        if path != nil { dropPrivileges() }
+        logger.info("udp-fanout is running. Press Ctrl+C to stop.")
+        announceReady()
+        return true
+    }
+
+    /// Opens what the configuration asks for, all or nothing.
+    private func open() async -> Bool {
         guard startControl() else { return false }
         do throws(MetricsServerError) {
             metrics = try await serve(configuration.metrics)
@@ -111,24 +149,12 @@ actor Daemon {
             control?.stop()
             return false
         }
-        tasks.append(Task { await discovery.run { await self.discoveryChanged() } })
-        tasks.append(Task { await health.run { await self.healthChanged() } })
-        if let path {
-            let watch = FileWatch(path: path)
-            tasks.append(Task { await watch.run(since: source) { await self.fileChanged() } })
-        }
-        tasks.append(Task { await beat() })
-        tasks.append(Task { await feedWatchdog() })
-        if control != nil { tasks.append(Task { await measure() }) }
-        if path != nil { dropPrivileges() }
-        logger.info("udp-fanout is running. Press Ctrl+C to stop.")
-        announceReady()
         return true
     }
 
     /// With listeners of a kernel mode its plane sees to what a killed daemon left; without any, it would go on
     /// taking packets away from other modes' sockets.
-    private func removeLeftovers() {
+    func removeLeftovers() {
         #if KernelModes
             let isInUse = configuration.listeners.contains { $0.mode == .tcEBPF }
             if !isInUse { TCPlane.removeLeftovers(logger: logger) }
@@ -162,27 +188,50 @@ actor Daemon {
     func counters() async -> [ListenerCounters] { await reconciler.counters() }
 
     func enqueue(_ work: @escaping @Sendable (isolated Daemon) async -> Void) async {
+        _ = await inTurn(work)
+    }
+
+    /// Does something once what was asked for before is done.
+    ///
+    /// - Returns: nil when the daemon has stopped by then.
+    func inTurn<Result: Sendable>(
+        _ work: @escaping @Sendable (isolated Daemon) async -> Result
+    ) async -> Result? {
         let before = last
-        let task = Task {
+        let task = Task { () -> Result? in
             await before?.value
-            if !isStopped { await work(self) }
+            return isStopped ? nil : await work(self)
         }
-        last = task
-        await task.value
+        last = Task { _ = await task.value }
+        return await task.value
     }
 
     private func performStop() async {
-        isStopped = true
         service.stopping()
         control?.stop()
+        // Whether it is started again nobody tells; what comes from here on is the next start's.
+        if !inheritance.store.isEmpty { await userspace.pause(emptyingQueues: true) }
+        await end()
+        logger.info("udp-fanout stopped")
+    }
+
+    /// Ends as the predecessor of another process; the control socket has an answer to give yet.
+    func performHandover() async {
+        if let pid = successor?.process { service.isFollowed(by: pid) }
+        await end()
+    }
+
+    private func end() async {
+        isStopped = true
         for task in tasks { task.cancel() }
         await discovery.stop()
         await health.stop()
-        for counts in await reconciler.stop() {
-            logger.info("listener totals", metadata: counts.totals)
-        }
+        logTotals(await reconciler.stop())
         await metrics?.stop()
-        logger.info("udp-fanout stopped")
+    }
+
+    func logTotals(_ counters: [ListenerCounters]) {
+        for counts in counters { logger.info("listener totals", metadata: counts.totals) }
     }
 
     private func logListenersByMode() {

@@ -16,6 +16,7 @@ actor FakePlane<Mode: FakeMode>: DataPlane {
     private(set) var changes: [Change] = []
     private(set) var listeners: [String: Listener] = [:]
     private(set) var isStopped = false
+    private(set) var isRelinquished = false
     private var failures: [PlaneError?]
     private var gate: CheckedContinuation<Void, Never>?
     private var holds = false
@@ -50,6 +51,13 @@ actor FakePlane<Mode: FakeMode>: DataPlane {
     func counters() -> [ListenerCounters] {
         // Not in order: sorting is the reconciler's.
         listeners.keys.sorted(by: >).map { ListenerCounters(listener: $0, mode: Mode.mode) }
+    }
+
+    func relinquish() { isRelinquished = true }
+
+    func reclaim() throws(PlaneError) {
+        if !failures.isEmpty, let error = failures.removeFirst() { throw error }
+        isRelinquished = false
     }
 
     func stop() -> [ListenerCounters] {

@@ -61,6 +61,20 @@ enum Tidy {
         }
     }
 
+    /// Time by the clock that may jump, where it is more than a stamp.
+    static func timeOfDay(_ file: SourceFile) -> [Finding] {
+        let stamps = [
+            "LinuxNet/WallClock", "udp-fanout/Log/", "udp-fanout/Daemon.swift",
+            "udp-fanout/Daemon+Reload", "CReusePortLB/members.c", "collector/", "publisher/",
+        ]
+        guard file.folder == "Sources",
+            !stamps.contains(where: { file.path.hasPrefix("Sources/\($0)") })
+        else { return [] }
+        return file.lines.filter {
+            code(of: $0.text).contains(/\b(WallClock\.now|CLOCK_REALTIME|Date\(\)|gettimeofday)/)
+        }.map { file.finding("the time of day, which may jump", line: $0.number) }
+    }
+
     /// A tracked path that a build made.
     static func built(_ path: String) -> Bool {
         let parts = path.split(separator: "/").map(String.init)

@@ -114,6 +114,12 @@ extension TidyTests {
             bad: [file("Sources/UserspacePlane/UserspacePlane.swift", "unsafe a()")],
             good: file("Sources/UserspacePlane/UserspaceWorker.swift", "unsafe a()")),
         Rule(
+            says: "the time of day is asked for nothing but timestamps",
+            check: Tidy.timeOfDay,
+            bad: ["WallClock.now - limit", "clock_gettime(CLOCK_REALTIME, &a)", "Date()"]
+                .map { file("Sources/FanoutControl/A.swift", $0) },
+            good: file("Sources/udp-fanout/Log/LineLogHandler.swift", "WallClock.now")),
+        Rule(
             says: "no file names a folder of its author's machine",
             check: Tidy.machinePath,
             bad: ["home", "root", "tmp"].map {

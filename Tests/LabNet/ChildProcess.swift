@@ -18,11 +18,13 @@ public final class ChildProcess: Sendable {
     ///
     /// - Parameters:
     ///   - environment: added to a small one that has nothing but PATH.
+    ///   - passing: open in the child from 3 on, as systemd passes them (sd_listen_fds(3)): each with its name.
     ///   - folder: where it works.
     public init(
         _ path: String, _ arguments: [String], environment: [String: String] = [:],
         input: Stream = .inherited(Files.null), output: Stream = .collected,
-        errors: Stream = .collected, folder: ScratchFolder? = nil
+        errors: Stream = .collected, passing: [(descriptor: Int32, name: String)] = [],
+        folder: ScratchFolder? = nil
     ) throws {
         self.folder = folder
         var actions = posix_spawn_file_actions_t()
@@ -42,9 +44,25 @@ public final class ChildProcess: Sendable {
                 posix_spawn_file_actions_adddup2(&actions, pair.1, number)
             }
         }
+        // Out of the way first: one of them may have the number that another is to get.
+        let passed = passing.map { fcntl($0.descriptor, F_DUPFD_CLOEXEC, 200) }
+        defer { for descriptor in passed { close(descriptor) } }
+        for (index, descriptor) in passed.enumerated() {
+            posix_spawn_file_actions_adddup2(&actions, descriptor, Int32(3 + index))
+        }
+        var environment = environment
+        if !passing.isEmpty {
+            environment["LISTEN_FDS"] = "\(passing.count)"
+            environment["LISTEN_FDNAMES"] = passing.map(\.name).joined(separator: ":")
+        }
+        // The shell knows the number of the process, which stays the same.
+        let shell =
+            passing.isEmpty
+            ? [] : ["/bin/sh", "-c", "LISTEN_PID=$$; export LISTEN_PID; exec \"$@\"", "sh"]
         // env(1) changes the folder and becomes the program, so the id stays the same.
         let command =
-            (folder.map { ["/usr/bin/env", "-C", $0.url.path] } ?? []) + [path] + arguments
+            shell + (folder.map { ["/usr/bin/env", "-C", $0.url.path] } ?? []) + [path]
+            + arguments
         let spawned = Self.spawn(command, environment, &actions)
         for descriptor in theirs { close(descriptor) }
         guard spawned.code == 0 else {

@@ -7,14 +7,24 @@ internal import Synchronization
 final class ControlConnection: Sendable {
     private let stream: UnixStream
     private let handler: ControlServer.Handler
+    private let host: (any TakeoverHost)?
+    private let number: Int
+    /// The last step of a takeover that was carried out; of the serving thread alone.
+    private let step = Mutex<ControlRequest.TakeoverStep?>(nil)
 
-    init(_ stream: UnixStream, _ handler: @escaping ControlServer.Handler) {
+    init(
+        _ stream: UnixStream, number: Int, _ handler: @escaping ControlServer.Handler,
+        _ host: (any TakeoverHost)?
+    ) {
         self.stream = stream
+        self.number = number
         self.handler = handler
+        self.host = host
     }
 
     /// Answers until the client closes, is silent for too long or sends something endless.
     func serve() {
+        defer { noteEnd() }
         do throws(SystemError) {
             try stream.limitWaiting(seconds: ControlServer.patienceSeconds)
             var splitter = LineSplitter()
@@ -23,7 +33,7 @@ final class ControlConnection: Sendable {
                 for descriptor in descriptors { ThisProcess.close(descriptor) }
                 guard !bytes.isEmpty else { return }
                 for line in splitter.take(bytes) {
-                    try stream.send(ControlLine.encode(answer(line)))
+                    try send(answer(line))
                 }
                 if splitter.isOverlong {
                     refuse(
@@ -49,16 +59,44 @@ final class ControlConnection: Sendable {
     func end() { stream.end() }
 
     /// Waits, on this thread, for what the handler does on others.
-    private func answer(_ line: [UInt8]) -> ControlResponse {
+    private func answer(_ line: [UInt8]) -> (ControlResponse, descriptors: [Int32]) {
         let request: ControlRequest
         do throws(ControlFailure) {
             request = try ControlLine.decode(ControlRequest.self, from: line)
         } catch {
-            return .failure(error)
+            return (.failure(error), [])
         }
         let result = Answer()
-        Task { [handler] in result.give(await handler(request)) }
-        return result.take()
+        Task { [handler, host, number] in
+            if request.request == .takeover, let host {
+                result.give(await host.carryOut(request, for: number))
+            } else {
+                result.give((await handler(request), []))
+            }
+        }
+        let answer = result.take()
+        if request.request == .takeover, answer.0.ok { step.withLock { $0 = request.step } }
+        return answer
+    }
+
+    /// Descriptors that do not go with the line itself go with empty ones.
+    private func send(
+        _ answer: (response: ControlResponse, descriptors: [Int32])
+    ) throws(SystemError) {
+        var rest = answer.descriptors[...]
+        var bytes = ControlLine.encode(answer.response)
+        repeat {
+            let part = rest.prefix(UnixStream.descriptorsMax)
+            try stream.send(bytes, descriptors: Array(part))
+            rest = rest.dropFirst(part.count)
+            bytes = [UInt8(ascii: "\n")]
+        } while !rest.isEmpty
+        if step.withLock({ $0 }) == .finish { Task { [host] in await host?.takeoverEnded() } }
+    }
+
+    private func noteEnd() {
+        guard let step = step.withLock({ $0 }), step != .finish else { return }
+        Task { [host, number] in await host?.takeoverBroke(of: number) }
     }
 }
 
@@ -70,16 +108,16 @@ extension ControlConnection: Hashable {
 /// A response on its way from a task to the thread that waits for it.
 private final class Answer: Sendable {
     private let given = Latch()
-    private let response = Mutex<ControlResponse?>(nil)
+    private let response = Mutex<(ControlResponse, descriptors: [Int32])?>(nil)
 
-    func give(_ response: ControlResponse) {
+    func give(_ response: (ControlResponse, descriptors: [Int32])) {
         self.response.withLock { $0 = response }
         given.countDown()
     }
 
-    func take() -> ControlResponse {
+    func take() -> (ControlResponse, descriptors: [Int32]) {
         given.wait()
         return response.withLock { $0 }
-            ?? .failure(ControlFailure("no answer", remedy: "ask again"))
+            ?? (.failure(ControlFailure("no answer", remedy: "ask again")), [])
     }
 }

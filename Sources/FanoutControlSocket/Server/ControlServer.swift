@@ -22,15 +22,20 @@ public final class ControlServer: Sendable {
 
     private let listener: UnixListener
     private let handler: Handler
+    private let host: (any TakeoverHost)?
     private let logger: Logger
     private let connections = Mutex<Set<ControlConnection>>([])
     private let accepting = Latch()
 
     /// Listens at `path`, which may be that of a daemon that was killed.
     ///
+    /// - Parameters:
+    ///   - takingOver: whether a living daemon loses the path; it keeps the connections that it has.
+    ///   - host: carries out the steps of `takeover`; nil: they are the handler's, as every request is.
     /// - Throws: `ControlSocketError`, when a living daemon has it or it cannot be made.
     public static func start(
-        path: String, takingOver: Bool = false, logger: Logger, handler: @escaping Handler
+        path: String, takingOver: Bool = false, logger: Logger,
+        host: (any TakeoverHost)? = nil, handler: @escaping Handler
     ) throws(ControlSocketError) -> ControlServer {
         let listener: UnixListener
         do throws(UnixListener.Refusal) {
@@ -38,7 +43,7 @@ public final class ControlServer: Sendable {
         } catch {
             throw ControlSocketError(error, path: path)
         }
-        let server = ControlServer(listener, logger, handler)
+        let server = ControlServer(listener, logger, handler, host)
         do throws(SystemError) {
             // It lives as long as the server is not stopped, and keeps it alive as long.
             try Thread(name: "control") { server.accept() }.detach()
@@ -49,10 +54,14 @@ public final class ControlServer: Sendable {
         return server
     }
 
-    private init(_ listener: UnixListener, _ logger: Logger, _ handler: @escaping Handler) {
+    private init(
+        _ listener: UnixListener, _ logger: Logger, _ handler: @escaping Handler,
+        _ host: (any TakeoverHost)?
+    ) {
         self.listener = listener
         self.logger = logger
         self.handler = handler
+        self.host = host
     }
 
     /// Takes no more connections and ends those that there are; what is being carried out goes on.
@@ -64,9 +73,11 @@ public final class ControlServer: Sendable {
 
     private func accept() {
         defer { accepting.countDown() }
+        var number = 0
         while let stream = listener.accept() {
             guard isWelcome(stream) else { continue }
-            let connection = ControlConnection(stream, handler)
+            number += 1
+            let connection = ControlConnection(stream, number: number, handler, host)
             let isOver = connections.withLock { open in
                 guard open.count < Self.connectionsMax else { return true }
                 open.insert(connection)

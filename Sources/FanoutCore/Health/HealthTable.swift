@@ -19,6 +19,8 @@ public struct HealthTable: Sendable {
     private var policy: HealthPolicy?
     private var verdicts: [ProbeTarget: Verdict] = [:]
     private var users: [ProbeTarget: [User]] = [:]
+    /// Of another process, until its downstreams are followed.
+    private var assumed: Set<Endpoint> = []
     /// Probes by what came of them, since the beginning.
     public private(set) var probes: [ProbeResult: UInt64] = [:]
 
@@ -27,12 +29,16 @@ public struct HealthTable: Sendable {
     /// What is to be probed.
     public var targets: Set<ProbeTarget> { Set(users.keys) }
 
+    /// Takes it for known that these are unhealthy, when they are followed next.
+    public mutating func assume(unhealthy: Set<Endpoint>) { assumed = unhealthy }
+
     /// Takes up other listeners or another policy. A downstream keeps its verdict, even when it is
     /// probed in another way from now on; a new one is healthy until its probes fail.
     ///
     /// - Parameter policy: nil when nothing is to be probed; everything is forgotten then.
     public mutating func follow(_ policy: HealthPolicy?, _ state: DesiredState) {
-        let former = view.unhealthy
+        let former = view.unhealthy.union(assumed)
+        assumed = []
         self.policy = policy
         users = [:]
         guard let policy else {

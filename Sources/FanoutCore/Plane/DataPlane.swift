@@ -28,6 +28,16 @@ public protocol DataPlane: Sendable {
     /// Ends every listener, forwards or counts what they had received, and returns the last counters.
     func stop() async -> [ListenerCounters]
 
+    /// Leaves the datagrams to another process of this program, which takes over sockets and hooks as they
+    /// are; what the kernel does goes on meanwhile. What was received is forwarded or counted. Until
+    /// `reclaim` or `stop`, which touches nothing of what was left, no change is asked for.
+    func relinquish() async
+
+    /// Undoes `relinquish`, when that process has failed.
+    ///
+    /// - Throws: `PlaneError` when what was left cannot be had any more.
+    func reclaim() async throws(PlaneError)
+
     /// What became of packets, by the plane's names for it, over all of its listeners; empty for planes
     /// that have nothing to say beyond the counters.
     func events() async -> [String: UInt64]

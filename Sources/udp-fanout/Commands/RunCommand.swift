@@ -2,6 +2,7 @@
 
 internal import ArgumentParser
 internal import FanoutConfig
+internal import FanoutControlSocket
 internal import FanoutCore
 internal import LinuxNet
 internal import Logging
@@ -21,6 +22,12 @@ struct RunCommand: AsyncParsableCommand {
     @Option(help: "An XDP program in place of the one inside; for listeners of mode af_xdp.")
     var xdpProgram: String?
 
+    @Flag(
+        help:
+            "Take the place of the daemon that runs at the control socket, without losing a datagram."
+    )
+    var takeover = false
+
     func run() async throws {
         let logger = try log.logger(otherwise: .info)
         logger.info(
@@ -30,10 +37,12 @@ struct RunCommand: AsyncParsableCommand {
         let configuration = try report.accepted(logger)
         let programs = KernelModePrograms(tc: ebpfProgram, xdp: xdpProgram)
         programs.warn(configuration, logger)
+        ThisProcess.raiseOpenFiles()
+        let signals = await SignalLoop(logger: logger)
         let daemon = Daemon(
             path: config, source: report.source, configuration: configuration,
-            programs: programs, logger: logger)
-        let signals = await SignalLoop(logger: logger)
+            programs: programs, inheritance: try inheritance(configuration, logger),
+            logger: logger)
         guard await daemon.start() else { throw ExitCode(1) }
         await signals.run(
             onHangUp: { Task { await daemon.reload() } },
@@ -43,5 +52,27 @@ struct RunCommand: AsyncParsableCommand {
                     ThisProcess.exitNow(0)
                 }
             })
+    }
+
+    private func inheritance(
+        _ configuration: Configuration, _ logger: Logger
+    ) throws -> Inheritance {
+        let path = configuration.control.socket ?? ControlPlace.own
+        guard !takeover || (configuration.control.enabled && path != nil) else {
+            StandardStream.error.write(
+                "--takeover: there is no control socket to ask: write control.socket\n")
+            throw ExitCode(1)
+        }
+        do throws(ControlFailure) {
+            let inheritance = try Inheritance(takingOverAt: takeover ? path : nil)
+            if takeover, inheritance.predecessor == nil {
+                logger.info("no daemon to take over from", metadata: ["path": "\(path ?? "")"])
+            }
+            return inheritance
+        } catch {
+            logger.error(
+                "not taken over, the daemon before goes on", metadata: ["error": "\(error)"])
+            throw ExitCode(1)
+        }
     }
 }

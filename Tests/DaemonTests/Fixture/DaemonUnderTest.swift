@@ -18,7 +18,7 @@ struct DaemonUnderTest: Sendable {
     /// Starts the daemon on `config`. A nil configuration writes no file and passes no `--config`.
     init(
         _ config: String?, _ arguments: [String] = [], environment: [String: String] = [:],
-        folder: ScratchFolder? = nil
+        folder: ScratchFolder? = nil, passing: [(descriptor: Int32, name: String)] = []
     ) throws {
         self.folder = try folder ?? ScratchFolder()
         var all = arguments
@@ -26,7 +26,7 @@ struct DaemonUnderTest: Sendable {
             all += ["--config", try self.folder.write(config, to: Self.configName)]
         }
         process = try ChildProcess(
-            Files.daemon, all, environment: Self.own(environment, self.folder),
+            Files.daemon, all, environment: Self.own(environment, self.folder), passing: passing,
             folder: self.folder)
     }
 

@@ -9,6 +9,7 @@ final class NotifySocket: Sendable {
     let path: String
     private let descriptor: Int32
     private let received = Mutex<[String]>([])
+    private let store = Mutex<[(descriptor: Int32, name: String)]>([])
 
     /// - Parameter folder: where the socket is.
     init(_ folder: ScratchFolder) throws {
@@ -27,19 +28,39 @@ final class NotifySocket: Sendable {
         guard bound == 0 else { throw Failed("bind \(path)") }
     }
 
-    deinit { close(descriptor) }
+    deinit {
+        close(descriptor)
+        for kept in store.withLock({ $0 }) { close(kept.descriptor) }
+    }
 
     /// Every line that has come, in order.
     var lines: [String] {
-        var bytes = [UInt8](repeating: 0, count: 4096)
-        while case let count = recv(
-            descriptor, &bytes, bytes.count, Int32(truncatingIfNeeded: Int(MSG_DONTWAIT))),
-            count > 0
-        {
-            let text = String(decoding: bytes.prefix(count), as: UTF8.self)
-            received.withLock { $0 += text.split(separator: "\n").map(String.init) }
+        while let message = Message.next(at: descriptor) {
+            let lines = message.text.split(separator: "\n").map(String.init)
+            received.withLock { $0 += lines }
+            follow(lines, message.descriptors)
         }
         return received.withLock { $0 }
+    }
+
+    /// What the service has had it keep, to be passed to the next start (systemd.service(5),
+    /// FileDescriptorStoreMax=).
+    var kept: [(descriptor: Int32, name: String)] {
+        _ = lines
+        return store.withLock { $0 }
+    }
+
+    private func follow(_ lines: [String], _ descriptors: [Int32]) {
+        let name =
+            lines.first { $0.hasPrefix("FDNAME=") }.map { String($0.dropFirst(7)) } ?? "stored"
+        store.withLock { store in
+            if lines.contains("FDSTORE=1") {
+                store += descriptors.map { (descriptor: $0, name: name) }
+            } else if lines.contains("FDSTOREREMOVE=1") {
+                for kept in store where kept.name == name { close(kept.descriptor) }
+                store.removeAll { $0.name == name }
+            }
+        }
     }
 
     func count(_ line: String) -> Int { lines.count { $0 == line } }

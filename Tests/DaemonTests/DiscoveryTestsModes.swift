@@ -5,27 +5,37 @@ import FanoutCore
 import LabNet
 import Testing
 
-/// One daemon, one service, listeners of two modes, in a network of veths.
+/// One daemon, one service, a listener of each mode, in a network of veths.
 @Suite(
-    "Discovery in two modes", .serialized,
+    "Discovery in all modes", .serialized,
     .enabled(if: Privilege.isRoot, "NOT TESTED: needs root"))
-struct DiscoveryTestsTC {
+struct DiscoveryTestsModes {
     private static let port: UInt16 = 9000
-    private static let modes = ["userspace", "tc_ebpf"]
+    private static let modes = ["userspace", "tc_ebpf", "af_xdp", "xdp_nat"]
 
-    private static let config = """
-        listeners:
-          - name: userspace
-            bind: "\(VethLab.v4(0, 1)):5515"
-            kubernetes: {service: s, port: data}
-          - name: tc_ebpf
-            bind: "\(VethLab.v4(0, 1)):5514"
-            mode: tc_ebpf
-            interface: lb0
-            kubernetes: {service: s, port: \(port)}
-        settings: {workers: 1, recv_buf_size: 8388608}
+    /// An interface has one XDP program, so the modes of XDP have one each.
+    private static func subnet(_ mode: String) -> Int {
+        ["af_xdp": 100, "xdp_nat": 101][mode] ?? 0
+    }
 
-        """
+    private static func target(_ mode: String) -> Endpoint {
+        let port = UInt16(5514 + modes.firstIndex(of: mode)!)
+        return Endpoint(VethLab.v4(subnet(mode), 1), port: port)
+    }
+
+    private static let config =
+        "listeners:\n"
+        + modes.map { mode in
+            let interface = "lb\(subnet(mode) == 0 ? 0 : subnet(mode) - 99)"
+            return """
+                  - name: \(mode)
+                    bind: "\(target(mode))"
+                    mode: \(mode)
+                    \(mode == "userspace" ? "" : "interface: \(interface)")
+                    kubernetes: {service: s, port: \(mode == "tc_ebpf" ? "\(port)" : "data")}
+
+                """
+        }.joined() + "settings: {workers: 1, recv_buf_size: 8388608}\n"
 
     /// A service whose pods are the lab's receivers.
     private struct Scene {
@@ -40,16 +50,18 @@ struct DiscoveryTestsTC {
         )
             async throws
         {
-            let before = DiscoveryTestsTC.modes.map { daemon.times("\($0) k8s membership updated") }
+            let before = DiscoveryTestsModes.modes.map {
+                daemon.times("\($0) k8s membership updated")
+            }
             func address(_ index: Int) -> String { "\(VethLab.v4(index + 1, 2))" }
             try cluster.put(
                 Slice(
                     "s-1",
                     ready.map { .init(address($0), pod: "pod-\($0)") }
                         + leaving.map { .leaving(address($0), pod: "pod-\($0)") },
-                    ports: [.init(Int(DiscoveryTestsTC.port), name: "data")]))
+                    ports: [.init(Int(DiscoveryTestsModes.port), name: "data")]))
             try await trouble()
-            for (mode, count) in zip(DiscoveryTestsTC.modes, before) {
+            for (mode, count) in zip(DiscoveryTestsModes.modes, before) {
                 try await daemon.says("\(mode) k8s membership updated", times: count + 1)
             }
             try await pass()
@@ -69,17 +81,22 @@ struct DiscoveryTestsTC {
                 try Sink(on: VethLab.v4(index + 1, 2), port: Self.port, keepsPayloads: false)
             }
         }
+        for (name, subnet) in [("1", 100), ("2", 101)] {
+            try VethLab.connect(
+                lab.balancer, "lb\(name)", lab.client, "c\(name)", subnet: subnet, isRouted: false)
+        }
         try await DaemonUnderTest.running(
             Self.config, environment: ["KUBECONFIG": path], folder: folder
         ) { daemon in
-            try await daemon.says("k8s discovery: 0 ready endpoints", times: 2)
+            try await daemon.says("k8s discovery: 0 ready endpoints", times: Self.modes.count)
             #expect(cluster.watchRequests.count <= 1, "the listeners share a watch")
-            let loads = try [UInt16(5515), 5514].map { port in
+            let loads = try Self.modes.map { mode in
+                let source =
+                    Self.subnet(mode) == 0 ? VethLab.v4(9, 1) : VethLab.v4(Self.subnet(mode), 2)
                 let traffic = try lab.client.enter {
-                    try Traffic(
-                        to: Endpoint(VethLab.v4(0, 1), port: port), from: VethLab.v4(9, 1))
+                    try Traffic(to: Self.target(mode), from: source)
                 }
-                return try Load([traffic], rate: 4000)
+                return try Load([traffic], rate: 2500)
             }
             try await body(Scene(lab: lab, cluster: cluster, daemon: daemon, loads: loads), sinks)
         }

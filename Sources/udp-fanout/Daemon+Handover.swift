@@ -1,0 +1,123 @@
+// SPDX-License-Identifier: Apache-2.0
+
+internal import FanoutConfig
+internal import FanoutControl
+internal import FanoutControlSocket
+internal import FanoutCore
+internal import FanoutMetrics
+internal import LinuxNet
+internal import Logging
+internal import UserspacePlane
+
+// The side of the daemon whose place is taken. It goes on reading until the other is ready; whenever the
+// other fails it takes back what it has let go of.
+
+/// A process that is about to take this one's place.
+struct Successor {
+    /// The connection by which it says so.
+    let client: Int
+    /// Its number; nil when it does not tell.
+    let process: Int32?
+    /// What it has already: the planes of these modes are relinquished.
+    var modes: Set<ForwardingMode> = []
+    /// A configuration that came meanwhile.
+    var isReloadDue = false
+}
+
+extension Daemon: TakeoverHost {
+    private static let kernelModes: Set<ForwardingMode> = [.tcEBPF, .afXDP, .xdpNAT]
+
+    func carryOut(
+        _ request: ControlRequest, for client: Int
+    ) async -> (ControlResponse, descriptors: [Int32]) {
+        let answer = await inTurn { await $0.carryOutInTurn(request, for: client) }
+        return answer ?? (.failure(ControlFailure("the daemon is ending", remedy: "start it")), [])
+    }
+
+    private func carryOutInTurn(
+        _ request: ControlRequest, for client: Int
+    ) async -> (ControlResponse, descriptors: [Int32]) {
+        if let successor, successor.client != client {
+            return (
+                .failure(
+                    ControlFailure(
+                        "another process is taking this one's place",
+                        remedy: "wait until it is done, then ask whoever runs then")),
+                []
+            )
+        }
+        guard let step = request.step, (step == .begin) == (successor == nil) else {
+            let remedy = "the steps are begin, release, switch and finish, in this order"
+            return (.failure(ControlFailure("the step is out of turn", remedy: remedy)), [])
+        }
+        switch step {
+        case .begin: return await begin(for: client, request.process)
+        case .release:
+            await relinquish(Self.kernelModes)
+            await metrics?.stop()
+        case .switch: await relinquish([.userspace])
+        case .finish:
+            await relinquish(Set(ForwardingMode.allCases))
+            let unused = (request.unused ?? []).compactMap { try? Endpoint(parsing: $0) }
+            await userspace.reclaim(Set(unused))
+            await performHandover()
+        case .abandon: await takeBack(from: client)
+        }
+        let report = TakeoverReport(version: Version.number, pid: ThisProcess.number)
+        return (.takeover(report), [])
+    }
+
+    private func begin(
+        for client: Int, _ process: Int32?
+    ) async -> (ControlResponse, descriptors: [Int32]) {
+        successor = Successor(client: client, process: process)
+        let sockets = await userspace.sockets()
+        let view = await reconciler.view
+        let serving = view.inForce.listeners.filter { $0.downstreams.contains(where: \.isReady) }
+        logger.info(
+            "another process begins to take over",
+            metadata: ["sockets": "\(sockets.map(\.descriptors.count).reduce(0, +))"])
+        let report = TakeoverReport(
+            version: Version.number, pid: ThisProcess.number,
+            sockets: sockets.flatMap { listener in
+                listener.descriptors.map { _ in listener.isSteered }
+            },
+            serving: serving.map(\.name),
+            unhealthy: await health.view().unhealthy.map(\.description).sorted(),
+            drained: view.drains.entries.sorted().map {
+                TakeoverReport.Drain(listener: $0.listener, receiver: $0.downstream)
+            })
+        return (.takeover(report), sockets.flatMap(\.descriptors))
+    }
+
+    private func relinquish(_ modes: Set<ForwardingMode>) async {
+        let now = modes.subtracting(successor?.modes ?? [])
+        guard !now.isEmpty else { return }
+        await reconciler.relinquish(now)
+        successor?.modes.formUnion(now)
+    }
+
+    func takeoverBroke(of client: Int) async {
+        await enqueue { daemon in await daemon.takeBack(from: client) }
+    }
+
+    private func takeBack(from client: Int) async {
+        guard let successor, successor.client == client else { return }
+        await reconciler.reclaim(successor.modes)
+        if successor.modes.contains(.tcEBPF) { await restartMetrics() }
+        if let path = control?.path {
+            // The other process may have taken the path.
+            control?.stop()
+            control = try? startControl(at: path, takingOver: true)
+        }
+        self.successor = nil
+        logger.warning("the process that was to take over has failed; this one goes on")
+        if successor.isReloadDue { await performReload() }
+    }
+
+    func takeoverEnded() async {
+        control?.stop()
+        logger.info("udp-fanout stopped")
+        ThisProcess.exitNow(0)
+    }
+}

@@ -1,0 +1,97 @@
+// SPDX-License-Identifier: Apache-2.0
+
+internal import FanoutConfig
+internal import FanoutControl
+internal import FanoutControlSocket
+internal import FanoutCore
+internal import FanoutMetrics
+internal import LinuxNet
+internal import Logging
+internal import UserspacePlane
+
+// The side of the daemon that takes another one's place. Until `finish` the other one can go on as if
+// nothing had been; so whatever fails here, nothing is lost.
+
+/// Why a place is not taken.
+private struct TakeoverRefusal: Error, CustomStringConvertible {
+    let description: String
+}
+
+extension Daemon {
+    /// How long it may take to find out who the receivers are.
+    private static let patience = Duration.seconds(10)
+
+    /// Starts in the place of a daemon that runs.
+    ///
+    /// - Returns: whether it does; otherwise the other one goes on, and the reason has been logged.
+    func takeOver(from predecessor: Predecessor) async -> Bool {
+        logger.info(
+            "taking over",
+            metadata: [
+                "pid": "\(predecessor.report.pid)", "version": "\(predecessor.report.version)",
+                "sockets": "\(predecessor.report.sockets.count)",
+            ])
+        var hasReleased = false
+        do {
+            await health.assume(unhealthy: predecessor.unhealthy)
+            await discover(configuration)
+            await discovery.settle(configuration.state, within: Self.patience)
+            try await probe(configuration)
+            try await expectReceivers(predecessor.report.serving)
+            try predecessor.release()
+            hasReleased = true
+            try await follow(configuration)
+            metrics = try await serve(configuration.metrics)
+            try openControl(configuration.control, takingOver: true)
+            try predecessor.finish(unused: inheritance.sockets?.untaken ?? [])
+            inheritance.predecessor = nil
+            removeLeftovers()
+            return true
+        } catch {
+            if hasReleased { await reconciler.relinquish(Set(ForwardingMode.allCases)) }
+            await discovery.stop()
+            await health.stop()
+            await metrics?.stop()
+            predecessor.giveUp()
+            // The programs of this process have nothing more to count.
+            if hasReleased { logTotals(await reconciler.stop()) }
+            control?.stop()
+            logger.error(
+                "not taken over, the daemon before goes on", metadata: ["error": "\(error)"])
+            return false
+        }
+    }
+
+    /// Listeners that look their receivers up must have found some, if the daemon before has some.
+    private func expectReceivers(_ serving: [String]) async throws {
+        let state = configuration.state.applying(await discovery.view())
+            .applying(await reconciler.view.drains).applying(await health.view())
+        for listener in state.listeners
+        where listener.discovery != nil && serving.contains(listener.name)
+            && !listener.downstreams.contains(where: \.isReady)
+        {
+            throw TakeoverRefusal(
+                description: "listener \(listener.name) has no receiver, and the daemon before has "
+                    + "some: see what discovery says above")
+        }
+    }
+
+    /// Has the service manager keep the sockets in service for the next start.
+    func keepSockets() async {
+        inheritance.store.keep(await userspace.sockets(), by: service)
+    }
+}
+
+extension Predecessor {
+    var unhealthy: Set<Endpoint> {
+        Set(report.unhealthy.compactMap { try? Endpoint(parsing: $0) })
+    }
+
+    var drains: DrainList {
+        DrainList(
+            Set(
+                report.drained.map {
+                    DrainList.Entry(listener: $0.listener, downstream: $0.receiver)
+                }))
+    }
+}

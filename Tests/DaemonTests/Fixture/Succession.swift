@@ -1,0 +1,109 @@
+// SPDX-License-Identifier: Apache-2.0
+
+import FanoutCore
+import Glibc
+import LabNet
+import Testing
+
+/// Daemons that follow one another under load, all in one folder and so by one control socket.
+final class Succession {
+    /// 50 000 datagrams a second, and what a build without optimisation can do.
+    #if DEBUG
+        static let rate = 20_000
+    #else
+        static let rate = 50_000
+    #endif
+
+    let folder: ScratchFolder
+    let load: Load
+    private(set) var daemons: [DaemonUnderTest]
+    /// Those that have failed to take over; they may have forwarded something by then.
+    private var refused: [DaemonUnderTest] = []
+
+    var current: DaemonUnderTest { daemons[daemons.count - 1] }
+
+    /// Starts the first daemon and, once it runs, the load.
+    init(
+        _ config: String, environment: [String: String] = [:],
+        passing: [(descriptor: Int32, name: String)] = [], load: () throws -> Load
+    ) async throws {
+        folder = try ScratchFolder()
+        daemons = [
+            try DaemonUnderTest(
+                config, environment: environment, folder: folder, passing: passing)
+        ]
+        try await daemons[0].isRunning()
+        self.load = try load()
+        try await self.load.pass(1000)
+    }
+
+    /// Starts a daemon that takes the place of the current one, and waits until it has.
+    func takeOver(_ config: String, _ arguments: [String] = []) async throws {
+        let former = current
+        let next = try DaemonUnderTest(config, ["--takeover"] + arguments, folder: folder)
+        try await next.isRunning()
+        let ending = try await former.process.exit()
+        #expect(ending == .exited(0))
+        #expect(former.times("udp-fanout stopped") == 1)
+        daemons.append(next)
+        try await load.pass(1000)
+    }
+
+    /// Starts one that fails to, and waits until the current one has noticed.
+    func refuse(_ config: String) async throws -> DaemonUnderTest {
+        let name = "refused.yaml"
+        let path = try folder.write(config, to: name)
+        let next = try DaemonUnderTest(nil, ["--takeover", "--config", path], folder: folder)
+        #expect(try await next.process.exit() == .exited(1))
+        refused.append(next)
+        try await load.pass(1000)
+        return next
+    }
+
+    /// Ends the current one by SIGTERM and starts another, which gets what the manager has kept.
+    func restart(_ config: String, by manager: NotifySocket) async throws {
+        let former = current
+        former.process.send(SIGTERM)
+        #expect(try await former.process.exit() == .exited(0))
+        daemons.append(
+            try DaemonUnderTest(
+                config, environment: ["NOTIFY_SOCKET": manager.path], folder: folder,
+                passing: manager.kept))
+        try await current.isRunning()
+        try await load.pass(1000)
+    }
+
+    /// A number of the last words about listener `in`, over all daemons.
+    func total(_ key: String, listener: String = "in") -> Int {
+        (daemons + refused).map { daemon in
+            let line = daemon.log.last {
+                $0.message == "listener totals" && $0.fields["listener"] == listener
+            }
+            return line?.fields[key].flatMap { Int($0) } ?? 0
+        }.reduce(0, +)
+    }
+
+    /// Ends load and daemon and expects that every datagram arrived once, in order, and that the books of
+    /// all daemons together are exact.
+    func settle(_ sinks: [Sink], sourceLocation: SourceLocation = #_sourceLocation) async throws {
+        let report = await load.stop()
+        try? await eventually(within: .seconds(3), "all arrived") {
+            sinks.arrivals >= report.datagrams
+        }
+        try await current.stop()
+        let delivery = Delivery(of: report, at: sinks)
+        let last = current.log.last { $0.message == "listener totals" }
+        // The kernel counts at the socket, which all of them have had.
+        let atListener = UInt64(last?.fields["kernel_drops"] ?? "") ?? 0
+        #expect(
+            delivery.isExact(droppedAtListener: atListener), "\(delivery) \(atListener)",
+            sourceLocation: sourceLocation)
+        #expect(atListener == 0, sourceLocation: sourceLocation)
+        #expect(
+            total("received") + Int(atListener) == Int(delivery.sent),
+            sourceLocation: sourceLocation)
+        #expect(
+            total("received") == total("forwarded") + total("dropped"),
+            sourceLocation: sourceLocation)
+    }
+}

@@ -1,0 +1,151 @@
+// SPDX-License-Identifier: Apache-2.0
+
+import FanoutCore
+import Glibc
+import LabNet
+import Testing
+
+extension DaemonTests {
+    /// A daemon takes another one's place under load, and not a datagram is lost.
+    @Suite("A takeover")
+    struct TakeoverTests {}
+}
+
+extension DaemonTests.TakeoverTests {
+    private static let goesOn = "the process that was to take over has failed; this one goes on"
+
+    private func succession(_ config: ConfigText) async throws -> Succession {
+        let target = Endpoint(.loopback, port: config.listeners[0].port)
+        return try await Succession(config.yaml) {
+            try Load((0..<16).map { _ in try Traffic(to: target) }, rate: Succession.rate)
+        }
+    }
+
+    @Test(
+        "loses nothing, keeps the order and has exact books over both, with one worker or three",
+        arguments: [1, 3])
+    func takesOver(workers: Int) async throws {
+        let sinks = try tallyingSinks(2)
+        var config = try ConfigText.simple(receivers: sinks.ports, metrics: true)
+        config.settings[0] = "workers: \(workers)"
+        config.listeners[0].balance = "source_ip"
+        let succession = try await succession(config)
+        for _ in 0..<3 { try await succession.takeOver(config.yaml) }
+        let page = try await MetricsPage.scrape(config.metricsPort!)
+        #expect(page.count("packets_received_total") > 0)
+        let status = try await DaemonUnderTest.run(
+            ["status", "--json"], folder: succession.folder)
+        #expect(status.output.contains("\"pid\":\(succession.current.pid)"))
+        try await succession.settle(sinks)
+    }
+
+    @Test("loses nothing when workers, receivers or the address are others")
+    func altered() async throws {
+        let sinks = try tallyingSinks(3)
+        let config = try ConfigText.simple(receivers: sinks.ports)
+        let succession = try await succession(config)
+        for round in 1...6 {
+            var next = config
+            next.settings[0] = "workers: \(1 + round % 3)"
+            next.listeners[0].balance = ["round_robin", "source_ip"][round % 2]
+            next.listeners[0].address = ["127.0.0.1", "0.0.0.0"][round / 2 % 2]
+            next.listeners[0].name = round == 4 ? "renamed" : "in"
+            if round % 3 == 0 { next.listeners[0].receivers.removeLast() }
+            try await succession.takeOver(next.yaml)
+        }
+        let report = await succession.load.stop()
+        try await eventually("all arrive") { sinks.arrivals >= report.datagrams }
+        try await succession.current.stop()
+        let delivery = Delivery(of: report, at: sinks)
+        #expect(delivery.lost == 0 && delivery.duplicates == 0, "\(delivery)")
+        let received =
+            succession.total("received") + succession.total("received", listener: "renamed")
+        #expect(received == Int(report.datagrams))
+    }
+
+    @Test("forwards what an address had received that the new configuration does not serve")
+    func addressGone() async throws {
+        let sinks = try tallyingSinks(1)
+        var config = try ConfigText.simple(receivers: sinks.ports)
+        var other = config.listeners[0]
+        other.name = "other"
+        other.port = try Ports.free()
+        let succession = try await succession(config)
+        config.listeners.append(other)
+        try await succession.takeOver(config.yaml)
+        let late = try Load(
+            [Traffic(to: Endpoint(.loopback, port: other.port))], rate: 10_000, total: 20_000)
+        try await late.pass(1000)
+        config.listeners.removeLast()
+        try await succession.takeOver(config.yaml)
+        _ = await late.finish()
+        let ports = try await SocketTable.ports(of: succession.current.pid)
+        #expect(ports == [config.listeners[0].port])
+        let first = await succession.load.stop()
+        let arrived = UInt64(succession.total("received", listener: "other")) + first.datagrams
+        try await eventually("all arrive") { sinks.arrivals == arrived }
+        try await succession.current.stop()
+        #expect(succession.total("received") == Int(first.datagrams))
+        #expect(
+            succession.total("received", listener: "other")
+                == succession.total("forwarded", listener: "other"))
+    }
+
+    @Test("that fails at its configuration, its sockets or its metrics leaves the daemon as it was")
+    func refused() async throws {
+        let sinks = try tallyingSinks(2)
+        var config = try ConfigText.simple(receivers: sinks.ports, metrics: true)
+        config.settings[0] = "workers: 2"
+        let succession = try await succession(config)
+        var bad = config
+        bad.listeners[0].receivers[0].weight = -1
+        let first = try await succession.refuse(bad.yaml)
+        #expect(succession.current.times(Self.goesOn) == 0)
+        #expect(first.process.record.state.errors.contains { $0.contains("weight") })
+
+        let udp = try HeldPort(try Ports.free(), SOCK_DGRAM)
+        bad = config
+        bad.listeners.append(config.listeners[0])
+        bad.listeners[1].name = "held"
+        bad.listeners[1].port = udp.port
+        _ = try await succession.refuse(bad.yaml)
+        try await succession.current.says(Self.goesOn)
+
+        // By then the daemon before reads no more, and everything has been handed over.
+        let tcp = try HeldPort(try Ports.free(), SOCK_STREAM, listens: true)
+        bad = config
+        bad.metricsPort = tcp.port
+        _ = try await succession.refuse(bad.yaml)
+        try await succession.current.says(Self.goesOn, times: 2)
+        let page = try await MetricsPage.scrape(config.metricsPort!)
+        #expect(page.count("packets_received_total") > 0)
+        let status = try await DaemonUnderTest.run(["status"], folder: succession.folder)
+        #expect(status.code == 0)
+        try await succession.takeOver(config.yaml)
+        try await succession.settle(sinks)
+    }
+
+    @Test("a receiver that is drained or down stays so")
+    func inheritedState() async throws {
+        let sinks = try tallyingSinks(3)
+        var config = try ConfigText.simple(receivers: sinks.ports)
+        config.settings.append("max_downstream: 8")
+        let succession = try await succession(config)
+        let drained = try await DaemonUnderTest.run(["drain", "in/r2"], folder: succession.folder)
+        #expect(drained.code == 0)
+        try await succession.takeOver(config.yaml)
+        let before = sinks[1].arrivals
+        try await succession.load.pass(5000)
+        #expect(sinks[1].arrivals == before)
+        try await succession.settle(sinks)
+    }
+
+    @Test("where no daemon runs it is a start like any other")
+    func alone() async throws {
+        let config = try ConfigText.simple()
+        try await DaemonUnderTest.running(config.yaml, ["--takeover"]) { daemon in
+            #expect(daemon.times("no daemon to take over from") == 1)
+            try await daemon.stop()
+        }
+    }
+}

@@ -1,0 +1,97 @@
+// SPDX-License-Identifier: Apache-2.0
+
+import FanoutCore
+import Glibc
+import LabNet
+import Testing
+
+/// Takeovers in the kernel modes, in a network of veths.
+@Suite(
+    "A takeover in the kernel modes", .serialized,
+    .enabled(if: Privilege.isRoot, "NOT TESTED: needs root"))
+struct TakeoverTestsModes {
+    private static let goesOn = "the process that was to take over has failed; this one goes on"
+
+    private func succession(
+        _ lab: VethLab, _ config: String
+    ) async throws -> Succession {
+        try await Succession(config) { try Load([lab.traffic()], rate: Succession.rate) }
+    }
+
+    @Test(
+        "the program at the hook is exchanged in one step: nothing is lost, the books are exact over all",
+        arguments: [("tc_ebpf", "tcx"), ("tc_ebpf", "clsact"), ("xdp_nat", "auto")])
+    func takesOver(mode: String, attach: String) async throws {
+        let lab = try VethLab()
+        try await lab.balancer.run(ownMounts: true) {
+            let before = try VethLab.state()
+            let sinks = try lab.sinks()
+            let config = VethLab.config(sinks.map(\.endpoint), mode: mode, attach: attach)
+            let succession = try await succession(lab, config)
+            for _ in 0..<3 { try await succession.takeOver(config) }
+            let fewer = VethLab.config([sinks[0].endpoint], mode: mode, attach: attach)
+            try await succession.takeOver(fewer)
+            try await succession.settle(sinks)
+            #expect(try VethLab.state() == before)
+        }
+    }
+
+    @Test("one that fails leaves the hook to the daemon before, which loses nothing")
+    func refused() async throws {
+        let lab = try VethLab()
+        try await lab.balancer.run(ownMounts: true) {
+            let sinks = try lab.sinks()
+            let config = VethLab.config(sinks.map(\.endpoint))
+            let held = try HeldPort(try Ports.free(), SOCK_STREAM, listens: true)
+            let bad = config + "metrics: {enabled: true, bind: \"127.0.0.1:\(held.port)\"}\n"
+            let succession = try await succession(lab, config)
+            for round in 1...2 {
+                _ = try await succession.refuse(bad)
+                try await succession.current.says(Self.goesOn, times: round)
+            }
+            try await succession.takeOver(config)
+            try await succession.settle(sinks)
+        }
+    }
+
+    @Test("a change of mode on one address, from sockets to the hook and back, loses nothing")
+    func otherMode() async throws {
+        let lab = try VethLab()
+        try await lab.balancer.run(ownMounts: true) {
+            let sinks = try lab.sinks()
+            func config(_ mode: String) -> String {
+                let text = VethLab.config(
+                    sinks.map(\.endpoint), mode: mode, settings: "recv_buf_size: 8388608")
+                return mode == "userspace"
+                    ? text.replacing("    interface: lb0\n", with: "")
+                        .replacing("  tc_attach: auto\n", with: "") : text
+            }
+            let succession = try await succession(lab, config("userspace"))
+            try await succession.takeOver(config("tc_ebpf"))
+            try await succession.settle(sinks)
+        }
+    }
+
+    @Test(
+        "af_xdp is taken over as well; what arrives between two sockets of a queue is the stack's")
+    func sockets() async throws {
+        let lab = try VethLab()
+        try await lab.balancer.run(ownMounts: true) {
+            let sinks = try lab.sinks()
+            let config = VethLab.config(sinks.map(\.endpoint), mode: "af_xdp")
+            let succession = try await succession(lab, config)
+            try await succession.takeOver(config)
+            let before = sinks.arrivals
+            try await succession.load.pass(5000)
+            try await eventually("it forwards") { sinks.arrivals > before + 1000 }
+            let report = await succession.load.stop()
+            let forwarded = { UInt64(succession.total("forwarded")) }
+            try await succession.current.stop()
+            try await eventually("what was forwarded arrives") { sinks.arrivals == forwarded() }
+            let delivery = Delivery(of: report, at: sinks)
+            #expect(delivery.duplicates == 0 && delivery.damaged == 0, "\(delivery)")
+            #expect(succession.total("received") == succession.total("forwarded"))
+            #expect(succession.total("received") == Int(delivery.arrived))
+        }
+    }
+}
