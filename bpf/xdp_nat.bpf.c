@@ -16,7 +16,7 @@
  * (nat_icmp.bpf.h). Later fragments follow the first one; when one comes before it, all of the datagram
  * goes to the stack (fragments.bpf.h).
  *
- * Known clients, nearly all, go the same way in one quick step first (nat_known.bpf.h).
+ * Nearly all packets go the same way in one quick step first (nat_known.bpf.h).
  *
  * Maps read: endpoints, services, servers, tables, routes. Maps written: those of associations and
  * unanswered, nat_rows, server_rows, turns, fragments, ways.
@@ -140,8 +140,9 @@ static __always_inline int translate_error(struct xdp_md *ctx, const struct nat_
 	return verdict;
 }
 
-/* Any packet; the verdict. */
-static __always_inline int go_the_long_way(struct xdp_md *ctx)
+/* Any packet; the verdict. `is_begun`: the quick way has associated its client. By itself, as leave_to_stack is:
+ * what it keeps on its stack is not there while the quick way is gone. */
+static __noinline int go_the_long_way(struct xdp_md *ctx, int is_begun)
 {
 	const __u8 *data = (void *)(long)ctx->data, *end = (void *)(long)ctx->data_end;
 	struct nat_packet packet;
@@ -161,6 +162,8 @@ static __always_inline int go_the_long_way(struct xdp_md *ctx)
 			return refuse(&packet, kind);
 	}
 	decision = decide(&packet, &move);
+	if (is_begun && move.event == LB_NAT_INGRESS_REUSED_NAT)
+		move.event = LB_NAT_INGRESS_NEW_NAT;
 	if (decision == NAT_UNTOUCHED) {
 		count_event(LB_NAT_NOBODY, move.event);
 		return XDP_PASS;
@@ -186,7 +189,7 @@ int xdp_nat(struct xdp_md *ctx)
 {
 	int verdict = go_quickly(ctx);
 
-	return verdict == NAT_LONG_WAY ? go_the_long_way(ctx) : verdict;
+	return verdict < 0 ? go_the_long_way(ctx, verdict == NAT_LONG_WAY_BEGUN) : verdict;
 }
 
 char _license[] SEC("license") = "Dual BSD/GPL";

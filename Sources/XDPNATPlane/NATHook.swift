@@ -7,24 +7,27 @@ internal import HostNetwork
 
 /// Our program at the XDP hook of one interface.
 ///
-/// The link is pinned, so it outlives this process, and with it the program and the program's maps: a
-/// daemon that was killed goes on translating, and the next one finds clients and servers as they were. A
-/// lock on the folder of the pin says that one is alive.
+/// The link is pinned, so it outlives this process, and with it the program: a daemon that was killed goes on
+/// translating. What the program remembers is pinned beside the link, so the next one finds clients and servers
+/// as they were. A lock on the folder of the pins says that one is alive.
 final class NATHook {
     let interface: HostInterface
     /// Where the program is; nil until one is there.
     var mode: XDPMode? { link?.mode }
-    /// The kernel's number of the program that a former process left here; nil when there is none, or it
-    /// is of another version.
-    private(set) var left: UInt32?
+    /// What the program remembers that a former process left here; nil when there is none, or it is of
+    /// another version.
+    private(set) var left: NATMemory?
     /// Why it is not native, though that was tried.
     private(set) var nativeRefusal: BPFError?
     private let folder: PinFolder
     private var link: XDPLink?
+    /// The maps that are pinned, as the memory of a program identifies them; empty when they may be those of
+    /// several programs.
+    private var pinned: [String: UInt32] = [:]
 
     private static let pin = "xdp_link"
     private static let prefix = "nat-"
-    /// Maps of another version mean something else.
+    /// The pins are there, all of one program. Maps of another version mean something else.
     private static let mark = "abi-\(BPFRuntimeInfo.abiVersion)"
 
     /// By number, since an interface may change its name; and by namespace, since several may see one
@@ -39,7 +42,8 @@ final class NATHook {
         self.interface = interface
         let path = folder.path(of: Self.pin)
         if let found = try XDPLink.pinned(at: path), found.interface == interface.index {
-            left = folder.hasMark(Self.mark) ? found.programNumber : nil
+            left = folder.hasMark(Self.mark) ? NATMemory(pinnedIn: folder.path) : nil
+            pinned = left?.identity ?? [:]
             link = consume found
         }
     }
@@ -57,21 +61,34 @@ final class NATHook {
     /// - Returns: whether there was none of ours before.
     @discardableResult
     func put(_ program: NATProgram, by wanted: XDPAttach) throws(BPFError) -> Bool {
-        if satisfies(wanted) {
+        let isRemembered = pinned == program.memory.identity
+        // Killed between the link and the pins, the next process must not take one's for the other's.
+        if !isRemembered { forget() }
+        let isNew = !satisfies(wanted)
+        if isNew {
+            // The kernel has no way from the driver to the stack but without a program in between.
+            detach()
+            let made = try attach(program, by: wanted)
+            try made.pin(at: folder.path(of: Self.pin))
+            nativeRefusal = made.nativeRefusal
+            link = consume made
+        } else {
             try link?.replace(with: program.program)
-            folder.setMark(Self.mark, true)
-            left = nil
-            return false
         }
-        // The kernel has no way from the driver to the stack but without a program in between.
-        detach()
-        let made = try attach(program, by: wanted)
-        try made.pin(at: folder.path(of: Self.pin))
-        folder.setMark(Self.mark, true)
-        nativeRefusal = made.nativeRefusal
-        link = consume made
+        if !isRemembered { try remember(program.memory) }
         left = nil
-        return true
+        return isNew
+    }
+
+    private func remember(_ memory: NATMemory) throws(BPFError) {
+        try memory.pin(in: folder)
+        folder.setMark(Self.mark, true)
+        pinned = memory.identity
+    }
+
+    private func forget() {
+        folder.setMark(Self.mark, false)
+        pinned = [:]
     }
 
     private func attach(
@@ -89,7 +106,8 @@ final class NATHook {
     /// Takes our program off the interface, and all that we made for it.
     func remove() {
         detach()
-        folder.setMark(Self.mark, false)
+        forget()
+        NATMemory.removePins(in: folder)
         folder.removeIfEmpty()
     }
 
@@ -101,41 +119,41 @@ final class NATHook {
 
     // MARK: What killed daemons left
 
-    /// Removes what was left for interfaces that are no more, and on interfaces that are not used any
-    /// more, where the program shares its maps with one that is `adopted`.
+    /// Removes what was left for interfaces that are no more, and at interfaces that nobody's listeners name
+    /// any more. What a living process holds stays.
+    ///
+    /// - Returns: the interfaces at which something was.
     static func removeLeftovers(
-        root: String, interfaces: [HostInterface], used: Set<UInt32>, adopted: UInt32?
-    ) {
+        root: String, interfaces: [HostInterface]
+    ) -> [HostInterface] {
         let present = Set(interfaces.map { folderName($0.index) })
         let ending = "-net-\(NetworkNamespace.current)"
         PinFolder.removeStale(root: root) { name in
             name.hasPrefix(prefix) && name.hasSuffix(ending) && !present.contains(name)
         }
-        guard let adopted, let ours = try? BPFMap(named: "servers", ofProgram: adopted).number
-        else { return }
-        for interface in interfaces where !used.contains(interface.index) {
-            let path = "\(root)/udp-fanout/\(folderName(interface.index))/\(pin)"
-            guard let link = try? XDPLink.pinned(at: path),
-                (try? BPFMap(named: "servers", ofProgram: link.programNumber).number) == ours,
-                let hook = try? NATHook(interface, root: root)
-            else { continue }
-            hook.remove()
+        return interfaces.filter { interface in
+            // Making a hook makes the folder, and the lock tells whether somebody lives.
+            guard PinFolder.exists(root: root, name: folderName(interface.index)),
+                let left = try? NATHook(interface, root: root)
+            else { return false }
+            left.remove()
+            return true
         }
     }
 
-    /// The programs at work in this network namespace: each with the interfaces where it is, whoever
-    /// runs them.
-    static func programs(
+    /// What programs at work in this network namespace remember, whoever runs them: each with the
+    /// interfaces where it is.
+    static func memories(
         root: String, interfaces: [HostInterface]
-    ) -> [UInt32: [String]] {
-        var result: [UInt32: [String]] = [:]
+    ) -> [(memory: NATMemory, interfaces: [String])] {
+        var result: [UInt32: (memory: NATMemory, interfaces: [String])] = [:]
         for interface in interfaces {
-            let path = "\(root)/udp-fanout/\(folderName(interface.index))/\(pin)"
-            guard let link = try? XDPLink.pinned(at: path), link.programNumber != 0 else {
-                continue
-            }
-            result[link.programNumber, default: []].append(interface.name)
+            let path = "\(root)/udp-fanout/\(folderName(interface.index))"
+            guard let link = try? XDPLink.pinned(at: "\(path)/\(pin)"), link.programNumber != 0,
+                let memory = NATMemory(pinnedIn: path)
+            else { continue }
+            result[memory.number, default: (memory, [])].interfaces.append(interface.name)
         }
-        return result
+        return Array(result.values)
     }
 }

@@ -11,7 +11,7 @@ internal import Netlink
 public struct NATInspection: Sendable {
     /// Where the program is attached.
     public let interfaces: [String]
-    private let program: UInt32
+    private let memory: NATMemory
 
     /// The programs at work in the network namespace of the calling thread, by their interfaces.
     ///
@@ -27,9 +27,9 @@ public struct NATInspection: Sendable {
         } catch {
             throw PlaneError(looking: error)
         }
-        let programs = NATHook.programs(
+        let found = NATHook.memories(
             root: root, interfaces: links.map { HostInterface(index: $0.index, name: $0.name) })
-        return programs.map { NATInspection(interfaces: $0.value.sorted(), program: $0.key) }
+        return found.map { NATInspection(interfaces: $0.interfaces.sorted(), memory: $0.memory) }
             .sorted { $0.interfaces.lexicographicallyPrecedes($1.interfaces) }
     }
 
@@ -57,7 +57,7 @@ public struct NATInspection: Sendable {
     /// Shows every association that the filter takes, in no order. Looking makes none of them younger.
     public func each(_ filter: Filter, _ visit: (Association) -> Void) throws(PlaneError) {
         do throws(BPFError) {
-            let roll = try NumberedRoll(program)
+            let roll = try NumberedRoll(memory)
             for place in Self.places {
                 try walk(place, roll) { _, association in
                     if filter.takes(association) { visit(association) }
@@ -73,15 +73,16 @@ public struct NATInspection: Sendable {
     /// - Returns: how many they were.
     public func drop(_ filter: Filter) throws(PlaneError) -> Int {
         do throws(BPFError) {
-            let roll = try NumberedRoll(program)
+            let roll = try NumberedRoll(memory)
             var dropped = 0
             for place in Self.places {
                 var keys: [[UInt8]] = []
                 try walk(place, roll) { key, association in
                     if filter.takes(association) { keys.append(key) }
                 }
-                let map = try BPFMap(named: place.map, ofProgram: program)
-                for key in keys { try map.remove(bytes: key) }
+                try memory.read(place.map) { map throws(BPFError) in
+                    for key in keys { try map.remove(bytes: key) }
+                }
                 dropped += keys.count
             }
             return dropped
@@ -110,15 +111,17 @@ public struct NATInspection: Sendable {
         // SAFETY: the kernel fills in the structure.
         unsafe clock_gettime(CLOCK_MONOTONIC, &time)
         let now = UInt64(time.tv_sec)
-        try BPFMap(named: place.map, ofProgram: program).walk { key, value in
-            let record = AssociationRecord(key: key, value: value, isV6: place.isV6, now: now)
-            let server = roll.servers[record.server]
-            let association = Association(
-                client: record.client, transport: record.transport,
-                server: server?.generation == record.generation ? server?.endpoint : nil,
-                service: roll.services[record.service], isAnswered: place.isAnswered,
-                ageSeconds: record.ageSeconds)
-            visit(key, association)
+        try memory.read(place.map) { map throws(BPFError) in
+            try map.walk { key, value in
+                let record = AssociationRecord(key: key, value: value, isV6: place.isV6, now: now)
+                let server = roll.servers[record.server]
+                let association = Association(
+                    client: record.client, transport: record.transport,
+                    server: server?.generation == record.generation ? server?.endpoint : nil,
+                    service: roll.services[record.service], isAnswered: place.isAnswered,
+                    ageSeconds: record.ageSeconds)
+                visit(key, association)
+            }
         }
     }
 }
@@ -128,8 +131,8 @@ struct NumberedRoll {
     private(set) var services: [UInt16: Endpoint] = [:]
     private(set) var servers: [UInt16: (endpoint: Endpoint, generation: UInt32)] = [:]
 
-    init(_ program: UInt32) throws(BPFError) {
-        let roll = try Roll(ofProgram: program)
+    init(_ memory: NATMemory) throws(BPFError) {
+        let roll = try Roll(of: memory)
         for (service, entry) in roll.services {
             services[entry.number] = Endpoint(service.address, port: service.port)
         }

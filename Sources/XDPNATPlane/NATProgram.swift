@@ -13,12 +13,15 @@ internal import KernelPrograms
 final class NATProgram: Sendable {
     let capacity: NATCapacity
     let program: BPFProgram
+    /// What the next program takes over.
+    let memory: NATMemory
     private let endpoints: BPFMap
     private let services: BPFMap
     private let servers: BPFMap
     private let tables: BPFMap
     private let rows: BPFMap
     private let serverRows: BPFMap
+    private let turns: BPFMap
     /// What the program checks to see whether a route that it remembers still holds.
     private let routes: BPFMap?
 
@@ -28,30 +31,10 @@ final class NATProgram: Sendable {
     enum Heritage {
         case nothing
         /// From one of this process: the counters as well.
-        case own(program: UInt32)
+        case own(NATProgram)
         /// From one that a former process left; what that counted is not ours.
-        case left(program: UInt32)
-
-        fileprivate var program: UInt32 {
-            switch self {
-            case .nothing: 0
-            case .own(let number), .left(let number): number
-            }
-        }
-
-        fileprivate var maps: [String] {
-            let numbers = ["services", "servers", "fragments"]
-            return switch self {
-            case .nothing: []
-            case .own: numbers + ["nat_rows", "server_rows", "turns"]
-            case .left: numbers
-            }
-        }
+        case left(NATMemory)
     }
-
-    private static let associations = [
-        "associations4", "associations6", "unanswered4", "unanswered6",
-    ]
 
     /// Maps of associations of the one before that have another size than is wanted now.
     let forgotten: [String]
@@ -62,12 +45,18 @@ final class NATProgram: Sendable {
     ) throws(BPFError) {
         var object = try source.open(.xdpNAT, with: Self.name)
         try Self.prepare(&object, capacity)
-        for map in heritage.maps {
-            try object.share(map, try BPFMap(named: map, ofProgram: heritage.program))
+        switch heritage {
+        case .nothing: forgotten = []
+        case .left(let memory): forgotten = try memory.share(with: &object)
+        case .own(let former):
+            forgotten = try former.memory.share(with: &object)
+            try object.share("nat_rows", former.rows)
+            try object.share("server_rows", former.serverRows)
+            try object.share("turns", former.turns)
         }
-        forgotten = try Self.inherit(&object, heritage)
         try object.load()
         self.capacity = capacity
+        memory = try NATMemory(of: object)
         program = try object.program(named: Self.name)
         endpoints = try object.map(named: "endpoints")
         services = try object.map(named: "services")
@@ -75,28 +64,8 @@ final class NATProgram: Sendable {
         tables = try object.map(named: "tables")
         rows = try object.map(named: "nat_rows")
         serverRows = try object.map(named: "server_rows")
+        turns = try object.map(named: "turns")
         routes = object.hasMap(named: "routes") ? try object.map(named: "routes") : nil
-    }
-
-    /// Takes over the associations, each map as far as its size fits.
-    ///
-    /// - Returns: the maps that do not fit, though there is something in them.
-    private static func inherit(
-        _ object: inout BPFObject, _ heritage: Heritage
-    ) throws(BPFError) -> [String] {
-        guard heritage.program != 0 else { return [] }
-        var forgotten: [String] = []
-        for map in associations {
-            let existing = try BPFMap(named: map, ofProgram: heritage.program)
-            do throws(BPFError) {
-                try object.share(map, existing)
-            } catch {
-                guard error.errno == EINVAL else { throw error }
-                // A family that was not served had a map of 1.
-                if existing.entries > 1 { forgotten.append(map) }
-            }
-        }
-        return forgotten
     }
 
     private static func prepare(
@@ -123,9 +92,6 @@ final class NATProgram: Sendable {
             try object.size("ways", entries: NATCapacity.ways)
         }
     }
-
-    /// The kernel's number of it.
-    var number: UInt32 { program.number }
 
     // MARK: Layouts
 

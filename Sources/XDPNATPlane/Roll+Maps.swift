@@ -5,33 +5,34 @@ internal import CDatapath
 internal import FanoutCore
 
 extension Roll {
-    /// Reads what a former process wrote into the maps of its program.
-    ///
-    /// - Parameter number: the kernel's number of the program.
-    init(ofProgram number: UInt32) throws(BPFError) {
+    /// Reads what a former process wrote into its maps.
+    init(of memory: NATMemory) throws(BPFError) {
         var services: [UInt16: (Service, front: UInt32)] = [:]
         var servers: [UInt16: (Seat, generation: UInt32)] = [:]
         var departed: [UInt16: UInt32] = [:]
-        let serviceMap = try BPFMap(named: "services", ofProgram: number)
-        for index in 0..<UInt16(clamping: serviceMap.entries) {
-            guard let bytes = try serviceMap.value(of: UInt32(index)) else { continue }
-            let entry = bytes.read(lb_nat_service.self)
-            guard entry.port != 0 else { continue }
-            let address = IPAddress(high: entry.address.high, low: entry.address.low)
-            let service = Service(address: address, port: entry.port, transport: entry.protocol)
-            services[index] = (service, entry.listener)
-        }
-        let serverMap = try BPFMap(named: "servers", ofProgram: number)
-        for index in 0..<UInt16(clamping: serverMap.entries) {
-            guard let bytes = try serverMap.value(of: UInt32(index)) else { continue }
-            let entry = bytes.read(lb_nat_server.self)
-            if entry.generation == 0 {
-                if entry.lastGeneration != 0 { departed[index] = entry.lastGeneration }
-                continue
+        try memory.read("services") { map throws(BPFError) in
+            for index in 0..<UInt16(clamping: map.entries) {
+                guard let bytes = try map.value(of: UInt32(index)) else { continue }
+                let entry = bytes.read(lb_nat_service.self)
+                guard entry.port != 0 else { continue }
+                let address = IPAddress(high: entry.address.high, low: entry.address.low)
+                let service = Service(
+                    address: address, port: entry.port, transport: entry.protocol)
+                services[index] = (service, entry.listener)
             }
-            let endpoint = Endpoint(
-                IPAddress(high: entry.address.high, low: entry.address.low), port: entry.port)
-            servers[index] = (Seat(front: entry.listener, server: endpoint), entry.generation)
+        }
+        try memory.read("servers") { map throws(BPFError) in
+            for index in 0..<UInt16(clamping: map.entries) {
+                guard let bytes = try map.value(of: UInt32(index)) else { continue }
+                let entry = bytes.read(lb_nat_server.self)
+                if entry.generation == 0 {
+                    if entry.lastGeneration != 0 { departed[index] = entry.lastGeneration }
+                    continue
+                }
+                let endpoint = Endpoint(
+                    IPAddress(high: entry.address.high, low: entry.address.low), port: entry.port)
+                servers[index] = (Seat(front: entry.listener, server: endpoint), entry.generation)
+            }
         }
         self.init(services: services, servers: servers, departed: departed)
     }

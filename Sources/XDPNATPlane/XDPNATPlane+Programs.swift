@@ -41,10 +41,10 @@ extension XDPNATPlane {
         let left = serving == nil ? opened.lazy.compactMap(\.left).first : nil
         if let serving {
             former = serving.layout
-            heritage = .own(program: serving.program.number)
+            heritage = .own(serving.program)
         } else if let left {
-            former = NATLayout(capacity: capacity, roll: try Roll(ofProgram: left))
-            heritage = .left(program: left)
+            former = NATLayout(capacity: capacity, roll: try Roll(of: left))
+            heritage = .left(left)
         } else {
             former = NATLayout(capacity: capacity)
             heritage = .nothing
@@ -57,12 +57,12 @@ extension XDPNATPlane {
         layout.capacity = capacity
         let program = try NATProgram(source, capacity: capacity, heritage: heritage)
         if !program.forgotten.isEmpty { warnForgotten(program.forgotten, capacity) }
-        try replace(by: program, layout, from: former, at: opened, wanted, adopted: left)
+        try replace(by: program, layout, from: former, at: opened, wanted)
     }
 
     private func replace(
         by program: NATProgram, _ layout: NATLayout, from former: NATLayout,
-        at opened: [NATHook], _ wanted: [WantedHook], adopted left: UInt32?
+        at opened: [NATHook], _ wanted: [WantedHook]
     ) throws(BPFError) {
         guard let prepared = try program.prepare(layout, from: former, isNew: true) else {
             throw BPFError.tooMany([])
@@ -83,9 +83,7 @@ extension XDPNATPlane {
         }
         try program.leave(former, for: layout, prepared)
         if serving == nil {
-            NATHook.removeLeftovers(
-                root: root, interfaces: network?.interfaces ?? interfacesNow, used: indices,
-                adopted: left == nil ? nil : program.number)
+            Self.removeLeftovers(at: interfacesNow, root: root, logger: logger)
         }
         keepDeparted(from: former, to: layout, program)
         var layout = layout

@@ -101,6 +101,14 @@ public actor XDPNATPlane: DataPlane {
         past = past.filter { names.contains($0.key) }
     }
 
+    public func attachments() -> [Attachment] {
+        hooks.values.map { hook in
+            Attachment(
+                mode: Self.mode, interface: hook.interface.name,
+                hook: hook.mode?.rawValue ?? "none")
+        }.sorted { $0.interface < $1.interface }
+    }
+
     public func stop() -> [ListenerCounters] {
         unfollow()
         for hook in hooks.values { hook.remove() }

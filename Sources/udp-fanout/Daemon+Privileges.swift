@@ -62,8 +62,7 @@ extension Listener {
     fileprivate func capabilities(_ limits: NetworkLimits) -> Capabilities {
         switch mode {
         // CAP_PERFMON lets the verifier accept what these programs do with pointers.
-        // Maps of another program are found by its number, as a filter's program is below.
-        case .xdpNAT: return [.bpf, .netAdmin, .perfmon, .sysAdmin]
+        case .xdpNAT: return [.bpf, .netAdmin, .perfmon]
         case .tcEBPF:
             // A filter of clsact is known by its program, and the kernel opens one by its number for
             // CAP_SYS_ADMIN alone (kernel/bpf/syscall.c, bpf_prog_get_fd_by_id).

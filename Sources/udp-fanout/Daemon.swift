@@ -156,8 +156,9 @@ actor Daemon {
     /// taking packets away from other modes' sockets.
     func removeLeftovers() {
         #if KernelModes
-            let isInUse = configuration.listeners.contains { $0.mode == .tcEBPF }
-            if !isInUse { TCPlane.removeLeftovers(logger: logger) }
+            let inUse = Set(configuration.listeners.map(\.mode))
+            if !inUse.contains(.tcEBPF) { TCPlane.removeLeftovers(logger: logger) }
+            if !inUse.contains(.xdpNAT) { XDPNATPlane.removeLeftovers(logger: logger) }
         #endif
     }
 

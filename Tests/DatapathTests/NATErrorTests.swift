@@ -87,6 +87,25 @@ struct NATErrorTests {
             try lab.fixture.run(error.frame) == .init(verdict: .transmit, output: expected.frame))
     }
 
+    @Test(
+        "from a router on the way to the client, with one arm, it reaches the server as the service's",
+        arguments: families)
+    func fromRouterToServer(family: IPAddress.Family) throws {
+        let lab = try associated(family)
+        let isV6 = family == .v6
+        let seen = try Datagram(from: "\(lab.service)", to: "\(lab.client(0))")
+        let known = try Datagram(from: "\(lab.server(0))", to: "\(lab.client(0))")
+        let error = try IPPacket.error(
+            isV6 ? 2 : 3, code: isV6 ? 0 : 4, rest: 1300,
+            from: isV6 ? "2001:db8:51::ffff" : "10.1.0.250", to: "\(lab.service.address)",
+            quoting: seen.frame)
+        var expected = error.turned(
+            source: lab.service.address, destination: try lab.server(0).address)
+        expected.body.replaceSubrange(8..., with: known.frame.dropFirst(14).prefix(128))
+        #expect(
+            try lab.fixture.run(error.frame) == .init(verdict: .transmit, output: expected.frame))
+    }
+
     @Test("one that quotes eight bytes of the datagram is translated too", arguments: families)
     func short(family: IPAddress.Family) throws {
         let lab = try associated(family)

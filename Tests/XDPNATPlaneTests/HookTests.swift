@@ -23,6 +23,11 @@ extension XDPNATPlaneTests {
                     let wanted = way == .routed ? ["lb0", "out0", "out1"] : ["lb0"]
                     #expect(attached.compactMap { $0.fields["interface"] }.sorted() == wanted)
                     #expect(attached.allSatisfy { $0.fields["mode"] == "skb" })
+                    #expect(
+                        await rig.plane.attachments()
+                            == wanted.map {
+                                Attachment(mode: .xdpNAT, interface: $0, hook: "skb")
+                            })
                     for name in wanted {
                         let found = try XDPOccupant.of(interface: if_nametoindex(name))
                         #expect(found?.name == "xdp_nat")

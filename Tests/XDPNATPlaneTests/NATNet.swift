@@ -21,7 +21,8 @@ final class NATNet: Sendable {
     let client: Network
     let balancer: Network
     let servers: [Network]
-    private let gateway: Network?
+    /// With one arm.
+    let gateway: Network?
     let pins: BPFFileSystem
 
     init(_ way: Way, servers count: Int = 3) throws {

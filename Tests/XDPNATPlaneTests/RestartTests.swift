@@ -123,6 +123,59 @@ extension XDPNATPlaneTests {
             }
         }
 
+        @Test("what was left where no listener is any more goes, a living daemon's stays")
+        func unnamed() async throws {
+            let net = try NATNet(.routed)
+            let servers = try (0..<3).map { try net.server($0) }
+            try await net.balancer.run {
+                let client = try net.talker()
+                try await serveAndVanish(net, [net.listener(servers)]) {
+                    _ = try await client.ask("1", net.service())
+                }
+                let left = net.pins.pins("udp-fanout")
+                #expect(left.count == 4, "\(left)")
+                // Reached by way of the first server alone, so the other two interfaces are nobody's.
+                var other = net.listener([servers[0]], port: 7000)
+                other.bind = Endpoint(VethLab.v4(1, 1), port: 7000)
+                other.interface = "out0"
+                let log = LogRecorder()
+                let rig = try await net.rig([other], logger: log.logger)
+                #expect(net.pins.pins("udp-fanout").count == 1)
+                let said = log.lines(
+                    "removed the program and the associations that a killed daemon had left")
+                #expect(
+                    said.compactMap { $0.fields["interface"] }.sorted() == ["lb0", "out1", "out2"])
+
+                let third = Rig(net.plane())
+                try await third.apply([net.listener([servers[1]])])
+                #expect(net.pins.pins("udp-fanout").count == 3)
+                await third.stop()
+                #expect(net.pins.pins("udp-fanout").count == 1)
+                await rig.stop()
+                #expect(net.pins.isEmpty)
+            }
+        }
+
+        @Test("pins that are not all there are not taken over")
+        func torn() async throws {
+            let net = try NATNet(.oneArm)
+            let servers = try (0..<2).map { try net.server($0) }
+            try await net.balancer.run {
+                let client = try net.talker()
+                try await serveAndVanish(net, [net.listener(servers)]) {
+                    _ = try await client.ask("1", net.service())
+                }
+                let folder = try #require(net.pins.pins("udp-fanout").first)
+                try Namespace.command("rm \(net.pins.path)/udp-fanout/\(folder)/servers")
+                let rig = try await net.rig([net.listener(servers)])
+                #expect(try await client.ask("2", net.service()).text.hasSuffix(" 2"))
+                #expect(await rig.plane.events()["ingress_new_nat"] == 1)
+                #expect(net.pins.pins("udp-fanout/\(folder)").contains("servers"))
+                await rig.stop()
+                #expect(net.pins.isEmpty)
+            }
+        }
+
         @Test("a second daemon on the interface is refused, and nothing changes for the first")
         func second() async throws {
             try await inLab(.oneArm) { net, servers, rig in

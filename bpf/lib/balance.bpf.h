@@ -44,18 +44,18 @@ struct {
 	__type(value, __u32);
 } turns SEC(".maps");
 
-static __always_inline __u32 key_of(const struct lb_table *table, const struct lb_packet *packet,
-				    __u32 listener)
+static __always_inline __u32 key_of_flow(const struct lb_table *table, const struct lb_flow *flow,
+					 int is_v6, __u32 listener)
 {
 	__u32 *turn, key;
 
 	switch (table->key) {
 	case LB_KEY_SOURCE_IP:
-		if (!packet->is_v6)
-			return lb_key_of_hash(lb_hash_low(table->seed_v4, packet->flow.source.low));
-		return lb_key_source_ip(table->seed, packet->flow.source);
+		if (!is_v6)
+			return lb_key_of_hash(lb_hash_low(table->seed_v4, flow->source.low));
+		return lb_key_source_ip(table->seed, flow->source);
 	case LB_KEY_FOUR_TUPLE:
-		return lb_key_four_tuple(table->seed, &packet->flow);
+		return lb_key_four_tuple(table->seed, flow);
 	case LB_KEY_RANDOM:
 		return bpf_get_prandom_u32();
 	}
@@ -66,6 +66,12 @@ static __always_inline __u32 key_of(const struct lb_table *table, const struct l
 	key = *turn;
 	*turn = key + 1 < table->slots ? key + 1 : 0;
 	return key;
+}
+
+static __always_inline __u32 key_of(const struct lb_table *table, const struct lb_packet *packet,
+				    __u32 listener)
+{
+	return key_of_flow(table, &packet->flow, packet->is_v6, listener);
 }
 
 /* The receiver that owns the key's slot; null when nobody is ready. */

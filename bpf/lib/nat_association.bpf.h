@@ -39,7 +39,7 @@ NAT_ASSOCIATIONS(unanswered6, struct lb_nat_client, 32768);
 struct nat_client {
 	struct lb_nat_client key;
 	__u32 is_v6;
-	__u32 reserved;
+	__u32 is_unknown; /* it was looked for just now, and has no association */
 };
 
 static __always_inline struct nat_client client_of(struct lb_addr address, __u16 port,

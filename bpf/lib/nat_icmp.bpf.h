@@ -8,7 +8,8 @@
  *   who knows the service alone: quoted becomes client → service, and the error comes from the service
  *
  *   about a server's packet, which had left as the service's: quoted is service → client. It is for the
- *   service: quoted becomes server → client, and the error goes to the server
+ *   service: quoted becomes server → client, and the error goes to the server. With one arm a
+ *   router's comes from the service: the gateway would drop what comes back and seems to be its own
  *
  * Errors neither make nor keep associations: anyone can send one.
  */
@@ -159,6 +160,26 @@ static __always_inline __s64 rewrite_quote(struct xdp_md *ctx, const struct nat_
 	return (__s64)all;
 }
 
+/* Has the error come from the service; the steps of that for its checksum, or -1. */
+static __always_inline __s64 rewrite_sender(struct xdp_md *ctx, const struct nat_packet *packet)
+{
+	int is_v6 = packet->at.is_v6;
+	struct lb_addr to = packet->at.flow.destination;
+	__u8 *ip = header_at(ctx, packet->at.ip, is_v6 ? 40 : 20);
+	__u64 steps = lb_csum_step_addr(packet->at.flow.source, to, is_v6);
+	__u16 *check;
+
+	if (!ip)
+		return -1;
+	put_addr(ip + (is_v6 ? 8 : 12), to, is_v6);
+	/* ICMPv6 sums up the addresses of its own packet, too (RFC 4443, section 2.3). */
+	if (is_v6)
+		return (__s64)steps;
+	check = (__u16 *)(ip + 10);
+	*check = lb_csum_update(*check, steps);
+	return 0;
+}
+
 /*
  * Decides about an ICMP error, and translates what it quotes: an enum nat_decision. What is not to move is
  * counted here.
@@ -169,9 +190,9 @@ __noinline int lb_nat_error(struct xdp_md *ctx, const struct nat_packet *packet,
 			    struct nat_move *move)
 {
 	struct nat_quote quote = {};
+	__s64 steps, sender = 0;
 	__u16 *check;
 	__u8 *icmp;
-	__s64 steps;
 
 	if (!packet || !move)
 		return NAT_UNTOUCHED;
@@ -185,10 +206,13 @@ __noinline int lb_nat_error(struct xdp_md *ctx, const struct nat_packet *packet,
 		return NAT_DROP;
 	}
 	steps = rewrite_quote(ctx, packet, &quote, move);
+	if (steps >= 0 && !lb_nat_routed && move->direction == LB_NAT_INGRESS &&
+	    !is_same(packet->at.flow.source, quote.flow.destination))
+		sender = rewrite_sender(ctx, packet);
 	icmp = header_at(ctx, packet->at.udp, 8);
-	if (steps < 0 || !icmp)
+	if (steps < 0 || sender < 0 || !icmp)
 		return NAT_DROP;
-	/* ICMPv6 sums up the addresses of its own packet, too (RFC 4443, section 2.3). */
+	steps += sender;
 	if (packet->at.is_v6)
 		steps += (__s64)lb_csum_step_addr(move->direction == LB_NAT_INGRESS
 							  ? packet->at.flow.destination

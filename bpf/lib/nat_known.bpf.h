@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: (BSD-2-Clause OR GPL-2.0-only) */
 /*
  * nat_known.bpf.h: the quick way for nearly every packet: a whole UDP datagram behind plain headers, of a
- * client that is associated with a server.
+ * client that is associated with a server, or from one that nobody knows.
  *
- * It does what the long way does (xdp_nat.bpf.c), and leaves to that whatever is not as usual, before
- * anything is written or counted. The families and directions are constants here, so each has code of its
+ * It does what the long way does (xdp_nat.bpf.c), and leaves to that whatever is not as usual, before the
+ * packet is altered or counted. The families and directions are constants here, so each has code of its
  * own, whose values stay in registers: no structure is filled in, none is read back.
  */
 #ifndef LB_NAT_KNOWN_BPF_H
@@ -15,8 +15,9 @@
 #include "nat_translate.bpf.h"
 #include "nat_way.bpf.h"
 
-/* Not a verdict: the packet goes the long way. */
+/* Not verdicts: the packet goes the long way, as it was; its client was associated just now. */
 #define NAT_LONG_WAY -1
+#define NAT_LONG_WAY_BEGUN -2
 
 /* A packet of the quick way. */
 struct nat_quick {
@@ -68,8 +69,30 @@ struct nat_target {
 	struct lb_addr address;
 	__u32 listener;
 	__u32 server;
+	__u32 event;
 	__u16 port;
 };
+
+/* From a client that has no association. */
+static __always_inline int to_new_server(const struct nat_quick *packet,
+					 const struct lb_nat_client *key,
+					 const struct lb_nat_endpoint *service, int is_v6,
+					 struct nat_target *target)
+{
+	/* Copies: what lies in memory for the function is in registers for who needs no function. */
+	struct nat_client client = {.key = *key, .is_v6 = (__u32)is_v6, .is_unknown = 1};
+	struct nat_move move = {.listener = service->listener};
+	struct lb_flow flow = packet->flow;
+
+	if (lb_nat_begin(&flow, &client, service->number, &move) != NAT_MOVE)
+		return 0;
+	target->address = move.address;
+	target->port = move.port;
+	target->server = move.server;
+	target->listener = service->listener;
+	target->event = LB_NAT_INGRESS_NEW_NAT;
+	return 1;
+}
 
 static __always_inline int to_known_server(const struct nat_quick *packet,
 					   const struct lb_nat_endpoint *service, int is_v6,
@@ -87,7 +110,7 @@ static __always_inline int to_known_server(const struct nat_quick *packet,
 		known = is_v6 ? bpf_map_lookup_elem(&unanswered6, &client)
 			      : bpf_map_lookup_elem(&unanswered4, &client);
 	if (!known)
-		return 0;
+		return to_new_server(packet, &client, service, is_v6, target);
 	word = known->word;
 	server = find_holder(word);
 	if (!server || lb_nat_service_of(word) != service->number)
@@ -96,6 +119,7 @@ static __always_inline int to_known_server(const struct nat_quick *packet,
 	target->port = server->port;
 	target->server = lb_nat_server_of(word);
 	target->listener = service->listener;
+	target->event = LB_NAT_INGRESS_REUSED_NAT;
 	return 1;
 }
 
@@ -123,6 +147,7 @@ static __always_inline int to_known_client(const struct nat_quick *packet,
 	target->port = service->port;
 	target->server = server->number;
 	target->listener = server->listener;
+	target->event = LB_NAT_EGRESS_REUSED_NAT;
 	return 1;
 }
 
@@ -134,13 +159,13 @@ static __always_inline int count_quick(const struct nat_quick *packet,
 	__u32 row_of_server = lb_nat_row_of(target->server, direction);
 	struct lb_nat_row *counters = bpf_map_lookup_elem(&nat_rows, &row);
 	struct lb_row *of_server = bpf_map_lookup_elem(&server_rows, &row_of_server);
+	__u32 event = target->event;
 
-	if (!counters || !of_server)
+	if (!counters || !of_server || event >= LB_NAT_EVENTS)
 		return 0;
 	count_packet(&counters->common, LB_COUNT_PACKETS_RECEIVED, packet->payload);
 	count_packet(&counters->common, LB_COUNT_PACKETS_FORWARDED, packet->payload);
-	counters->event[direction == LB_NAT_INGRESS ? LB_NAT_INGRESS_REUSED_NAT
-						    : LB_NAT_EGRESS_REUSED_NAT]++;
+	counters->event[event]++;
 	count_packet(of_server, LB_COUNT_PACKETS_FORWARDED, packet->payload);
 	return 1;
 }
@@ -172,6 +197,7 @@ static __always_inline int send_quick(struct xdp_md *ctx, __u8 *data, const __u8
 				      enum lb_nat_direction direction, int is_v6)
 {
 	int is_source = direction == LB_NAT_EGRESS;
+	int otherwise = target->event == LB_NAT_INGRESS_NEW_NAT ? NAT_LONG_WAY_BEGUN : NAT_LONG_WAY;
 	struct lb_nat_way *way = 0;
 	struct nat_change change = {
 		.address = target->address,
@@ -184,10 +210,10 @@ static __always_inline int send_quick(struct xdp_md *ctx, __u8 *data, const __u8
 	if (lb_nat_routed) {
 		way = way_of(ctx, packet, target, is_source, is_v6);
 		if (!way)
-			return NAT_LONG_WAY;
+			return otherwise;
 	}
 	if (!count_quick(packet, target, direction))
-		return NAT_LONG_WAY;
+		return otherwise;
 	rewrite_at(data + 14, data + (is_v6 ? 54 : 34), end, &change, NAT_HAS_HEADER);
 	if (!way) {
 		turn_around(data);
@@ -223,7 +249,7 @@ static __always_inline int translate_quick(struct xdp_md *ctx, __u8 *data, const
 	return NAT_LONG_WAY;
 }
 
-/* A verdict, or NAT_LONG_WAY with the packet as it was. */
+/* A verdict, or one of the above with the packet as it was. */
 static __noinline int go_quickly(struct xdp_md *ctx)
 {
 	__u8 *data = (void *)(long)ctx->data;

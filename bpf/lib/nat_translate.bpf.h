@@ -52,11 +52,11 @@ static __always_inline int move_to_service(struct nat_move *move, __u32 number)
  *
  * The client is copied here and below: verifiers before 6.2 take no key from memory that a global function
  * was given. */
-__noinline int lb_nat_begin(const struct nat_packet *packet, const struct nat_client *given,
+__noinline int lb_nat_begin(const struct lb_flow *flow, const struct nat_client *given,
 			    __u32 service, struct nat_move *move)
 {
 	struct nat_client client;
-	struct lb_nat_association *known;
+	struct lb_nat_association *known = 0;
 	struct lb_receiver *receiver = 0;
 	struct lb_nat_server *server;
 	__u32 zero = 0, number;
@@ -64,20 +64,22 @@ __noinline int lb_nat_begin(const struct nat_packet *packet, const struct nat_cl
 	void *map;
 	__u64 made;
 
-	if (!packet || !given || !move || is_martian(packet->at.flow.source, packet->at.is_v6))
+	if (!flow || !given || !move || is_martian(flow->source, (int)given->is_v6))
 		return NAT_UNTOUCHED;
 	client = *given;
-	known = find_association(&client);
+	if (!client.is_unknown)
+		known = find_association(&client);
 	map = bpf_map_lookup_elem(&tables, &move->listener);
 	table = map ? bpf_map_lookup_elem(map, &zero) : 0;
 	if (table)
-		receiver = choose(table, key_of(table, &packet->at, move->listener));
+		receiver =
+			choose(table, key_of_flow(table, flow, (int)client.is_v6, move->listener));
 	number = receiver ? receiver->row : LB_SERVERS_MAX;
 	server = bpf_map_lookup_elem(&servers, &number);
 	if (!server || !server->generation)
 		return dropped(move, LB_NAT_INGRESS_CANNOT_CREATE_ASSO, LB_DROP_NO_HEALTHY);
 	move->server = number;
-	if (server->is_v6 != packet->at.is_v6)
+	if (server->is_v6 != client.is_v6)
 		return dropped(move, LB_NAT_FAMILY_MISMATCH, LB_DROP_FAMILY_MISMATCH);
 	made = associate(&client, known, lb_nat_owner(number, server->generation), service, 1);
 	server = find_holder(made);
@@ -117,12 +119,12 @@ static __always_inline int ingress(const struct nat_packet *packet,
 	if (packet->at.ttl <= 1)
 		return dropped(move, LB_NAT_LIFETIME_EXPIRED, LB_DROP_TTL_EXPIRED);
 	known = find_association(&client);
-	if (!known)
-		return lb_nat_begin(packet, &client, service, move);
-	word = known->word;
+	word = known ? known->word : 0;
 	server = find_holder(word);
-	if (!server)
-		return lb_nat_begin(packet, &client, service, move);
+	if (!server) {
+		client.is_unknown = !known;
+		return lb_nat_begin(&packet->at.flow, &client, service, move);
+	}
 	if (lb_nat_service_of(word) != service)
 		speak_to(known, word, service);
 	move_to_server(move, word, server);

@@ -16,17 +16,22 @@ struct DaemonUnderTest: Sendable {
     var log: [LogLine] { process.record.state.errors.compactMap { LogLine($0) } }
 
     /// Starts the daemon on `config`. A nil configuration writes no file and passes no `--config`.
+    ///
+    /// - Parameter prefix: a command that becomes the daemon, such as setpriv(1) with its options.
     init(
         _ config: String?, _ arguments: [String] = [], environment: [String: String] = [:],
-        folder: ScratchFolder? = nil, passing: [(descriptor: Int32, name: String)] = []
+        folder: ScratchFolder? = nil, prefix: [String] = [],
+        passing: [(descriptor: Int32, name: String)] = []
     ) throws {
         self.folder = try folder ?? ScratchFolder()
         var all = arguments
         if let config {
             all += ["--config", try self.folder.write(config, to: Self.configName)]
         }
+        let words = prefix + [Files.daemon] + all
         process = try ChildProcess(
-            Files.daemon, all, environment: Self.own(environment, self.folder), passing: passing,
+            words[0], Array(words.dropFirst()), environment: Self.own(environment, self.folder),
+            passing: passing,
             folder: self.folder)
     }
 

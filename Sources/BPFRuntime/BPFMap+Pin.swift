@@ -3,28 +3,44 @@
 internal import CLibBPF
 internal import Glibc
 
-// Maps that another object, or another process, has made: found by the program that uses them, so that they
-// need no pins of their own. A program keeps its maps, and a pinned link its program.
+// Maps that another object, or another process, has made: found by their pins. To open them by their numbers,
+// or by that of a program that has them, takes CAP_SYS_ADMIN (kernel/bpf/syscall.c, bpf_map_get_fd_by_id).
 
 extension BPFMap {
-    /// A map of a program, by its name.
+    /// A map that was pinned, by this process or another.
     ///
-    /// - Parameters:
-    ///   - name: at most 15 characters.
-    ///   - number: the kernel's number of the program, as `bpftool prog show` prints it.
-    /// - Throws: `BPFError` with ENOENT when there is no such program or it has no such map.
-    package init(named name: String, ofProgram number: UInt32) throws(BPFError) {
-        let subject = "\(name) of program \(number)"
-        for map in try Self.maps(ofProgram: number) {
-            let descriptor = bpf_map_get_fd_by_id(map)
-            guard descriptor >= 0 else { continue }
-            if Self.name(of: descriptor) == name {
-                try self.init(owning: descriptor, subject: subject)
-                return
-            }
-            _ = close(descriptor)
+    /// - Parameter name: what the map is called, to know it from other objects.
+    /// - Returns: nil when nothing is there.
+    /// - Throws: `BPFError` when it cannot be opened, with EINVAL when something else is there.
+    package static func pinned(at path: String, named name: String) throws(BPFError) -> BPFMap? {
+        // SAFETY: the path is read before the call returns.
+        let found = unsafe bpf_obj_get(path)
+        if found == -ENOENT { return nil }
+        guard found >= 0 else {
+            throw BPFError(operation: "open", subject: path, errno: -found)
         }
-        throw BPFError(operation: "find map", subject: subject, errno: ENOENT)
+        guard Self.name(of: found) == name else {
+            _ = close(found)
+            throw BPFError(
+                operation: "open", subject: path, errno: EINVAL, reason: "it is no map \(name)")
+        }
+        return try BPFMap(owning: found, subject: path)
+    }
+
+    /// Has the map outlive this process, in place of what is pinned there: in one step.
+    package borrowing func pin(at path: String) throws(BPFError) {
+        let beside = path + "-next"
+        // SAFETY: the paths are read before the calls return.
+        _ = unsafe unlink(beside)
+        let result = unsafe bpf_obj_pin(descriptor, beside)
+        guard result == 0 else {
+            throw BPFError(operation: "pin", subject: path, errno: -result)
+        }
+        guard unsafe rename(beside, path) == 0 else {
+            let code = Glibc.errno
+            _ = unsafe unlink(beside)
+            throw BPFError(operation: "pin", subject: path, errno: code)
+        }
     }
 
     /// The kernel's number of the map.
@@ -34,27 +50,6 @@ extension BPFMap {
         // SAFETY: the kernel writes at most `size` bytes.
         guard unsafe bpf_obj_get_info_by_fd(descriptor, &info, &size) == 0 else { return 0 }
         return info.id
-    }
-
-    private static func maps(ofProgram number: UInt32) throws(BPFError) -> [UInt32] {
-        let program = bpf_prog_get_fd_by_id(number)
-        guard program >= 0 else {
-            throw BPFError(operation: "open", subject: "program \(number)", errno: -program)
-        }
-        defer { _ = close(program) }
-        var numbers = [UInt32](repeating: 0, count: 64)
-        var info = bpf_prog_info()
-        var size = UInt32(MemoryLayout<bpf_prog_info>.size)
-        info.nr_map_ids = UInt32(numbers.count)
-        // SAFETY: the kernel writes at most `nr_map_ids` numbers, and `size` bytes of the structure.
-        let result = unsafe numbers.withUnsafeMutableBufferPointer { room in
-            info.map_ids = UInt64(UInt(bitPattern: room.baseAddress))
-            return unsafe bpf_obj_get_info_by_fd(program, &info, &size)
-        }
-        guard result == 0 else {
-            throw BPFError(operation: "look at", subject: "program \(number)", errno: -result)
-        }
-        return Array(numbers.prefix(Int(info.nr_map_ids)))
     }
 
     private static func name(of descriptor: Int32) -> String {

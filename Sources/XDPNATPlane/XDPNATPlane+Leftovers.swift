@@ -1,0 +1,34 @@
+// SPDX-License-Identifier: Apache-2.0
+
+public import BPFRuntime
+internal import HostNetwork
+public import Logging
+internal import Netlink
+
+// A daemon that is killed leaves its program and what that remembers. The next one that names the interface
+// takes both over; without one they would stay for ever.
+
+extension XDPNATPlane {
+    /// Removes what killed daemons left, for a daemon that has no listener of this mode, so that no plane
+    /// takes it over. Without the privilege to see it nothing happens.
+    ///
+    /// - Parameter root: the BPF file system.
+    public static func removeLeftovers(
+        logger: Logger, root: String = PinFolder.usualRoot
+    ) {
+        guard PinFolder.exists(root: root, name: ""), var netlink = try? Netlink(),
+            let links = try? netlink.links()
+        else { return }
+        let interfaces = links.map { HostInterface(index: $0.index, name: $0.name) }
+        removeLeftovers(at: interfaces, root: root, logger: logger)
+    }
+
+    /// The same, of the interfaces that this process does not hold itself.
+    static func removeLeftovers(at interfaces: [HostInterface], root: String, logger: Logger) {
+        for interface in NATHook.removeLeftovers(root: root, interfaces: interfaces) {
+            logger.info(
+                "removed the program and the associations that a killed daemon had left",
+                metadata: ["interface": "\(interface.name)", "ifindex": "\(interface.index)"])
+        }
+    }
+}
