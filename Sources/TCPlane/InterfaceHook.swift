@@ -87,6 +87,10 @@ final class InterfaceHook {
         }
     }
 
+    /// Whether it is another daemon of this kind that has our place. That one does not see our lock, so it
+    /// sees another BPF file system.
+    var isTakenByAnother: Bool { kind == .clsact && filter.programName == TCProgram.name }
+
     /// Forgets what somebody took off the hook, so that `put` makes it anew.
     func forget() {
         kind = nil

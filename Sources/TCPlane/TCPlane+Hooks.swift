@@ -35,9 +35,13 @@ extension TCPlane {
 
     private func restore(_ hook: InterfaceHook, _ program: TCProgram, by want: WantedHook) {
         let index = want.interface.index
-        let place: Logger.Metadata = [
+        var place: Logger.Metadata = [
             "interface": "\(hook.interface.name)", "ifindex": "\(index)",
         ]
+        if hook.isTakenByAnother {
+            place["reason"] = "another udp-fanout put its program in the place of this one's"
+            place["remedy"] = "stop one, or name both in one file"
+        }
         if !unhooked.contains(index) {
             logger.warning(
                 "somebody took the program off the interface, it is put back", metadata: place)
