@@ -5,7 +5,7 @@ internal import Glibc
 
 extension BPFProgram {
     /// The kernel's number of it; 0 when the kernel does not say.
-    package var number: UInt32 {
+    public var number: UInt32 {
         var info = bpf_prog_info()
         var size = UInt32(MemoryLayout<bpf_prog_info>.size)
         // SAFETY: the kernel writes at most `size` bytes.

@@ -37,6 +37,17 @@ public struct ClsactFilter: Sendable {
         return BPFProgram.name(ofNumber: place.prog_id)
     }
 
+    /// The kernel's number of the program of the filter that stands in our place; 0 when none does, nil
+    /// when the kernel does not say.
+    public var programNumber: UInt32? {
+        var (hook, place) = (hook, place)
+        // SAFETY: libbpf reads and writes the structures, whose sizes are set.
+        let result = unsafe bpf_tc_query(&hook, &place)
+        if result == 0 { return place.prog_id }
+        // EINVAL: there is no queueing discipline.
+        return [-ENOENT, -EINVAL].contains(result) ? 0 : nil
+    }
+
     /// Puts the program there in place of the one that stood there, if one did; each packet meets one
     /// of the two.
     public func put(_ program: borrowing BPFProgram) throws(BPFError) {

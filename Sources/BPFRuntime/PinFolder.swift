@@ -27,24 +27,50 @@ public struct PinFolder: ~Copyable, Sendable {
 
     private static func lock(_ path: String, root: String) throws(BPFError) -> Int32 {
         try mount(at: root)
+        // A process that starts looks into the folders of others for what killed ones left, and holds or
+        // removes one for a moment; a daemon holds its own for longer.
+        for _ in 0..<attempts {
+            if let descriptor = try take(path, root: root) { return descriptor }
+            _ = usleep(pause)
+        }
+        throw BPFError(
+            operation: "lock", subject: path, errno: EBUSY, reason: "another process holds it",
+            remedy: "stop the other udp-fanout on this interface, or name both in one file")
+    }
+
+    private static let attempts = 50
+    /// Microseconds.
+    private static let pause: UInt32 = 10_000
+
+    /// The folder's descriptor with the lock; nil when another process holds it or has removed it.
+    private static func take(_ path: String, root: String) throws(BPFError) -> Int32? {
         for folder in ["\(root)/udp-fanout", path]
         where unsafe mkdir(folder, 0o700) != 0 && Glibc.errno != EEXIST {
             let code = Glibc.errno
+            if code == ENOENT { return nil }
             throw BPFError(
                 operation: "make folder", subject: folder, errno: code,
                 remedy: code == EROFS ? "it is read-only: mount -o remount,rw \(root)" : nil)
         }
         let descriptor = unsafe open(path, O_RDONLY | O_DIRECTORY | O_CLOEXEC)
         guard descriptor >= 0 else {
+            if Glibc.errno == ENOENT { return nil }
             throw BPFError(operation: "open folder", subject: path, errno: Glibc.errno)
         }
         guard flock(descriptor, LOCK_EX | LOCK_NB) == 0 else {
-            let code = Glibc.errno == EWOULDBLOCK ? EBUSY : Glibc.errno
+            let code = Glibc.errno
             _ = close(descriptor)
-            throw BPFError(
-                operation: "lock", subject: path, errno: code,
-                reason: code == EBUSY ? "another process holds it" : nil,
-                remedy: "stop the other udp-fanout on this interface, or name both in one file")
+            if code == EWOULDBLOCK { return nil }
+            throw BPFError(operation: "lock", subject: path, errno: code)
+        }
+        // A lock on a folder that has been removed in the meantime says nothing.
+        var (held, found) = (stat(), stat())
+        // SAFETY: the kernel fills in the structures.
+        guard unsafe fstat(descriptor, &held) == 0, unsafe stat(path, &found) == 0,
+            held.st_ino == found.st_ino
+        else {
+            _ = close(descriptor)
+            return nil
         }
         return descriptor
     }

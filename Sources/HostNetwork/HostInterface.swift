@@ -14,6 +14,10 @@ package struct HostInterface: Equatable, Sendable {
     package var forwards: Set<IPAddress.Family> = []
     /// What `ip link add type` calls it; nil for hardware and the loopback.
     package var kind: String?
+    /// As the kernel calls it now, which is not `name` when it was renamed after it had been hooked.
+    package var nameNow: String
+    /// Set up by the administrator.
+    package var isUp = true
 
     package init(
         index: UInt32, name: String, addresses: [IPAddress] = [],
@@ -24,5 +28,6 @@ package struct HostInterface: Equatable, Sendable {
         self.addresses = addresses
         self.forwards = forwards
         self.kind = kind
+        nameNow = name
     }
 }

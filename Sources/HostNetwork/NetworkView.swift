@@ -14,6 +14,8 @@ package struct NetworkView: Equatable, Sendable {
     package var routeless: Set<IPAddress> = []
     /// Receivers on other hosts that only the kernel's forwarding reaches.
     package var forwarded: Set<IPAddress> = []
+    /// Receivers behind a link at whose other end there is nobody: what is sent into it is lost.
+    package var unplugged: Set<IPAddress> = []
 
     package init(interfaces: [HostInterface]) { self.interfaces = interfaces }
 
@@ -34,35 +36,62 @@ package struct NetworkView: Equatable, Sendable {
 
     /// Asks the kernel.
     ///
-    /// - Parameter names: interfaces whose addresses matter.
+    /// - Parameters:
+    ///   - names: interfaces whose addresses matter.
+    ///   - mindsRules: whether a way is left open (`.routes`) where the rules of ip-rule(8) may send two
+    ///     packets to one receiver different ways. To look them up for a packet, the kernel wants to
+    ///     forward what comes in by the interface; where it does not, they are not minded.
     package static func ask(
         _ netlink: inout Netlink, names: Set<String>, known: [String: UInt32],
-        receivers: Set<IPAddress>
+        receivers: Set<IPAddress>, mindsRules: Bool = false
     ) throws(NetlinkError) -> NetworkView {
         let links = try netlink.links()
         var view = NetworkView(
-            interfaces: links.map {
-                HostInterface(
-                    index: $0.index, name: $0.name, forwards: forwards($0, among: links),
-                    kind: $0.kind)
+            interfaces: links.map { link in
+                var interface = HostInterface(
+                    index: link.index, name: link.name, forwards: forwards(link, among: links),
+                    kind: link.kind)
+                interface.isUp = link.isUp
+                return interface
             })
         view.follow(known)
+        let rules = mindsRules ? try netlink.rules().filter(\.looksBeyondDestination) : []
+        let served = view.interfaces.filter { names.contains($0.name) }
+        let ruled = Set(rules.map(\.family))
+            .filter { family in served.allSatisfy { $0.forwards.contains(family) } }
         for place in view.interfaces.indices where names.contains(view.interfaces[place].name) {
             view.interfaces[place].addresses = try addresses(
                 of: view.interfaces[place].index, &netlink)
         }
         let byIndex = Dictionary(links.map { ($0.index, $0) }) { first, _ in first }
         for receiver in receivers {
-            guard let route = try netlink.route(to: receiver) else {
-                view.routeless.insert(receiver)
-                view.paths[receiver] = .routes
-                continue
-            }
-            let path = try path(by: route, among: byIndex, &netlink)
-            view.paths[receiver] = path
-            if path == .routes || path == .forwarding { view.forwarded.insert(receiver) }
+            let route = try netlink.route(to: receiver)
+            view.add(
+                receiver, by: try path(by: route, among: byIndex, &netlink), among: byIndex,
+                isRuled: ruled.contains(receiver.family))
         }
         return view
+    }
+
+    /// Takes note of the way to a receiver.
+    ///
+    /// - Parameter isRuled: whether another packet may go another way.
+    private mutating func add(
+        _ receiver: IPAddress, by path: ReceiverPath?, among links: [UInt32: NetworkLink],
+        isRuled: Bool
+    ) {
+        paths[receiver] = path ?? .routes
+        switch path {
+        case .neighbour(let interface, _, _) where !isRuled,
+            .peer(let interface, _, _, _) where !isRuled:
+            if links[interface]?.hasCarrier == false { unplugged.insert(receiver) }
+        case .stack: break
+        case nil where !isRuled: routeless.insert(receiver)
+        case .forwarding: forwarded.insert(receiver)
+        default:
+            paths[receiver] = .routes
+            forwarded.insert(receiver)
+        }
     }
 
     /// Of IPv6 it is the host that forwards, whatever the interface's setting says: ip6_forward in
@@ -86,11 +115,13 @@ package struct NetworkView: Equatable, Sendable {
         }
     }
 
+    /// nil when there is no way: no route, or one to all hosts of a link, which is for senders alone.
     private static func path(
-        by route: Route, among links: [UInt32: NetworkLink], _ netlink: inout Netlink
-    ) throws(NetlinkError) -> ReceiverPath {
+        by route: Route?, among links: [UInt32: NetworkLink], _ netlink: inout Netlink
+    ) throws(NetlinkError) -> ReceiverPath? {
+        guard let route, route.kind != .broadcast else { return nil }
         // The kernel's own decision: for this host, or for many.
-        if [.local, .broadcast, .anycast, .multicast].contains(route.kind) { return .stack }
+        if [.local, .anycast, .multicast].contains(route.kind) { return .stack }
         guard route.kind == .unicast, !route.isMultipath, let interface = route.interface,
             let link = links[interface]
         else { return .routes }

@@ -7,6 +7,7 @@ internal import HostNetwork
 struct Blockage: Hashable, Sendable {
     enum Cause: Hashable, Sendable {
         case noRoute
+        case noCarrier
         /// The kernel does not forward datagrams of the family that come in by the listener's interface.
         case noForwarding(IPAddress.Family)
     }
@@ -23,7 +24,7 @@ struct Blockage: Hashable, Sendable {
             let causes = listener.downstreams.filter { $0.weight > 0 }.map { receiver in
                 (receiver.name, cause(of: receiver.endpoint.address, at: interface, network))
             }
-            let order: [Cause] = [.noRoute, .noForwarding(.v4), .noForwarding(.v6)]
+            let order: [Cause] = [.noRoute, .noCarrier, .noForwarding(.v4), .noForwarding(.v6)]
             return order.compactMap { cause in
                 let names = causes.filter { $0.1 == cause }.map(\.0)
                 guard !names.isEmpty else { return nil }
@@ -38,6 +39,7 @@ struct Blockage: Hashable, Sendable {
         of receiver: IPAddress, at interface: HostInterface, _ network: NetworkView
     ) -> Cause? {
         if network.routeless.contains(receiver) { return .noRoute }
+        if network.unplugged.contains(receiver) { return .noCarrier }
         let isStuck =
             network.forwarded.contains(receiver) && !interface.forwards.contains(receiver.family)
         return isStuck ? .noForwarding(receiver.family) : nil
@@ -46,6 +48,7 @@ struct Blockage: Hashable, Sendable {
     var reason: String {
         switch cause {
         case .noRoute: "there is no route to them"
+        case .noCarrier: "the link to them has no carrier"
         case .noForwarding(let family):
             "\(sysctl(family)) is 0, and the way to them needs the kernel to forward"
         }
@@ -54,6 +57,7 @@ struct Blockage: Hashable, Sendable {
     var remedy: String {
         switch cause {
         case .noRoute: "add a route (ip route), or remove them"
+        case .noCarrier: "set the link's other end up, plug it in, or remove them"
         case .noForwarding(.v4): "sysctl -w net.ipv4.ip_forward=1"
         case .noForwarding(.v6): "sysctl -w net.ipv6.conf.all.forwarding=1"
         }

@@ -17,6 +17,9 @@ final class InterfaceHook {
     /// Whether a program of ours was at the hook already.
     private(set) var isAdopted = false
     private let folder: PinFolder
+    /// Where the interface is; what a thread of another one asks about the hook would be about another
+    /// interface of that number.
+    private let namespace = NetworkNamespace.current
     private var link: TCXLink?
     private let filter: ClsactFilter
 
@@ -71,6 +74,28 @@ final class InterfaceHook {
         case .clsact where wanted != .tcx: try filter.put(program.program)
         default: try attach(program, by: wanted)
         }
+    }
+
+    /// Whether packets meet `program`, as far as the kernel says: others may take it off the hook, or put
+    /// theirs in its place, and nobody is told.
+    func has(_ program: TCProgram) -> Bool {
+        guard NetworkNamespace.current == namespace else { return true }
+        switch kind {
+        case .tcx: return link?.interface == interface.index
+        case .clsact: return filter.programNumber.map { $0 == program.program.number } ?? true
+        default: return false
+        }
+    }
+
+    /// Whether it is another daemon of this kind that has our place. That one does not see our lock, so it
+    /// sees another BPF file system.
+    var isTakenByAnother: Bool { kind == .clsact && filter.programName == TCProgram.name }
+
+    /// Forgets what somebody took off the hook, so that `put` makes it anew.
+    func forget() {
+        kind = nil
+        link = nil
+        folder.remove(Self.pin)
     }
 
     /// The other kind of hook is left only when this one has the program: for a moment both have, and

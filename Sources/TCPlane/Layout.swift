@@ -47,7 +47,7 @@ struct Layout: Sendable {
             }
         }
         next.ports = ServedPort.all(of: next.entries)
-        for listener in listeners { next.fillTable(of: listener, network.paths) }
+        for listener in listeners { next.fillTable(of: listener, network) }
         return next.entries.count <= capacity.entries ? next : nil
     }
 
@@ -66,16 +66,14 @@ struct Layout: Sendable {
         return Place(number: number, rows: rows, table: [])
     }
 
-    private mutating func fillTable(
-        of listener: Listener, _ paths: [IPAddress: ReceiverPath]
-    ) {
+    private mutating func fillTable(of listener: Listener, _ network: NetworkView) {
         guard let place = places[listener.name] else { return }
         var sole: ServedDestination?
         if case .sole(let entry, place.number) = ports[listener.bind.port] { sole = entry }
         places[listener.name]?.table =
             ListenerTable(
-                listener: listener, row: place.number, rows: place.rows, sole: sole, paths: paths,
-                capacity: capacity
+                listener: listener, row: place.number, rows: place.rows, sole: sole,
+                paths: network.paths, capacity: capacity, unplugged: network.unplugged
             ).bytes
     }
 

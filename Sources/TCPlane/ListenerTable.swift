@@ -16,14 +16,20 @@ struct ListenerTable {
     let sole: ServedDestination?
     let paths: [IPAddress: ReceiverPath]
     let capacity: TableCapacity
+    /// Receivers behind a link without carrier.
+    var unplugged: Set<IPAddress> = []
 
     /// Of `capacity.tableBytes` bytes. Receivers stand in the order of the listener, which is what the
     /// slots count.
     var bytes: [UInt8] {
         let slots = listener.slotTable.slots
         let receivers = listener.downstreams.map { downstream in
-            (paths[downstream.endpoint.address] ?? .routes)
+            var receiver = (paths[downstream.endpoint.address] ?? .routes)
                 .receiver(downstream.endpoint, row: rows[downstream.endpoint] ?? 0)
+            if unplugged.contains(downstream.endpoint.address) {
+                receiver.flags |= UInt8(LB_RECEIVER_UNPLUGGED)
+            }
+            return receiver
         }
         var bytes = [UInt8](native: head(slots: slots.count))
         bytes.reserveCapacity(capacity.tableBytes)

@@ -16,7 +16,7 @@ extension TCPlane {
             if netlink == nil { netlink = try Netlink() }
             return try NetworkView.ask(
                 &netlink!, names: Set(listeners.compactMap(\.interface)), known: names,
-                receivers: Set(receivers))
+                receivers: Set(receivers), mindsRules: true)
         } catch {
             throw PlaneError(looking: error)
         }
@@ -32,11 +32,22 @@ extension TCPlane {
     func follow() throws(PlaneError) {
         guard watch == nil else { return }
         watch = try NetworkWatch { [weak self] in await self?.refresh() ?? true }
+        clock = Task { [weak self] in
+            while (try? await Task.sleep(for: Self.period)) != nil {
+                guard let self else { return }
+                await self.restoreHooks()
+            }
+        }
     }
+
+    /// How often the hooks are looked at.
+    private static let period = Duration.seconds(2)
 
     func unfollow() {
         watch?.stop()
         watch = nil
+        clock?.cancel()
+        clock = nil
         netlink = nil
     }
 
@@ -48,7 +59,7 @@ extension TCPlane {
         do throws(PlaneError) {
             let now = try look(for: listeners)
             guard now != network else { return true }
-            logGone(now)
+            logInterfaces(now)
             try bring(to: listeners, on: now)
             return true
         } catch {
@@ -57,13 +68,31 @@ extension TCPlane {
         }
     }
 
-    private func logGone(_ now: NetworkView) {
-        for hook in hooks.values where now.interface(named: hook.interface.name) == nil {
-            logger.warning(
-                "interface is gone, its listeners wait for it to come back",
-                metadata: [
-                    "interface": "\(hook.interface.name)", "ifindex": "\(hook.interface.index)",
-                ])
+    /// Says what became of the interfaces that are hooked.
+    private func logInterfaces(_ now: NetworkView) {
+        for hook in hooks.values {
+            let name = hook.interface.name
+            let place: Logger.Metadata = [
+                "interface": "\(name)", "ifindex": "\(hook.interface.index)",
+            ]
+            guard let after = now.interface(named: name) else {
+                logger.warning(
+                    "interface is gone, its listeners wait for it to come back", metadata: place)
+                continue
+            }
+            guard after.index == hook.interface.index,
+                let before = network?.interface(named: name), before.index == after.index
+            else { continue }
+            if before.nameNow != after.nameNow {
+                logger.warning(
+                    "interface was renamed, its listeners stay with it until the next start",
+                    metadata: place.merging(["now": "\(after.nameNow)"]) { $1 })
+            }
+            if before.isUp, !after.isUp {
+                logger.warning("interface is down, nothing comes in by it", metadata: place)
+            } else if !before.isUp, after.isUp {
+                logger.info("interface is up again", metadata: place)
+            }
         }
     }
 
@@ -79,6 +108,46 @@ extension TCPlane {
                     "reason": "\(blockage.reason)", "remedy": "\(blockage.remedy)",
                 ])
         }
+        logFreed(now)
         blockages = Set(now)
+        warnOfIdle(network)
+    }
+
+    /// Says which listeners serve nothing, as their interface has none of the addresses that they mean.
+    private func warnOfIdle(_ network: NetworkView) {
+        var now: Set<String> = []
+        for listener in listeners {
+            guard let interface = network.interface(named: listener.interface),
+                ServedDestination.all(of: listener, on: interface).isEmpty
+            else { continue }
+            now.insert(listener.name)
+            guard !idle.contains(listener.name) else { continue }
+            logger.warning(
+                "listener serves nothing, its interface has no address",
+                metadata: [
+                    "listener": "\(listener.name)", "bind": "\(listener.bind)",
+                    "interface": "\(interface.name)",
+                    "remedy": "write the address into bind or addresses, or give the interface one",
+                ])
+        }
+        idle = now
+    }
+
+    /// Says which receivers were out of reach and no more are.
+    private func logFreed(_ now: [Blockage]) {
+        for former in blockages {
+            let stuck = now.filter { $0.listener == former.listener }.flatMap(\.receivers)
+            let present = listeners.first { $0.name == former.listener }?.downstreams ?? []
+            let freed = former.receivers.filter { name in
+                !stuck.contains(name) && present.contains { $0.name == name && $0.weight > 0 }
+            }
+            guard !freed.isEmpty else { continue }
+            logger.info(
+                "receivers are within reach again",
+                metadata: [
+                    "listener": "\(former.listener)",
+                    "downstreams": "\(freed.joined(separator: ","))",
+                ])
+        }
     }
 }

@@ -2,8 +2,8 @@
 
 internal import BPFRuntime
 public import FanoutCore
-internal import Logging
 internal import HostNetwork
+internal import Logging
 
 extension TCPlane {
     /// Leads the maps of the program in force to another layout.
@@ -33,11 +33,7 @@ extension TCPlane {
         try program.adopt(layout, from: nothing, program.prepare(layout, from: nothing))
         try put(program, at: wanted)
 
-        let indices = Set(wanted.map(\.interface.index))
-        for (index, hook) in hooks where !indices.contains(index) {
-            hook.remove()
-            hooks[index] = nil
-        }
+        leave(allBut: wanted)
         keepCounts()
         serving = Serving(program: program, layout: layout)
     }
@@ -71,7 +67,7 @@ extension TCPlane {
         }
     }
 
-    private func logAttached(_ hook: InterfaceHook) {
+    func logAttached(_ hook: InterfaceHook) {
         logger.info(
             "attached TC eBPF program to ingress",
             metadata: [

@@ -33,8 +33,12 @@ public actor TCPlane: DataPlane {
     var network: NetworkView?
     /// What was warned of and still is so.
     var blockages: Set<Blockage> = []
+    var idle: Set<String> = []
     var netlink: Netlink?
     var watch: NetworkWatch?
+    var clock: Task<Void, Never>?
+    /// Interfaces at which the program could not be put back, which was said.
+    var unhooked: Set<UInt32> = []
     /// What was counted in rows that are no more, by listener.
     var past: [String: Tally] = [:]
 
@@ -86,6 +90,7 @@ public actor TCPlane: DataPlane {
                 let layout = serving.layout.next(for: next, on: network)
             {
                 try update(serving, to: layout)
+                leave(allBut: wanted)
             } else {
                 let capacity = needed.joined(with: serving?.layout.capacity)
                 guard let layout = Layout(capacity: capacity).next(for: next, on: network) else {
@@ -145,6 +150,7 @@ public actor TCPlane: DataPlane {
         listeners = []
         past = [:]
         blockages = []
+        idle = []
     }
 
     private func log(_ change: Change, isFirst: Bool) {

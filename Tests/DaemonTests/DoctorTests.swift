@@ -37,6 +37,20 @@ extension DaemonTests.DoctorTests {
         return host
     }
 
+    @Test(
+        "looks at the interfaces of the network that it is in, whichever /sys shows",
+        .enabled(if: Privilege.isRoot, "NOT TESTED: needs root"))
+    func network() async throws {
+        let facts = try await Namespace.run([
+            "link add doc0 type veth peer name doc1", "link set doc0 mtu 1400",
+        ]) { HostFacts.current(interfaces: ["doc0", "doc7"]) }
+        let found = try #require(facts.interfaces["doc0"] ?? nil)
+        #expect(found.mtu == 1400 && found.receiveQueues == 1)
+        #expect((facts.interfaces["doc7"] ?? nil) == nil)
+        let outside = HostFacts.current(interfaces: ["doc0"])
+        #expect((outside.interfaces["doc0"] ?? nil) == nil)
+    }
+
     @Test("finds nothing wrong with a host that can do it all", arguments: ForwardingMode.allCases)
     func nothingWrong(mode: ForwardingMode) {
         let settings = ListenerSettings(maxPacketSize: 1400, workers: 1)

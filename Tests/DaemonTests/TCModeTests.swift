@@ -72,6 +72,59 @@ struct TCModeTests {
         }
     }
 
+    @Test(
+        "a program that somebody takes off the interface is put back, and that is said",
+        arguments: ["tcx", "clsact"])
+    func takenOff(attach: String) async throws {
+        let lab = try VethLab()
+        try await lab.balancer.run(ownMounts: true) {
+            let (before, sinks) = (try VethLab.state(), try lab.sinks())
+            try await DaemonUnderTest.running(config(sinks, attach: attach)) { daemon in
+                if attach == "clsact" {
+                    try Namespace.command("tc qdisc del dev lb0 clsact")
+                } else {
+                    let link = try Shell.output("find /sys/fs/bpf -name tc_link")
+                    try Namespace.command(
+                        "bpftool link detach pinned \(link.split(separator: "\n")[0])")
+                }
+                let line = try await daemon.says(
+                    "somebody took the program off the interface, it is put back")
+                #expect(line.level == "warn" && line.fields["interface"] == "lb0")
+                try await daemon.says(Self.attached, times: 2)
+                try lab.traffic().send([UInt8](repeating: 0, count: 64))
+                try await eventually("it forwards") { sinks.arrivals == 1 }
+                try await daemon.stop()
+            }
+            #expect(try VethLab.state() == before)
+        }
+    }
+
+    @Test("an interface that a reload no longer names is left at once")
+    func leftByReload() async throws {
+        let lab = try VethLab()
+        try await lab.balancer.run(ownMounts: true) {
+            let sinks = try lab.sinks()
+            let one = config(sinks)
+            let second = """
+                  - {name: second, bind: "10.8.1.1:5514", mode: tc_ebpf, interface: out0,
+                     downstream: [{name: r, address: "\(sinks[1].endpoint)"}]}
+
+                """
+            let two = one.replacing("settings:\n", with: second + "settings:\n")
+            func pins() throws -> Int {
+                try Shell.output("find /sys/fs/bpf -name tc_link").split(separator: "\n").count
+            }
+            try await DaemonUnderTest.running(two) { daemon in
+                #expect(try pins() == 2)
+                try await daemon.reload(one)
+                #expect(try pins() == 1)
+                try lab.traffic().send([UInt8](repeating: 0, count: 64))
+                try await eventually("the other goes on") { sinks.arrivals == 1 }
+                try await daemon.stop()
+            }
+        }
+    }
+
     @Test("a renamed interface goes on being served, also through a change of receivers")
     func renamed() async throws {
         let lab = try VethLab()
@@ -79,7 +132,12 @@ struct TCModeTests {
             let sinks = try lab.sinks()
             try await DaemonUnderTest.running(config(sinks)) { daemon in
                 try lab.balancer.ip("link set lb0 down")
+                try await daemon.says("interface is down, nothing comes in by it")
                 try lab.balancer.ip("link set lb0 name outer up")
+                let line = try await daemon.says(
+                    "interface was renamed, its listeners stay with it until the next start")
+                #expect(line.fields["now"] == "outer")
+                try await daemon.says("interface is up again")
                 try await daemon.reload(config([sinks[0]]))
                 try await daemon.says("updated tc_ebpf downstream set")
                 let traffic = try lab.traffic()

@@ -122,6 +122,11 @@ struct ListenerTests {
             "5:33: listeners[0].settings."
                 + "max_packet_size: 0 is out of range; write a whole number from 1 to 65535"
         ),
+        (
+            "bind: 224.0.0.5:514\nmode: tc_ebpf\ninterface: eth0\n\(receiver)",
+            "3:11: listeners[0].bind: 224.0.0.5 is a group address, and mode tc_ebpf leaves those to the "
+                + "kernel's stack; write an address of one host, or mode: userspace"
+        ),
     ]
 
     @Test("a listener that cannot work is refused with what to write", arguments: refusedCases)

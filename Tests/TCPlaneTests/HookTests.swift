@@ -104,6 +104,29 @@ extension TCPlaneTests {
             }
         }
 
+        @Test("who looks into the folders of others for leftovers keeps nobody from starting")
+        func startBesideSweep() async throws {
+            let pins = try BPFFileSystem()
+            let path = pins.path
+            let sweeps = Task.detached {
+                while !Task.isCancelled { PinFolder.removeStale(root: path) { _ in true } }
+            }
+            var held = 0
+            do {
+                defer { sweeps.cancel() }
+                for _ in 0..<2000 {
+                    let folder = try PinFolder(root: path, name: "mine")
+                    // Nobody removes what is held.
+                    folder.setMark("here", true)
+                    if folder.hasMark("here") { held += 1 }
+                    folder.setMark("here", false)
+                    folder.removeIfEmpty()
+                }
+            }
+            await sweeps.value
+            #expect(held == 2000)
+        }
+
         @Test("another tool's filter stays, and so does its clsact")
         func othersFilter() async throws {
             let (lab, pins) = (try VethLab(), try BPFFileSystem())
@@ -232,7 +255,8 @@ extension TCPlaneTests {
                         _ = try await stage.rig([listener])
                     }
                 }
-                #expect(error.remedy.contains("CAP_BPF and CAP_NET_ADMIN"), "\(error)")
+                #expect(
+                    error.remedy.contains("CAP_BPF and CAP_NET_ADMIN and CAP_PERFMON"), "\(error)")
             }
         }
     }

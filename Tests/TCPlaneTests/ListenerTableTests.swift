@@ -21,11 +21,15 @@ struct ListenerTableTests {
             settings: ListenerSettings(maxPacketSize: 1234, maxDownstream: maxDownstream))
     }
 
-    private func bytes(_ listener: Listener, _ paths: [IPAddress: ReceiverPath] = [:]) -> [UInt8] {
+    private func bytes(
+        _ listener: Listener, _ paths: [IPAddress: ReceiverPath] = [:],
+        unplugged: Set<IPAddress> = []
+    ) -> [UInt8] {
         ListenerTable(
             listener: listener, row: 7, rows: [near.endpoint: 11, far.endpoint: 12],
             sole: ServedDestination(address: IPAddress(v4: 1), port: 514, interface: 9),
-            paths: paths, capacity: TableCapacity(for: [listener], entries: 2)
+            paths: paths, capacity: TableCapacity(for: [listener], entries: 2),
+            unplugged: unplugged
         ).bytes
     }
 
@@ -54,7 +58,7 @@ struct ListenerTableTests {
                     interface: 3, nextHop: near.endpoint.address, mac: mac, mtu: 1500),
                 far.endpoint.address: .neighbour(
                     interface: 4, nextHop: IPAddress(high: 9, low: 9), mtu: 1280),
-            ])
+            ], unplugged: [far.endpoint.address])
         let found = bytes.withUnsafeBytes { raw in
             (0..<2).map {
                 raw.loadUnaligned(
@@ -68,6 +72,8 @@ struct ListenerTableTests {
         #expect(found.map(\.ifindex) == [3, 4])
         #expect(found.map(\.mtu) == [1500, 1280])
         #expect(found.map { UInt32($0.path) } == [LB_PATH_PEER.rawValue, LB_PATH_NEIGH.rawValue])
+        #expect(
+            found.map { Int32($0.flags) & LB_RECEIVER_UNPLUGGED } == [0, LB_RECEIVER_UNPLUGGED])
         #expect(found[0].mac.5 == 9)
         #expect(found[1].next_hop.low == 9)
     }

@@ -10,6 +10,7 @@ extension TCPlaneTests {
     struct NetworkChangeTests {
         private static let outOfReach =
             "receivers are out of reach, their datagrams are dropped"
+        private static let withinReach = "receivers are within reach again"
 
         /// A plane with one listener and one receiver, and how to ask whether datagrams get there.
         private struct Post {
@@ -82,8 +83,56 @@ extension TCPlaneTests {
                 try lab.balancer.ip("link set out0 up")
                 try await post.forwards()
                 try await post.forwardsExactly(100)
+                try await eventually("that is said, too") {
+                    log.lines(Self.withinReach).map { $0.fields["downstreams"] } == ["a"]
+                }
             }
             #expect(log.lines(Self.outOfReach).count == 1)
+        }
+
+        @Test("a receiver whose own end of the link is down: what is lost is counted, and said")
+        func receiverUnplugged() async throws {
+            let log = LogRecorder()
+            try await withPost(log: log) { lab, post in
+                try await post.forwards()
+                try lab.receivers[0].ip("link set in0 down")
+                try await eventually("it says so") { !log.lines(Self.outOfReach).isEmpty }
+                let said = try #require(log.lines(Self.outOfReach).first)
+                #expect(said.fields["reason"] == "the link to them has no carrier")
+                let (before, arrived) = (try await post.rig.counters(), post.sink.count)
+                for _ in 0..<50 { post.traffic.send([2]) }
+                try await post.rig.settled(at: before.packetsReceived + 50)
+                let now = try await post.rig.counters()
+                #expect(now.drops[.unreachable, default: 0] == 50)
+                #expect(now.packetsForwarded == before.packetsForwarded)
+                #expect(post.sink.count == arrived)
+                try lab.receivers[0].ip("link set in0 up")
+                try lab.receivers[0].ip("route replace default via \(VethLab.v4(1, 1))")
+                try await post.forwards()
+                try await post.forwardsExactly(50)
+                try await eventually("that is said, too") {
+                    log.lines(Self.withinReach).count == 1
+                }
+            }
+        }
+
+        @Test("a rule that looks at the source has its say, by the packet's own source")
+        func rule() async throws {
+            let virtual = try #require(IPAddress("10.40.0.1"))
+            try await withPost(
+                receiver: { lab in
+                    for receiver in lab.receivers[..<2] {
+                        try receiver.ip("address add \(virtual)/32 dev lo")
+                    }
+                    try lab.balancer.ip("route add \(virtual) via \(VethLab.v4(1, 2))")
+                    try lab.balancer.ip("route add \(virtual) via \(VethLab.v4(2, 2)) table 77")
+                    return try lab.receivers[1].enter { try Sink(on: virtual) }
+                }
+            ) { lab, post in
+                try lab.balancer.ip("rule add from \(VethLab.v4(9, 0))/24 table 77")
+                try await post.forwards()
+                try await post.forwardsExactly(50)
+            }
         }
 
         @Test("a route that changes is followed: by another interface, through a gateway, and back")

@@ -94,6 +94,29 @@ extension TCPlaneTests {
             }
         }
 
+        @Test("a wildcard bind on an interface without an address serves nothing, which is said")
+        func wildcardOfNothing() async throws {
+            let (lab, pins, log) = (try VethLab(), try BPFFileSystem(), LogRecorder())
+            let said = "listener serves nothing, its interface has no address"
+            try await lab.balancer.run {
+                let stage = lab.stage(pins, logger: log.logger)
+                var listener = try stage.listener(to: stage.sinks(1).downstreams())
+                listener.bind = Endpoint(.any, port: listener.bind.port)
+                try lab.balancer.ip("-4 address flush dev lb0")
+                let rig = try await stage.rig([listener])
+                #expect(log.lines(said).map { $0.fields["interface"] } == ["lb0"])
+                try lab.balancer.ip("address add \(VethLab.v4(0, 1))/24 dev lb0")
+                let own = Endpoint(VethLab.v4(0, 1), port: listener.bind.port)
+                let traffic = try stage.makeTraffic(own, VethLab.v4(9, 1))
+                try await eventually("it serves") {
+                    traffic.send([1])
+                    return try await rig.counters().packetsReceived > 0
+                }
+                #expect(log.lines(said).count == 1)
+                await rig.stop()
+            }
+        }
+
         @Test("a listed address that no interface bears is served, and `any` serves all")
         func addresses() async throws {
             let (lab, pins) = (try VethLab(), try BPFFileSystem())

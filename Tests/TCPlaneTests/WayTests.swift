@@ -15,7 +15,7 @@ extension TCPlaneTests {
         private func view(_ receivers: [IPAddress]) throws -> NetworkView {
             var netlink = try Netlink()
             return try NetworkView.ask(
-                &netlink, names: ["lb0"], known: [:], receivers: Set(receivers))
+                &netlink, names: ["lb0"], known: [:], receivers: Set(receivers), mindsRules: true)
         }
 
         private func index(_ name: String) throws -> UInt32 {
@@ -96,6 +96,54 @@ extension TCPlaneTests {
                 let view = try view([many, hole])
                 #expect(view.paths == [many: .routes, hole: .routes])
                 #expect(view.forwarded == [many, hole] && view.routeless == [])
+            }
+        }
+
+        @Test(
+            "where rules look at more than the destination: by a look at the routes for each packet",
+            arguments: [
+                ("from 10.9.0.0/16", true), ("iif lb0", true), ("ipproto udp dport 5000", true),
+                ("to 10.9.0.0/16", false), ("fwmark 7", false),
+            ])
+        func rules(rule: String, looks: Bool) async throws {
+            let lab = try VethLab(receivers: 1)
+            try await lab.balancer.run {
+                let (receiver, own) = (VethLab.v4(1, 2), VethLab.v4(1, 1))
+                try lab.balancer.ip("rule add \(rule) table 77")
+                let now = try view([receiver, own])
+                #expect((now.paths[receiver] == .routes) == looks, "\(now.paths)")
+                #expect(now.forwarded.contains(receiver) == looks)
+                #expect(
+                    now.paths[own] == .stack, "what is for this host is, whatever the rules say")
+                #expect(try view([VethLab.v6(1, 2)]).forwarded == [], "a family has its own rules")
+                // The kernel looks routes up only for what it would forward.
+                try lab.balancer.set("ipv4/conf/lb0/forwarding", to: "0")
+                #expect(try view([receiver]).forwarded == [])
+            }
+        }
+
+        @Test("behind a link at whose other end there is nobody: known, and known when somebody is")
+        func unplugged() async throws {
+            let lab = try VethLab(receivers: 2)
+            let (gone, there) = (VethLab.v4(1, 2), VethLab.v4(2, 2))
+            try await lab.balancer.run {
+                #expect(try view([gone, there]).unplugged == [])
+                try lab.receivers[0].ip("link set in0 down")
+                try await eventually("it is seen") {
+                    try view([gone, there]).unplugged == [gone]
+                }
+                try lab.receivers[0].ip("link set in0 up")
+                try await eventually("it is back") { try view([gone, there]).unplugged == [] }
+            }
+        }
+
+        @Test("the address of all hosts of a link is no way to a receiver")
+        func broadcast() async throws {
+            let lab = try VethLab(receivers: 1)
+            try await lab.balancer.run {
+                let all = VethLab.v4(1, 255)
+                let view = try view([all])
+                #expect(view.paths == [all: .routes] && view.routeless == [all])
             }
         }
 

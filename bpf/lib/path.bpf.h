@@ -135,6 +135,8 @@ static __always_inline int find_way(struct __sk_buff *skb, const struct lb_packe
 {
 	way->path = receiver->path;
 	way->ifindex = receiver->ifindex;
+	if (receiver->flags & LB_RECEIVER_UNPLUGGED)
+		return LB_DROP_UNREACHABLE;
 	/* The stack lowers the TTL by itself if it has to send the packet on, and what is for this host may
 	 * have any. Whether it will send it on is for the lookup to say. */
 	if (way->path == LB_PATH_STACK) {

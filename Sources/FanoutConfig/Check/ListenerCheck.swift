@@ -26,6 +26,13 @@ struct ListenerCheck {
 
     private func checkBind() {
         guard let bind = draft.bind, bind.value.address.isMulticastOrBroadcast else { return }
+        if let mode = draft.mode?.value, mode != .userspace {
+            findings.error(
+                at: bind.origin,
+                "\(bind.value.address) is a group address, and mode \(mode.rawValue) leaves those to the"
+                    + " kernel's stack", "write an address of one host, or mode: userspace")
+            return
+        }
         findings.warning(
             at: bind.origin, "\(bind.value.address) is a group address, and no group is joined",
             "write an address of this host, or join the group by other means")

@@ -12,6 +12,9 @@ public struct PolicyRule: Hashable, Sendable {
     public let priority: UInt32
     /// The table that it leads to; 0 for rules that lead to none.
     public let table: UInt32
+    /// Whether it asks more of a packet than where it goes: where it comes from, or by which interface,
+    /// its ports, its type of service. Then two packets to one host may go different ways.
+    public let looksBeyondDestination: Bool
 
     /// Whether it is one of those that every network begins with (ip-rule(8)): to the tables `local`,
     /// `main` and `default`.
@@ -31,5 +34,9 @@ extension PolicyRule {
         }
         priority = attributes.uint32(FRA_PRIORITY) ?? 0
         table = attributes.uint32(FRA_TABLE) ?? UInt32(header.table)
+        // A mark is not among them: nobody has marked a packet that has only just come in.
+        let questions = [FRA_IIFNAME, FRA_L3MDEV, FRA_IP_PROTO, FRA_SPORT_RANGE, FRA_DPORT_RANGE]
+        looksBeyondDestination =
+            header.src_len != 0 || header.tos != 0 || questions.contains { attributes[$0] != nil }
     }
 }

@@ -12,7 +12,7 @@ extension Doctor {
             found.append(
                 .problem(
                     "listener \(listener.name)", "there is no interface \(name)",
-                    do: "write one of ip link show"))
+                    do: "write one that `ip link show` lists"))
             return found
         }
         found += [

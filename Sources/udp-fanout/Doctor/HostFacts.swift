@@ -53,13 +53,17 @@ struct HostFacts: Equatable {
     }
 
     private static func interface(_ name: String) -> Interface? {
+        // The settings are those of the network that the process is in. What is mounted at /sys may be
+        // another's: `nsenter --net` leaves it as it is.
+        guard ThisProcess.canSee("/proc/sys/net/ipv4/conf/\(name)") else { return nil }
         let folder = "/sys/class/net/\(name)"
-        guard ThisProcess.canSee(folder) else { return nil }
         var result = Interface()
         let mtu = KernelSetting.firstBytes(of: "\(folder)/mtu") ?? ""
-        result.mtu = Int(mtu.filter(\.isNumber)) ?? 1500
+        result.mtu =
+            Int(mtu.filter(\.isNumber)) ?? KernelSetting.number("net/ipv6/conf/\(name)/mtu") ?? 1500
+        // Without any to be seen there is one.
         result.receiveQueues =
-            (0..<1024).first {
+            (1..<1024).first {
                 !ThisProcess.canSee("\(folder)/queues/rx-\($0)")
             } ?? 1024
         let settings = "net/ipv4/conf/\(name)"

@@ -52,6 +52,7 @@ enum lb_path {
 /* What else is known of a receiver: bits of `flags`. */
 #define LB_RECEIVER_REMOTE                                                                         \
 	1 /* on another host: without a route, or without forwarding, nothing gets there */
+#define LB_RECEIVER_UNPLUGGED 2 /* its link has no carrier: what is sent into it is lost */
 
 /* A receiver, as the programs use it. */
 struct lb_receiver {
