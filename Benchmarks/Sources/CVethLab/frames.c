@@ -17,11 +17,14 @@
 enum {
 	WORDS = 11, /* of 32 bits, which hold all headers */
 	IDENTIFICATION = 18,
+	SOURCE_HIGH = 26,
 	SOURCE_LOW = 28,
 	SOURCE_PORT = 34,
+	PAYLOAD = 42,
 	FIRST_IDENTIFICATION = 0x4000,
 	FIRST_LOW = 0x0100,
 	FIRST_PORT = 40000,
+	LOW_BITS = 12, /* of a source's number, that go into the low half of its address */
 };
 
 /* A sum of words in network order (RFC 1071). */
@@ -53,9 +56,10 @@ static uint16_t complement(uint32_t total)
 	return (uint16_t)~total;
 }
 
-/* The frame of the first source. In those of the others the identification and the port are as much less
- * as the address is more, so that both checksums are the same. */
-static void make_frame(uint8_t *frame, const struct lab_wire *wire)
+/* In the frames of the others the identification is as much less as the address is more, and so are the port, for
+ * the low half of the address, and the first two bytes of the payload, for the high half. So both checksums are
+ * the same. */
+void lab_frame(uint8_t *frame, const struct lab_wire *wire)
 {
 	uint8_t *ip = frame + 14, *udp = ip + 20;
 
@@ -99,17 +103,30 @@ static int array_of_one(enum bpf_map_type type)
 int lab_frames_open(struct lab_frames *frames, const struct lab_wire *wire)
 {
 	int places = array_of_one(BPF_MAP_TYPE_ARRAY);
+	/* r6: the low bits of the source's number; r7: the high ones; r4: what is made of them. */
 	const struct bpf_insn head[] = {
-		OPEN_PACKET(4 * WORDS, 6 + WORDS + 12 + 4),
+		OPEN_PACKET(4 * WORDS, 9 + WORDS + 21 + 4),
 		MAP(BPF_REG_1, BPF_PSEUDO_MAP_VALUE, places),
 		load(BPF_DW, BPF_REG_6, BPF_REG_1, 0),
 		add(BPF_REG_6, 1),
 		put(BPF_DW, BPF_REG_1, 0, BPF_REG_6),
-		compute(BPF_AND, BPF_REG_6, LAB_SOURCES_COUNT - 1),
+		compute(BPF_AND, BPF_REG_6, (int)wire->sources - 1),
+		copy(BPF_REG_7, BPF_REG_6),
+		compute(BPF_RSH, BPF_REG_7, LOW_BITS),
+		compute(BPF_AND, BPF_REG_6, (1 << LOW_BITS) - 1),
 	};
 	const struct bpf_insn tail[] = {
+		set(BPF_REG_4, (uint32_t)LAB_SOURCES >> 16),
+		compute_by(BPF_ADD, BPF_REG_4, BPF_REG_7),
+		to_be16(BPF_REG_4),
+		put(BPF_H, BPF_REG_2, SOURCE_HIGH, BPF_REG_4),
+		set(BPF_REG_4, 0xffff),
+		compute_by(BPF_SUB, BPF_REG_4, BPF_REG_7),
+		to_be16(BPF_REG_4),
+		put(BPF_H, BPF_REG_2, PAYLOAD, BPF_REG_4),
 		set(BPF_REG_4, FIRST_IDENTIFICATION),
 		compute_by(BPF_SUB, BPF_REG_4, BPF_REG_6),
+		compute_by(BPF_SUB, BPF_REG_4, BPF_REG_7),
 		to_be16(BPF_REG_4),
 		put(BPF_H, BPF_REG_2, IDENTIFICATION, BPF_REG_4),
 		set(BPF_REG_4, FIRST_LOW),
@@ -132,7 +149,7 @@ int lab_frames_open(struct lab_frames *frames, const struct lab_wire *wire)
 	*frames = (struct lab_frames){.program = -1, .count = -1};
 	if (places < 0)
 		return places;
-	make_frame(frames->bytes, wire);
+	lab_frame(frames->bytes, wire);
 	at = memcpy(code, head, sizeof(head));
 	at += sizeof(head) / sizeof(*head);
 	for (int i = 0; i < WORDS; i++) {

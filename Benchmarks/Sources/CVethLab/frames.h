@@ -8,7 +8,6 @@
 enum {
 	LAB_FRAME_BYTES = 14 + 20 + 8 + 64,
 	LAB_SOURCES = 10 << 24 | 9 << 16, /* 10.9.0.0/16 */
-	LAB_SOURCES_COUNT = 4096,	  /* a power of two; all differ in address and port */
 	LAB_CPUS_MAX = 1024,
 };
 
@@ -18,6 +17,9 @@ struct lab_frames {
 	int count; /* how many were made: a map's one element */
 	uint8_t bytes[LAB_FRAME_BYTES];
 };
+
+/* The frame of the first source, LAB_FRAME_BYTES. */
+void lab_frame(uint8_t *frame, const struct lab_wire *wire);
 
 int lab_frames_open(struct lab_frames *frames, const struct lab_wire *wire);
 void lab_frames_close(const struct lab_frames *frames);

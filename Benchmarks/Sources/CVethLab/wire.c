@@ -100,15 +100,22 @@ static void measure(struct wire *wire, int milliseconds)
 	wire->rate->nanoseconds += read_clock(CLOCK_MONOTONIC) - before;
 }
 
+static int tell(const struct wire *wire, int signal)
+{
+	int process = wire->ends->forwarder;
+
+	return process > 0 && kill(process, signal) ? -errno : 0;
+}
+
 /* The first frames show that the generator is at work. */
 static int take_turn(struct wire *wire, const struct lab_turns *turns)
 {
 	uint64_t made = lab_frames_count(&wire->frames);
 	pthread_t generator;
-	int error;
+	int error = tell(wire, SIGCONT);
 
-	if (kill(wire->ends->forwarder, SIGCONT))
-		return -errno;
+	if (error)
+		return error;
 	error = pthread_create(&generator, NULL, generate, wire);
 	if (error)
 		return -error;
@@ -117,8 +124,30 @@ static int take_turn(struct wire *wire, const struct lab_turns *turns)
 	usleep((useconds_t)turns->warm_up * 1000);
 	measure(wire, turns->milliseconds);
 	end(generator);
-	kill(wire->ends->forwarder, SIGSTOP);
+	tell(wire, SIGSTOP);
 	return wire->error;
+}
+
+/* Has sources be known where that makes a difference. */
+static int introduce(struct wire *wire)
+{
+	struct lab_wire all = *wire->ends;
+	struct lab_frames frames;
+	int error = tell(wire, SIGCONT);
+
+	all.sources = all.known;
+	if (!error)
+		error = lab_stay_in(all.client);
+	if (error)
+		return error;
+	error = lab_frames_open(&frames, &all);
+	if (!error)
+		error = lab_frames_send(&frames, all.known);
+	if (!error)
+		wire->rate->sent_in_all = lab_frames_count(&frames);
+	lab_frames_close(&frames);
+	tell(wire, SIGSTOP);
+	return error;
 }
 
 /* What is under way arrives within moments; 20 ms without an arrival say that nothing is. */
@@ -154,17 +183,19 @@ static int run(struct flood *flood)
 	if (sched_setaffinity(0, sizeof(cpus), &cpus))
 		return -errno;
 	for (int i = 0; i < flood->count; i++)
-		kill(flood->wires[i].ends->forwarder, SIGSTOP);
+		tell(&flood->wires[i], SIGSTOP);
+	for (int i = 0; i < flood->count && !error; i++)
+		error = introduce(&flood->wires[i]);
 	for (int turn = 0; turn < turns->turns; turn++) {
 		for (int i = 0; i < flood->count && !error; i++)
 			error = take_turn(&flood->wires[turn % 2 ? flood->count - 1 - i : i],
 					  turns);
 	}
 	for (int i = 0; i < flood->count; i++)
-		kill(flood->wires[i].ends->forwarder, SIGCONT);
+		tell(&flood->wires[i], SIGCONT);
 	for (int i = 0; i < flood->count && !error; i++) {
 		flood->wires[i].rate->arrived_in_all = settled(&flood->wires[i]);
-		flood->wires[i].rate->sent_in_all = lab_frames_count(&flood->wires[i].frames);
+		flood->wires[i].rate->sent_in_all += lab_frames_count(&flood->wires[i].frames);
 	}
 	sigaction(SIGUSR1, &before, NULL);
 	return error;

@@ -10,6 +10,8 @@ public enum Part: String, CaseIterable, Sendable {
     case veths
     /// Mode `af_xdp` in a lab of veths.
     case afxdp
+    /// Mode `xdp_nat` in a lab of veths.
+    case nat
 }
 
 /// What the command line asks for.
@@ -42,8 +44,8 @@ public struct Options: Equatable, Sendable {
           --daemon PATH    the udp-fanout to measure; without it only the references run
           --rounds N       interleaved rounds a case, 1 or more (5; fewer say little)
           --seconds S      measured time of a round, above 0 (3)
-          --only PART      loopback, programs (of the kernel, by themselves), veths (mode tc_ebpf)
-                           or afxdp
+          --only PART      loopback, programs (of the kernel, by themselves), veths (mode tc_ebpf),
+                           afxdp or nat
           --markdown FILE  write the table there too, with the machine and this command
           --smoke          one round of 0.3 s: shows that the bench works, measures nothing
         """

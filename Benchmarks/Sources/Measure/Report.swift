@@ -16,12 +16,14 @@ public struct Report: Sendable {
     public let translation: Translation?
     /// What is forwarded of XDP frames over veths; nil when it was not measured.
     public let wire: WireRates?
+    /// What is translated of them; nil when it was not measured.
+    public let nat: NATRates?
 
     /// - Parameters: as the properties.
     public init(
         cases: [CaseResult], footprint: Footprint?, steering: Steering? = nil,
         forwarding: Forwarding? = nil, lab: LabRates? = nil, translation: Translation? = nil,
-        wire: WireRates? = nil
+        wire: WireRates? = nil, nat: NATRates? = nil
     ) {
         self.cases = cases
         self.footprint = footprint
@@ -30,13 +32,14 @@ public struct Report: Sendable {
         self.lab = lab
         self.translation = translation
         self.wire = wire
+        self.nat = nat
     }
 
     /// A table for each part that was measured.
     public var tables: [String] {
         [
             cases.isEmpty ? nil : costTable, footprintTable, steeringTable, forwardingTable,
-            labTable, wireTable, afxdpTable, translationTable,
+            labTable, wireTable, afxdpTable, translationTable, natTable,
         ].compactMap(\.self)
     }
 

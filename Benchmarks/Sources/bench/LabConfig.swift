@@ -8,13 +8,15 @@ enum LabConfig {
     /// - Parameters:
     ///   - mode: of the one listener.
     ///   - settings: its settings, a line each.
-    static func yaml(mode: String, settings: [String] = []) -> String {
+    ///   - more: further keys of it, a line each.
+    static func yaml(mode: String, settings: [String] = [], more: [String] = []) -> String {
         var lines = [
             "listeners:",
             "  - name: \(DaemonConfig.listener)",
             "    bind: \(VethLab.service):\(VethLab.port)",
             "    mode: \(mode)",
         ]
+        lines += more.map { "    \($0)" }
         // In the mode that is not of the kernel an interface means nothing.
         if mode != "userspace" { lines.append("    interface: \(VethLab.ingress)") }
         lines += ["    balance: round_robin"]

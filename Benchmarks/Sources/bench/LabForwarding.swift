@@ -61,7 +61,7 @@ struct LabForwarding {
     }
 
     /// A flow, once seen, keeps its receiver.
-    private static var table: String {
+    static var table: String {
         let receivers = VethLab.receivers.enumerated().map { "\($0.offset) : \($0.element)" }
         return """
             nft -f - <<'END'
@@ -77,7 +77,7 @@ struct LabForwarding {
     }
 
     /// A BPF file system that ends with the daemon: nothing stays pinned however it ends.
-    private static let ownPins = [
+    static let ownPins = [
         "unshare", "--mount", "sh", "-c", #"mount -t bpf bpf /sys/fs/bpf && exec "$@""#, "sh",
     ]
 

@@ -83,6 +83,9 @@ enum Main {
             },
             wire: try ifRoot(options, .afxdp, "af_xdp over veths") {
                 try WireBench(options, machine: machine, folder: folder).run()
+            },
+            nat: try ifRoot(options, .nat, "xdp_nat over veths") {
+                try TranslationBench(options, machine: machine, folder: folder).run()
             })
     }
 

@@ -25,6 +25,8 @@ struct VethLab {
     static let ingress = "lb0"
     /// Of the receiver's end.
     static var macOfReceiver: String { mac(1, 2) }
+    /// Its bytes, the first highest.
+    static let macNumberOfReceiver: UInt64 = 0x0200_0008_0102
     /// Where the balancer's routes send them out.
     var way: String { place == .sameHost ? "out0" : "br0" }
 
@@ -94,15 +96,25 @@ struct VethLab {
             address: Self.number(of: Self.service), port: UInt16(Self.port))
     }
 
-    /// The same for frames of XDP, and who forwards them: what is stopped outside its turns.
-    func wire(forwarder: pid_t) -> lab_wire {
+    /// The same for frames of XDP.
+    ///
+    /// - Parameters:
+    ///   - forwarder: who forwards them, and is stopped outside its turns; 0 when the kernel does.
+    ///   - sources: how many send them: a power of two, 2^20 at most.
+    ///   - known: how many have sent one before: `sources` or more, a power of two.
+    ///   - isOneArm: whether they go back to the client.
+    func wire(
+        forwarder: pid_t = 0, sources: Int = 4096, known: Int = 4096, isOneArm: Bool = false
+    ) -> lab_wire {
         // The literal lives, and ends with a zero, as C wants it.
         let end: StaticString = "in0"
         return lab_wire(
-            client: client.descriptor, receiver: receiver.descriptor,
+            client: client.descriptor,
+            receiver: isOneArm ? client.descriptor : receiver.descriptor,
             end: UnsafeRawPointer(end.utf8Start).assumingMemoryBound(to: CChar.self),
             mac: 0x0200_0008_0001, address: Self.number(of: Self.service),
-            port: UInt16(Self.port), forwarder: forwarder)
+            port: UInt16(Self.port), forwarder: forwarder, sources: UInt32(sources),
+            known: UInt32(known))
     }
 
     /// Packets that the balancer has sent to the receiver's side. bpf_redirect_peer passes that count by:

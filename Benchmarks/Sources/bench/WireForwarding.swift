@@ -102,5 +102,5 @@ struct WireForwarding {
     }
 }
 
-/// The daemon refuses mode `af_xdp`.
+/// The daemon refuses the mode.
 struct ModeMissing: Error {}

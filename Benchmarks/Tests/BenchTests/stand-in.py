@@ -3,7 +3,8 @@
 """A slow round-robin forwarder with the command line, the keys and the metrics of udp-fanout that
 the bench relies on. With STAND_IN_LOSES=N it forwards only N-1 of N datagrams and keeps that from
 its books, which the bench has to notice. In mode tc_ebpf it has nftables forward to the first
-receiver, which is not the way of that mode. In mode af_xdp it forwards by sockets."""
+receiver, which is not the way of that mode. In mode af_xdp it forwards by sockets. It refuses mode
+xdp_nat as a build without it does."""
 
 import http.server
 import os
@@ -19,6 +20,8 @@ binds = re.findall(r"bind: (\S+):(\d+)", text)
 sinks = [(host, int(port)) for host, port in re.findall(r"address: (\S+):(\d+)", text)]
 loses = int(os.environ.get("STAND_IN_LOSES", "0"))
 received = forwarded = 0
+if "mode: xdp_nat" in text:
+    sys.exit("mode xdp_nat is not part of this build")
 
 
 class Metrics(http.server.BaseHTTPRequestHandler):

@@ -58,14 +58,17 @@ struct lab_count {
 int lab_flood(const struct lab_lane *lanes, int count, const struct lab_turns *turns,
 	      struct lab_count *counts);
 
-/* A client, a receiver and a process that forwards between them, by frames that come in as XDP frames. */
+/* A client, a receiver and who forwards between them, by frames that come in as XDP frames. */
 struct lab_wire {
 	int client, receiver; /* networks */
 	const char *end;      /* the name of the veth's end in both */
 	uint64_t mac;	  /* of the balancer's end of the client's veth, the first byte highest */
 	uint32_t address; /* where datagrams are sent to, IPv4 in host order */
 	uint16_t port;	  /* of that, and of the receiver */
-	int forwarder;	  /* the process; it runs while it has its turn, and is stopped otherwise */
+	int forwarder; /* the process; it runs while it has its turn, and is stopped otherwise. 0: the
+			* kernel forwards */
+	uint32_t sources; /* that take turns: 1 … 2^20, a power of two */
+	uint32_t known;	  /* that have been there once before the first turn: the same, not fewer */
 };
 
 struct lab_rate {
@@ -90,7 +93,15 @@ uint64_t lab_cpu_ns(int process);
 int lab_wire_delivers(const struct lab_wire *wire);
 
 /*
- * Sends datagrams of 64 bytes from 4096 sources, more than anybody can forward, and counts what reaches the
+ * A program at the XDP hook of the interface `at`, in its driver, in the network of the calling thread: it writes
+ * other addresses of Ethernet and IP over those that frames of the wire have, and sends them out of `out`, or
+ * back when that is NULL. It neither parses, looks up nor counts. It is gone when the descriptor is closed.
+ */
+int lab_bare_translate(const char *at, const char *out, const struct lab_wire *wire,
+		       uint64_t mac_to, uint32_t address_to);
+
+/*
+ * Sends datagrams of 64 bytes from all sources, more than anybody can forward, and counts what reaches the
  * receiver's end of the wire. Warm-up is before each turn. The order changes with every turn.
  *
  * @wires, @rates  LAB_LANES_MAX at most
