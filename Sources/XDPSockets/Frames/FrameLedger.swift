@@ -27,7 +27,7 @@ struct FrameLedger: ~Copyable, @unchecked Sendable {
         unsafe counts[Int(FramePlace.free.code)] = frames
     }
 
-    deinit {
+    @inlinable deinit {
         unsafe places.deallocate()
         unsafe counts.deallocate()
     }
