@@ -116,6 +116,14 @@ internal import XDPSockets
     /// The references that are given here are the last.
     private func closeLater(_ sockets: consuming [SharedSocket]) { _ = consume sockets }
 
+    /// What the worker is doing at this moment.
+    var progress: WorkerProgress {
+        let turns = counts[.turns]
+        return WorkerProgress(
+            worker: "\(queue.interfaceName ?? "\(queue.interface)")/\(queue.queue)", epoch: turns,
+            hasWork: turns % 2 == 1 || ingress.hasInput)
+    }
+
     // MARK: Letters
 
     /// Waits until all that had come in is forwarded or counted, and the kernel has what was sent.
