@@ -45,6 +45,8 @@ internal import XDPSockets
             let base = unsafe umem.base
             let store = umem.makeFrameStore()
             var settings = XDPSocket.Settings()
+            // What finds a frame is to find an entry: while the thread waits for a CPU, packets wait here.
+            settings.receiveEntries = plan.shape.fillEntries
             if plan.isCopying { settings.copying = .always }
             if plan.isPolling { settings.busyPolling = XDPSocket.Settings.BusyPolling() }
             ingress = SharedSocket(try XDPSocket(on: queue, using: umem, settings))
