@@ -237,8 +237,9 @@ let tests: [Target] = [
     .testTarget(
         name: "AFXDPPlaneTests",
         dependencies: [
-            "AFXDPPlane", "BPFRuntime", "CDatapath", "FanoutCore", "HostNetwork", "LabNet",
-            "LinuxNet", "Netlink", "PlaneContract", "TCPlane", "UserspacePlane", "XDPSockets",
+            "AFXDPPlane", "BPFRuntime", "CDatapath", "FanoutCore", "HostNetwork",
+            "KernelPrograms", "LabNet", "LinuxNet", "Netlink", "PlaneContract", "TCPlane",
+            "UserspacePlane", "XDPSockets",
             .product(name: "Logging", package: "swift-log"),
         ],
         swiftSettings: strictTests),

@@ -282,15 +282,14 @@ def soak(arguments):
         reports.append(os.fdopen(result[0]))
         reports[-1].readline()
     enter("lb")
-    daemon = subprocess.Popen([arguments.daemon, "--config", path], stderr=subprocess.PIPE, text=True)
+    log = pathlib.Path("/mnt/log")
+    with log.open("w") as output:
+        daemon = subprocess.Popen([arguments.daemon, "--config", path, "--log-level", "debug"], stderr=output)
     try:
-        said = ""
-        while "udp-fanout is running" not in said:
-            said = daemon.stderr.readline()
-            if not said:
-                raise SystemExit(f"soak: the daemon ended with {daemon.wait()}")
-            sys.stderr.write(said)
-        os.set_blocking(daemon.stderr.fileno(), False)
+        while "udp-fanout is running" not in log.read_text():
+            if daemon.poll() is not None:
+                raise SystemExit(f"soak: the daemon ended with {daemon.wait()}: {log.read_text()}")
+            time.sleep(0.05)
         tally = {"good": 0, "other": 0}
         send(arguments, tally)
         enter("lb")
@@ -304,7 +303,10 @@ def soak(arguments):
     finally:
         daemon.terminate()
         status = daemon.wait(10)
-        sys.stderr.write(daemon.stderr.read() or "")
+        said = [line for line in log.read_text().splitlines() if "heartbeat" not in line]
+        sys.stderr.write("\n".join(said + [""]))
+    if arguments.mode == "af_xdp" and not any("frames are accounted for" in line for line in said):
+        troubles.append("frames are not accounted for")
     if status:
         troubles.append(f"the daemon ended with {status}")
     print("soak: " + ("; ".join(troubles) if troubles else f"{tally['frames']} frames, all is accounted for"))

@@ -173,7 +173,7 @@ extension AFXDPPlane {
     /// Ends workers; what they counted lives on.
     func retire(_ workers: [QueueWorker]) {
         for worker in workers {
-            worker.end()
+            end(worker)
             for listener in listeners where worker.prepared.rows[listener.name] != nil {
                 var sum =
                     past[listener.name]

@@ -1,7 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 
+internal import BPFRuntime
 public import FanoutCore
 internal import HostNetwork
+internal import Logging
 package import XDPSockets
 
 extension AFXDPPlane {
@@ -19,6 +21,28 @@ extension AFXDPPlane {
                 return result
             }
         }
+    }
+
+    public func attachments() -> [Attachment] {
+        served.values.map { interface in
+            Attachment(
+                mode: Self.mode, interface: interface.interface.name,
+                hook: interface.mode.rawValue)
+        }.sorted { $0.interface < $1.interface }
+    }
+
+    public func progress() -> [WorkerProgress] {
+        served.values.flatMap { $0.workers.map(\.progress) }.sorted { $0.worker < $1.worker }
+    }
+
+    /// Ends a worker, and says where its frames were at last.
+    func end(_ worker: QueueWorker) {
+        let census = worker.census()
+        logger.log(
+            level: census.isExact ? .debug : .error,
+            census.isExact ? "frames are accounted for" : "frames are not accounted for",
+            metadata: ["queue": "\(worker.queue)", "frames": "\(census)"])
+        worker.end()
     }
 
     /// Where the frames of each worker are; for tests of the accounting.

@@ -109,7 +109,7 @@ public actor AFXDPPlane: DataPlane {
         unfollow()
         for interface in served.values { interface.detach() }
         Socket.settleTurnedAway()
-        for interface in served.values { interface.workers.forEach { $0.end() } }
+        for interface in served.values { interface.workers.forEach(end) }
         let last = counters()
         end()
         return last

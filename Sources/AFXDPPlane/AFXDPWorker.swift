@@ -67,6 +67,7 @@ internal import XDPSockets
             counts.add(1, at: .receiveRingEmpty)
             return 0
         }
+        counts.add(1, at: .turns)
         var offset: UInt32 = 0
         while offset < range.count {
             let packet = unsafe ingress.pointee.receive.packet(at: range[offset])
@@ -81,6 +82,7 @@ internal import XDPSockets
         sendFallback()
         transmit()
         refill(range.count)
+        counts.add(1, at: .turns)
         return range.count
     }
 

@@ -45,6 +45,8 @@ internal import XDPSockets
             let base = unsafe umem.base
             let store = umem.makeFrameStore()
             var settings = XDPSocket.Settings()
+            // What finds a frame is to find an entry: while the thread waits for a CPU, packets wait here.
+            settings.receiveEntries = plan.shape.fillEntries
             if plan.isCopying { settings.copying = .always }
             if plan.isPolling { settings.busyPolling = XDPSocket.Settings.BusyPolling() }
             ingress = SharedSocket(try XDPSocket(on: queue, using: umem, settings))
@@ -115,6 +117,14 @@ internal import XDPSockets
 
     /// The references that are given here are the last.
     private func closeLater(_ sockets: consuming [SharedSocket]) { _ = consume sockets }
+
+    /// What the worker is doing at this moment.
+    var progress: WorkerProgress {
+        let turns = counts[.turns]
+        return WorkerProgress(
+            worker: "\(queue.interfaceName ?? "\(queue.interface)")/\(queue.queue)", epoch: turns,
+            hasWork: turns % 2 == 1 || ingress.hasInput)
+    }
 
     // MARK: Letters
 

@@ -27,6 +27,9 @@ internal import XDPSockets
     /// Of the sockets that are open, what the kernel counted; nil when it does not say.
     var statistics: XDPStatistics? { unsafe try? pointer.pointee.statistics() }
 
+    /// Whether packets wait for the worker, or are in its hands.
+    var hasInput: Bool { unsafe pointer.pointee.receive.unread > 0 }
+
     /// For an XSKMAP.
     var descriptor: Int32 { unsafe pointer.pointee.descriptor }
 

@@ -37,3 +37,12 @@ CLIBXDP_QUICK __u32 clibxdp_in_cons(const struct xsk_ring_cons *ring)
 {
 	return __atomic_load_n(ring->producer, __ATOMIC_ACQUIRE) - ring->cached_cons;
 }
+
+/* The entries of a ring that the kernel writes and its reader has not released, as a thread sees them that is
+ * not the reader. */
+CLIBXDP_QUICK __u32 clibxdp_unread(const struct xsk_ring_cons *ring)
+{
+	__u32 released = __atomic_load_n(ring->consumer, __ATOMIC_ACQUIRE);
+
+	return __atomic_load_n(ring->producer, __ATOMIC_ACQUIRE) - released;
+}

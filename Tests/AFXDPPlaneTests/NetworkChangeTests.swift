@@ -38,6 +38,26 @@ extension AFXDPPlaneTests {
             }
         }
 
+        @Test("an interface that is renamed is served on, also through a change of receivers")
+        func renamed() async throws {
+            let (lab, log) = (try VethLab(), LogRecorder())
+            try await lab.withPost(log: log) { post in
+                try await post.forwards()
+                try lab.balancer.ip("link set lb0 down")
+                try lab.balancer.ip("link set lb0 name outer up")
+                try await post.forwards()
+                var listener = post.listener
+                let nobody = Endpoint(VethLab.v4(2, 2), port: 9)
+                listener.downstreams.append(
+                    Downstream(name: "z", endpoint: nobody, weight: 0))
+                try await post.rig.apply([listener])
+                try await post.usesRing()
+                try await post.forwardsExactly(50)
+                #expect(await post.rig.plane.attachments().map(\.interface) == ["lb0"])
+            }
+            #expect(log.lines(Self.attached).count == 1)
+        }
+
         @Test("an interface that is deleted and made again is served again")
         func recreated() async throws {
             let (lab, log) = (try VethLab(), LogRecorder())

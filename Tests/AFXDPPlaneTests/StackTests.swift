@@ -3,6 +3,8 @@
 import AFXDPPlane
 import BPFRuntime
 import FanoutCore
+import Glibc
+import KernelPrograms
 import LabNet
 import Netlink
 import PlaneContract
@@ -79,7 +81,42 @@ extension AFXDPPlaneTests {
             }
         }
 
-        @Test("an interface with another XDP program is refused, and the program named")
+        /// Our program under another name.
+        private func otherTool() throws -> [UInt8] {
+            let (ours, other) = (Array("udp_fanout_xdp\0".utf8), Array("another_tool_x\0".utf8))
+            var object = try #require(EmbeddedObject.xdpSteer.bytes)
+            for start in object.indices where object[start...].starts(with: ours) {
+                object.replaceSubrange(start..<start + ours.count, with: other)
+            }
+            return object
+        }
+
+        @Test(
+            "an interface with the XDP program of another tool is refused by its name, and keeps it",
+            arguments: XDPMode.allCases)
+        func othersProgram(mode: XDPMode) async throws {
+            let lab = try VethLab()
+            try await lab.balancer.run {
+                let index = if_nametoindex("lb0")
+                var other = try BPFObject(opening: otherTool(), name: "other")
+                try other.load()
+                let link = try XDPLink(
+                    attaching: other.program(named: "another_tool_x"), to: index, mode)
+                let before = try #require(try XDPOccupant.of(interface: index))
+                let stage = try lab.stage(mode: .auto)
+                let listener = try stage.listener(to: stage.sinks(1).downstreams())
+                let error = try await #require(throws: PlaneError.self) {
+                    _ = try await stage.rig([listener])
+                }
+                #expect(
+                    error.reason == "the XDP program another_tool_x (number \(before.number), "
+                        + "\(mode.rawValue)) of another tool is there", "\(error)")
+                let (after, still) = (try XDPOccupant.of(interface: index), link.interface)
+                #expect(after == before && still == index)
+            }
+        }
+
+        @Test("an interface that another daemon serves is refused")
         func occupied() async throws {
             let lab = try VethLab()
             try await lab.balancer.run {

@@ -104,6 +104,31 @@ extension AFXDPPlaneTests {
             }
         }
 
+        @Test(
+            "until its link-layer address is known a receiver is the kernel's to find",
+            arguments: [IPAddress.Family.v4, .v6])
+        func unresolved(family: IPAddress.Family) async throws {
+            let lab = try VethLab()
+            let address = VethLab.address(family, 1, 77)
+            try await lab.withPost(
+                family,
+                receiver: { lab in
+                    // The receiver comes up before its address.
+                    try lab.receivers[0].set("ipv4/ip_nonlocal_bind", to: "1")
+                    try lab.receivers[0].set("ipv6/ip_nonlocal_bind", to: "1")
+                    return try lab.receivers[0].enter { try Sink(on: address) }
+                }
+            ) { post in
+                for _ in 0..<20 { post.traffic.send([1]) }
+                try await eventually("the kernel has them") { await post.kernelSends() == 20 }
+                let length = family == .v4 ? "24" : "64 nodad"
+                try lab.receivers[0].ip("address add \(address)/\(length) dev in0")
+                try await post.forwards()
+                try await post.usesRing()
+                try await post.forwardsExactly(50)
+            }
+        }
+
         @Test("a receiver behind two next hops gets them by the kernel")
         func multipath() async throws {
             let lab = try VethLab()

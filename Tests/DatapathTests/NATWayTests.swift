@@ -6,7 +6,7 @@ import LabNet
 import Testing
 
 /// The kernel is not asked about the route of each packet: its answer holds for a while.
-@Suite("What xdp_nat remembers of routes", .loadsPrograms)
+@Suite("What xdp_nat remembers of routes", .loadsPrograms, .takesNAT)
 struct NATWayTests {
     static let families = [IPAddress.Family.v4, .v6]
     /// Where the neighbour is, and where it has moved to.

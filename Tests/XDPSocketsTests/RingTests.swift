@@ -54,7 +54,9 @@ struct RingTests {
             #expect(near.unpublished == sent.count && near.publish() == UInt32(sent.count))
             let seen = far.peek(upTo: .max)
             #expect((0..<seen.count).map { far.packet(at: seen[$0]) } == sent)
+            #expect(far.waiting == 0 && far.unread == sent.count, "not before it is released")
             far.release(seen.count)
+            #expect(far.unread == 0)
         }
     }
 

@@ -16,7 +16,7 @@ struct Translating {
     /// - Parameters:
     ///   - daemon: the program; for the daemon alone.
     ///   - cpu: the daemon's own. What it translates costs the sender's.
-    /// - Throws: `Trouble`: nftables need nft(8); `ModeMissing` when the daemon has no mode `xdp_nat`.
+    /// - Throws: `Trouble`: nftables need nft(8).
     init(
         _ forwarder: NATRates.Forwarder, in scene: NATRates.Scene, daemon: String, cpu: Int,
         folder: URL
@@ -54,16 +54,10 @@ struct Translating {
             }
             stop = { child.end() }
             let hooks = scene.isOneArm ? [VethLab.ingress] : [VethLab.ingress, lab.way]
-            do {
-                try child.wait("to be at its hooks") {
-                    try hooks.allSatisfy {
-                        try lab.balancer.run("ip link show dev \($0)").contains("prog/xdp")
-                    }
+            try child.wait("to be at its hooks") {
+                try hooks.allSatisfy {
+                    try lab.balancer.run("ip link show dev \($0)").contains("prog/xdp")
                 }
-            } catch let trouble as Trouble
-                where trouble.description.contains("mode xdp_nat is not part of this build")
-            {
-                throw ModeMissing()
             }
         }
     }

@@ -28,24 +28,10 @@ struct TranslationBench {
     /// - Throws: `Trouble`, also when the daemon does not forward as it should.
     func run() throws -> NATRates {
         var rates = NATRates()
-        let daemon = try usableDaemon()
         for _ in 0..<rounds {
             for scenes in Self.together { try round(of: scenes, daemon, &rates) }
         }
         return rates
-    }
-
-    /// nil when there is none, or it has no such mode.
-    private func usableDaemon() throws -> String? {
-        guard let daemon else { return nil }
-        do {
-            try Translating(.daemon, in: .oneArm, daemon: daemon, cpu: daemonCPU, folder: folder)
-                .stop()
-            return daemon
-        } catch is ModeMissing {
-            note("udp-fanout refuses mode xdp_nat: only the others are measured")
-            return nil
-        }
     }
 
     /// All of them, each in a new lab: where the memory of one lies is not the same in the next round.

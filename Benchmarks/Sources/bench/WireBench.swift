@@ -31,12 +31,7 @@ struct WireBench {
         var forwarders: [WireRates.Forwarder] = daemon == nil ? [.ring, .mmsg] : []
         if daemon != nil {
             forwarders = WireRates.Forwarder.allCases
-            do {
-                rates.idlePercent = try idlePercent()
-            } catch is ModeMissing {
-                note("udp-fanout refuses mode af_xdp: only the others are measured")
-                forwarders.removeAll { $0 == .afxdp }
-            }
+            rates.idlePercent = try idlePercent()
         }
         for _ in 0..<rounds { try round(of: forwarders, &rates) }
         return rates

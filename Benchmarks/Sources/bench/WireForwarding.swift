@@ -15,7 +15,7 @@ struct WireForwarding {
     ///
     /// - Parameters:
     ///   - daemon: the program; for the daemon alone.
-    /// - Throws: `Trouble`; `ModeMissing` when the daemon has no mode `af_xdp`.
+    /// - Throws: `Trouble`.
     init(
         _ forwarder: WireRates.Forwarder, daemon: String, cpu: Int, folder: URL
     ) throws {
@@ -27,21 +27,15 @@ struct WireForwarding {
         child = try lab.balancer.enter {
             try Child(command, cpu: cpu, folder: folder, launcher: Self.ownFileSystems)
         }
-        do {
-            let wire = lab.wire(forwarder: child.pid)
-            try child.wait("to forward in the lab") {
-                let result = withUnsafePointer(to: wire) { lab_wire_delivers($0) }
-                guard result >= 0 else {
-                    throw Trouble(
-                        "send frames by a program, which Linux can from 5.18 on: "
-                            + String(cString: strerror(-result)))
-                }
-                return result > 0
+        let wire = lab.wire(forwarder: child.pid)
+        try child.wait("to forward in the lab") {
+            let result = withUnsafePointer(to: wire) { lab_wire_delivers($0) }
+            guard result >= 0 else {
+                throw Trouble(
+                    "send frames by a program, which Linux can from 5.18 on: "
+                        + String(cString: strerror(-result)))
             }
-        } catch let trouble as Trouble
-            where trouble.description.contains("mode af_xdp is not part of this build")
-        {
-            throw ModeMissing()
+            return result > 0
         }
     }
 
@@ -101,6 +95,3 @@ struct WireForwarding {
         return try Ledger(scrape: scrape, listener: DaemonConfig.listener)
     }
 }
-
-/// The daemon refuses the mode.
-struct ModeMissing: Error {}
