@@ -29,14 +29,14 @@ struct TranslationBench {
     func run() throws -> NATRates {
         var rates = NATRates()
         for _ in 0..<rounds {
-            for scenes in Self.together { try round(of: scenes, daemon, &rates) }
+            for scenes in Self.together { try round(of: scenes, &rates) }
         }
         return rates
     }
 
     /// All of them, each in a new lab: where the memory of one lies is not the same in the next round.
     private func round(
-        of scenes: [NATRates.Scene], _ daemon: String?, _ rates: inout NATRates
+        of scenes: [NATRates.Scene], _ rates: inout NATRates
     ) throws {
         var running: [Translating] = []
         defer { running.forEach { $0.stop() } }

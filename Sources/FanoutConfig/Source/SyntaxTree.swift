@@ -31,7 +31,8 @@ struct SyntaxTree {
             } catch YamlError.duplicatedKeysInMapping(let keys, let context) {
                 let place = Position(context.mark)
                 // Each round reads the text once more, so a long one gets fewer.
-                guard repeated.count < 16, bytes.count * repeated.count < SourceLimits.bytesReadAgain,
+                guard repeated.count < 16,
+                    bytes.count * repeated.count < SourceLimits.bytesReadAgain,
                     repeated.updateValue(keys[0], forKey: place) == nil,
                     Self.rename(keyAt: place, in: &bytes, round: repeated.count)
                 else { throw Self.repetition(of: keys[0], at: context.mark, in: source) }
