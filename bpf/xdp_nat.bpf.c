@@ -184,12 +184,27 @@ static __noinline int go_the_long_way(struct xdp_md *ctx, int is_begun)
 	return verdict;
 }
 
-SEC("xdp.frags")
-int xdp_nat(struct xdp_md *ctx)
+static __always_inline int translate(struct xdp_md *ctx)
 {
 	int verdict = go_quickly(ctx);
 
 	return verdict < 0 ? go_the_long_way(ctx, verdict == NAT_LONG_WAY_BEGUN) : verdict;
+}
+
+/* In the driver: packets in several pieces, too, which a large MTU makes (Linux 5.18). */
+SEC("xdp.frags")
+int xdp_nat(struct xdp_md *ctx)
+{
+	return translate(ctx);
+}
+
+/* In the network stack, which puts every packet into one piece. For a program that takes several it makes a
+ * new skb without its mac_len (skb_pp_cow_data, net/core/skbuff.c, Linux 6.18), and programs at the TC hook
+ * behind it, those of tc_fanout too, find no Ethernet header then. */
+SEC("xdp")
+int xdp_nat_skb(struct xdp_md *ctx)
+{
+	return translate(ctx);
 }
 
 char _license[] SEC("license") = "Dual BSD/GPL";

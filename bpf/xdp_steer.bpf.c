@@ -12,8 +12,8 @@
  * rewrite it, and finds the listener and counts there. One program serves every listener of an interface.
  * Fragments pass, so that the stack gets all of a datagram or nothing.
  *
- * It is of the kind that takes packets in several pieces (`xdp.frags`, Linux 5.18): without that, drivers
- * refuse it when the MTU is more than a page.
+ * For drivers it is of the kind that takes packets in several pieces (`xdp.frags`, Linux 5.18): without
+ * that, they refuse it when the MTU is more than a page.
  *
  * Maps read: listeners, steer, xsks. Maps written: none.
  * Verdicts: XDP_REDIRECT (to the socket), XDP_PASS.
@@ -97,8 +97,7 @@ static __always_inline int has_listener(const struct lb_packet *packet, __u32 if
 	return bpf_map_lookup_elem(&listeners, &key) != 0;
 }
 
-SEC("xdp.frags")
-int udp_fanout_xdp(struct xdp_md *ctx)
+static __always_inline int choose(struct xdp_md *ctx)
 {
 	__u32 ifindex = ctx->ingress_ifindex;
 	struct lb_packet packet;
@@ -110,6 +109,20 @@ int udp_fanout_xdp(struct xdp_md *ctx)
 	if (!has_listener(&packet, ifindex))
 		return XDP_PASS;
 	return bpf_redirect_map(&xsks, ctx->rx_queue_index, XDP_PASS);
+}
+
+/* In the driver. */
+SEC("xdp.frags")
+int udp_fanout_xdp(struct xdp_md *ctx)
+{
+	return choose(ctx);
+}
+
+/* In the network stack, which puts every packet into one piece. See xdp_nat_skb. */
+SEC("xdp")
+int udp_fanout_xdp_skb(struct xdp_md *ctx)
+{
+	return choose(ctx);
 }
 
 char _license[] SEC("license") = "Dual BSD/GPL";

@@ -47,7 +47,7 @@ final class ServedInterface {
             link = try Self.attach(program, to: plan.interface.index, plan.mode)
         } catch {
             let occupant = (try? XDPOccupant.of(interface: plan.interface.index)) ?? nil
-            if error.errno == EBUSY, let occupant, occupant.name == SteerProgram.name {
+            if error.errno == EBUSY, let occupant, SteerProgram.isOurs(occupant) {
                 throw PlaneError(serving: plan.interface.name, occupant)
             }
             throw PlaneError(error)
@@ -68,7 +68,7 @@ final class ServedInterface {
                 }
             } catch {
                 let occupant = (try? XDPOccupant.of(interface: interface)) ?? nil
-                let isOurs = occupant == nil || occupant?.name == SteerProgram.name
+                let isOurs = occupant.map(SteerProgram.isOurs) ?? true
                 guard error.errno == EBUSY, isOurs, ContinuousClock.now < end else { throw error }
                 cnet_pause(5000)
             }

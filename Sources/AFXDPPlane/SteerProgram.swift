@@ -34,12 +34,18 @@ final class SteerProgram: Sendable {
     }
 
     let capacity: Capacity
-    let program: BPFProgram
+    let program: XDPProgram
     private let listeners: BPFMap
     private let known: BPFMap
     private let sockets: BPFMap
 
     static let name = "udp_fanout_xdp"
+
+    /// Whether an interface's program is of our making: either kind, of whose names the kernel keeps 15
+    /// characters.
+    static func isOurs(_ occupant: XDPOccupant) -> Bool {
+        occupant.name?.hasPrefix(name) == true
+    }
 
     /// - Throws: `BPFError` when the object is not one of ours or the kernel refuses it.
     init(_ source: ProgramSource, capacity: Capacity) throws(BPFError) {
@@ -49,7 +55,7 @@ final class SteerProgram: Sendable {
         try object.size("xsks", entries: capacity.queues)
         try object.load()
         self.capacity = capacity
-        program = try object.program(named: Self.name)
+        program = try XDPProgram(of: object, named: Self.name)
         listeners = try object.map(named: "listeners")
         known = try object.map(named: "steer")
         sockets = try object.map(named: "xsks")

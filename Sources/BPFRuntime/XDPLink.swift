@@ -21,29 +21,18 @@ public struct XDPLink: ~Copyable, Sendable {
     /// Why it is not native, though that was tried.
     public let nativeRefusal: BPFError?
 
-    /// Attaches in the driver or, when that refuses, in the network stack.
-    ///
-    /// - Throws: `BPFError`: EBUSY and its name when another program is there, ENODEV; and what
-    ///   the network stack says when that refuses too. Who could load the program may attach it.
-    public init(attaching program: borrowing BPFProgram, to interface: UInt32) throws(BPFError) {
-        do throws(BPFError) {
-            try self.init(attaching: program, to: interface, .native)
-        } catch {
-            if [EPERM, ENODEV, EBUSY].contains(error.errno) { throw error }
-            try self.init(attaching: program, to: interface, .skb, after: error)
-        }
-    }
-
     /// Attaches in one mode.
     ///
-    /// - Throws: as above, and `BPFError` with what to do when the driver refuses.
+    /// - Throws: `BPFError`: EBUSY and its name when another program is there, ENODEV, and with what to do
+    ///   when the driver refuses. Who could load the program may attach it.
     public init(
         attaching program: borrowing BPFProgram, to interface: UInt32, _ mode: XDPMode
     ) throws(BPFError) {
         try self.init(attaching: program, to: interface, mode, after: nil)
     }
 
-    private init(
+    /// As above, after the driver has refused.
+    init(
         attaching program: borrowing BPFProgram, to interface: UInt32, _ mode: XDPMode,
         after refusal: BPFError?
     ) throws(BPFError) {

@@ -12,7 +12,7 @@ internal import KernelPrograms
 /// next, so that nothing is forgotten when a program takes another one's place.
 final class NATProgram: Sendable {
     let capacity: NATCapacity
-    let program: BPFProgram
+    let program: XDPProgram
     /// What the next program takes over.
     let memory: NATMemory
     private let endpoints: BPFMap
@@ -57,7 +57,7 @@ final class NATProgram: Sendable {
         try object.load()
         self.capacity = capacity
         memory = try NATMemory(of: object)
-        program = try object.program(named: Self.name)
+        program = try XDPProgram(of: object, named: Self.name)
         endpoints = try object.map(named: "endpoints")
         services = try object.map(named: "services")
         servers = try object.map(named: "servers")

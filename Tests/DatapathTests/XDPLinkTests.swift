@@ -30,10 +30,10 @@ struct XDPLinkTests {
         return try object.program(named: "lb_flow_key")
     }
 
-    private static func steer() throws -> BPFProgram {
+    private static func steer() throws -> XDPProgram {
         var object = try BPFObject(opening: .xdpSteer)
         try object.load()
-        return try object.program(named: "udp_fanout_xdp")
+        return try XDPProgram(of: object, named: "udp_fanout_xdp")
     }
 
     @Test("a veth takes a program in its driver, and is without it when the link goes")
@@ -61,7 +61,8 @@ struct XDPLinkTests {
         let veth = try Veth(mtu: 9000)
         try veth.near.enter {
             let interface = if_nametoindex("a0")
-            let link = try XDPLink(attaching: Self.program(), to: interface)
+            let one = try XDPProgram(native: Self.program(), skb: Self.program())
+            let link = try XDPLink(attaching: one, to: interface)
             #expect(link.mode == .skb)
             let refused = link.nativeRefusal
             let refusal = try #require(refused)
@@ -159,7 +160,7 @@ struct XDPLinkTests {
     @Test("a missing interface is named as one")
     func missing() throws {
         let error = try #require(throws: BPFError.self) {
-            _ = try XDPLink(attaching: Self.program(), to: 4711)
+            _ = try XDPLink(attaching: Self.steer(), to: 4711)
         }
         #expect(error.errno == ENODEV && error.remedy.contains("no such interface"), "\(error)")
     }

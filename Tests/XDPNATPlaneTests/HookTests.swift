@@ -30,7 +30,7 @@ extension XDPNATPlaneTests {
                             })
                     for name in wanted {
                         let found = try XDPOccupant.of(interface: if_nametoindex(name))
-                        #expect(found?.name == "xdp_nat")
+                        #expect(found?.name == "xdp_nat_skb")
                     }
                     await rig.stop()
                     for name in wanted {
