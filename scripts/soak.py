@@ -13,6 +13,7 @@ The services are 10.8.9.1 and 2001:db8:0:9::1, port 5514, as in Fuzz/corpus/fram
 
 import argparse
 import ctypes
+import json
 import os
 import pathlib
 import random
@@ -68,6 +69,14 @@ def build():
     run("nsenter --net=/run/netns/lb sysctl -qw net.ipv4.ip_forward=1 net.ipv6.conf.all.forwarding=1")
     # Frames that a program redirects have no checksum that is yet to come.
     run("nsenter --net=/run/netns/src ethtool -K in0 tx off >/dev/null")
+    # A veth with a queue in front of it has the sender wait when its other end is slow (Linux 6.16); without one
+    # it drops, and nobody behind it knows of that.
+    run("nsenter --net=/run/netns/src tc qdisc replace dev in0 root pfifo limit 100000")
+    # An interface whose own address may yet be a duplicate asks for no neighbour, and the kernel keeps a hundred
+    # packets for one at most.
+    for name in "src", "lb", "dst":
+        while "tentative" in run(f"ip -n {name} -6 address show", capture_output=True).stdout:
+            time.sleep(0.1)
 
 
 def configuration(mode):
@@ -234,8 +243,19 @@ def at_rest():
     raise SystemExit("soak: the counters do not come to rest")
 
 
+def lost_by_links():
+    """Frames that the ends of the veths dropped, which nobody else counts."""
+    places = []
+    for namespace, end in ("src", "in0"), ("lb", "lb0"), ("lb", "out0"), ("dst", "in0"):
+        shown = run(f"ip -n {namespace} -s -j link show dev {end}", capture_output=True).stdout
+        counts = json.loads(shown)[0]["stats64"]
+        places.append(f"{namespace}/{end} tx {counts['tx']['dropped']} rx {counts['rx']['dropped']}")
+    return ", ".join(places)
+
+
 def judge(page, tally, arrived, others):
     troubles = []
+    print(f"soak: {tally['frames']} frames sent; dropped by the links: {lost_by_links()}")
     for family in 4, 6:
         received, forwarded, dropped = (
             total(page, f"packets_{name}_total", f"v{family}")
