@@ -16,14 +16,16 @@ extension DaemonTests {
 
 extension DaemonTests.DoctorTests {
     private func configuration(
-        mode: ForwardingMode = .userspace, settings: ListenerSettings = ListenerSettings(workers: 1)
+        mode: ForwardingMode = .userspace,
+        settings: ListenerSettings = ListenerSettings(workers: 1),
+        receiver: IPAddress = IPAddress(v4: 0xc000_0201)
     ) -> Configuration {
         let listener = ListenerConfiguration(
             name: "in", bind: Endpoint(IPAddress(v4: 0), port: 5514), mode: mode,
             interface: mode.needsInterface ? "eth7" : nil,
             downstreams: [
                 DownstreamConfiguration(
-                    name: "r", address: Endpoint(IPAddress(v4: 0xc000_0201), port: 514))
+                    name: "r", address: Endpoint(receiver, port: 514))
             ], settings: settings)
         return Configuration(listeners: [listener], settings: settings)
     }
@@ -95,6 +97,22 @@ extension DaemonTests.DoctorTests {
         #expect(problems.map(\.check) == [check], "\(findings)")
         #expect(problems.first?.remedy.contains(remedy) == true, "\(problems)")
         #expect(!DoctorReport(findings).ok)
+    }
+
+    @Test("asks for forwarding of IPv6 where the stack and the programs look for it")
+    func forwardingV6() throws {
+        let receiver = try #require(IPAddress("2001:db8::1"))
+        let wanted = configuration(mode: .tcEBPF, receiver: receiver)
+        for (faults, setting) in [
+            ((false, true), "all"), ((true, false), "eth7"), ((false, false), "all"),
+        ] {
+            var host = good
+            host.forwardsV6Everywhere = faults.0
+            host.interfaces["eth7"]??.forwardsV6 = faults.1
+            let found = Doctor(host: host, configuration: wanted).findings
+                .filter { $0.level == .problem }
+            #expect(found.map(\.remedy) == ["sysctl -w net.ipv6.conf.\(setting).forwarding=1"])
+        }
     }
 
     @Test("judges the receive buffer by what the kernel allows, and queues by the CPUs")

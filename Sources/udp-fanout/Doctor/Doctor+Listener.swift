@@ -88,7 +88,10 @@ extension Doctor {
         if families.contains(.v4), !interface.forwardsV4 {
             missing.append("net.ipv4.conf.\(name).forwarding")
         }
-        if families.contains(.v6), !interface.forwardsV6 {
+        if families.contains(.v6), !host.forwardsV6Everywhere {
+            // Which turns on the interfaces' own, too.
+            missing.append("net.ipv6.conf.all.forwarding")
+        } else if families.contains(.v6), !interface.forwardsV6 {
             missing.append("net.ipv6.conf.\(name).forwarding")
         }
         guard !missing.isEmpty else { return .ok("forwarding at \(name)", "on") }

@@ -23,6 +23,8 @@ struct HostFacts: Equatable {
     /// Those that the configuration names; nil for one that is not there.
     var interfaces: [String: Interface?] = [:]
     var sourceCheckEverywhere = 0
+    /// Of IPv6 the kernel's stack asks for this one, lookups of routes by programs for the interface's own.
+    var forwardsV6Everywhere = true
     /// IPv4 addresses that do not answer ARP.
     var silentNeighbours: Set<String> = []
 
@@ -47,6 +49,7 @@ struct HostFacts: Equatable {
         host.openFilesMax = Int(clamping: ThisProcess.raiseOpenFiles())
         host.cpus = CPUAffinity.allowed.count
         host.sourceCheckEverywhere = KernelSetting.number("net/ipv4/conf/all/rp_filter") ?? 0
+        host.forwardsV6Everywhere = KernelSetting.number("net/ipv6/conf/all/forwarding") != 0
         for name in names { host.interfaces[name] = .some(interface(name)) }
         host.silentNeighbours = silent(KernelSetting.firstBytes(of: "/proc/net/arp") ?? "")
         return host
