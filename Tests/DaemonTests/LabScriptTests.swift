@@ -85,7 +85,8 @@ struct LabScriptTests {
                 receivers.map { $0.record.state.output.count { $0.contains("Hello World") } }
             }
             try await eventually("ten datagrams arrive") { greetings().reduce(0, +) == 10 }
-            #expect(greetings().allSatisfy { $0 >= 3 }, "\(greetings())")
+            // In a kernel mode each CPU takes turns of its own, and the sender may be moved to another one.
+            #expect(greetings().allSatisfy { $0 >= 1 }, "\(greetings())")
 
             let page = try MetricsPage(
                 Shell.output(commands(advice, below: "the counts")[0]))
