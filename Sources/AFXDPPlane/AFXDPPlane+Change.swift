@@ -42,6 +42,7 @@ extension AFXDPPlane {
         listeners = next
         self.network = network
         self.links = links
+        reach.tell(of: next, on: network)
         let names = Set(next.map(\.name))
         past = past.filter { names.contains($0.key) }
     }
@@ -127,6 +128,7 @@ extension AFXDPPlane {
             plan.listeners, at: plan.destinations, keeping: worker.prepared.rows, firstTurn: turn
         ) { receiver in
             let path = network.paths[receiver]
+            if network.unplugged.contains(receiver) { return .unplugged }
             guard let way = LinkWay(path, links), let socket = egress(way.interface) else {
                 let isAway = network.forwarded.contains(receiver)
                 return Way(isLocal: path == .stack && !isAway)

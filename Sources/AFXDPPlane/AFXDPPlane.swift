@@ -27,6 +27,7 @@ public actor AFXDPPlane: DataPlane {
     /// What the tables in force were made for.
     var network: NetworkView?
     var links = LinkLayer()
+    var reach: ReachLog
     var netlink: Netlink?
     var watch: NetworkWatch?
     var clock: Task<Void, Never>?
@@ -49,6 +50,7 @@ public actor AFXDPPlane: DataPlane {
     public init(logger: Logger, source: ProgramSource = .embedded) {
         self.logger = logger
         self.source = source
+        reach = ReachLog(logger: logger, needsForwarding: false)
     }
 
     public func apply(_ change: Change) throws(PlaneError) {
@@ -139,6 +141,7 @@ public actor AFXDPPlane: DataPlane {
         listeners = []
         past = [:]
         closed = [:]
+        reach.forget()
     }
 
     public func counters() -> [ListenerCounters] {

@@ -85,6 +85,10 @@ extension AFXDPWorker {
             unsafe drop(packet, LB_DROP_FAMILY_MISMATCH, service, target)
             return
         }
+        guard unsafe target.pointee.receiver.flags & UInt8(LB_RECEIVER_UNPLUGGED) == 0 else {
+            unsafe drop(packet, LB_DROP_UNREACHABLE, service, target)
+            return
+        }
         let egress = unsafe target.pointee.egress
         let bytes = unsafe Self.packetBytes(frame, parsed)
         guard unsafe egress == Target.kernel || bytes <= target.pointee.mtu else {

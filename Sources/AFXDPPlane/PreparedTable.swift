@@ -57,7 +57,7 @@ internal import XDPSockets
                 unsafe name.initialize(to: native ?? cnet_name())
                 unsafe names.append(name)
                 let target = unsafe Target(
-                    receiver: Self.receiver(endpoint), link: way.link,
+                    receiver: Self.receiver(endpoint, way), link: way.link,
                     egress: egress.map { Int32($0) } ?? Target.kernel, mtu: way.mtu,
                     isLocal: way.isLocal, name: name, counters: row.counters)
                 unsafe (targets + index).initialize(to: target)
@@ -110,8 +110,10 @@ internal import XDPSockets
         unsafe table.deallocate()
     }
 
-    private static func receiver(_ endpoint: Endpoint) -> lb_receiver {
-        ReceiverPath.stack.receiver(endpoint, row: 0)
+    private static func receiver(_ endpoint: Endpoint, _ way: Way) -> lb_receiver {
+        var receiver = ReceiverPath.stack.receiver(endpoint, row: 0)
+        if way.isUnplugged { receiver.flags |= UInt8(LB_RECEIVER_UNPLUGGED) }
+        return receiver
     }
 
     private static func copy(_ slots: [UInt16]) -> UnsafeMutablePointer<UInt16> {

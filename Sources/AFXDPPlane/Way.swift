@@ -12,9 +12,18 @@ struct Way {
     /// Bytes of the longest IP packet that may go out by `egress`.
     var mtu: UInt32 = 0
     var isLocal = false
+    /// What is sent there is lost without a word, so it is dropped and counted.
+    var isUnplugged = false
 
     /// By the kernel.
     init(isLocal: Bool = false) { self.isLocal = isLocal }
+
+    /// To a receiver behind a link without carrier.
+    static var unplugged: Way {
+        var way = Way()
+        way.isUnplugged = true
+        return way
+    }
 
     /// Out of a socket, in a frame from one link-layer address to another, 6 bytes each.
     init(by egress: SharedSocket, from source: [UInt8], to destination: [UInt8], mtu: UInt32) {

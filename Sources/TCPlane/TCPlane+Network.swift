@@ -96,20 +96,9 @@ extension TCPlane {
         }
     }
 
-    /// Says which receivers are out of reach, each time that this changes.
+    /// Says which receivers are out of reach, and which listeners serve nothing, each time that this changes.
     func warn(of network: NetworkView) {
-        let now = Blockage.all(of: listeners, on: network)
-        for blockage in now where !blockages.contains(blockage) {
-            logger.warning(
-                "receivers are out of reach, their datagrams are dropped",
-                metadata: [
-                    "listener": "\(blockage.listener)", "interface": "\(blockage.interface)",
-                    "downstreams": "\(blockage.receivers.joined(separator: ","))",
-                    "reason": "\(blockage.reason)", "remedy": "\(blockage.remedy)",
-                ])
-        }
-        logFreed(now)
-        blockages = Set(now)
+        reach.tell(of: listeners, on: network)
         warnOfIdle(network)
     }
 
@@ -131,23 +120,5 @@ extension TCPlane {
                 ])
         }
         idle = now
-    }
-
-    /// Says which receivers were out of reach and no more are.
-    private func logFreed(_ now: [Blockage]) {
-        for former in blockages {
-            let stuck = now.filter { $0.listener == former.listener }.flatMap(\.receivers)
-            let present = listeners.first { $0.name == former.listener }?.downstreams ?? []
-            let freed = former.receivers.filter { name in
-                !stuck.contains(name) && present.contains { $0.name == name && $0.weight > 0 }
-            }
-            guard !freed.isEmpty else { continue }
-            logger.info(
-                "receivers are within reach again",
-                metadata: [
-                    "listener": "\(former.listener)",
-                    "downstreams": "\(freed.joined(separator: ","))",
-                ])
-        }
     }
 }

@@ -31,8 +31,8 @@ public actor TCPlane: DataPlane {
     var hooks: [UInt32: InterfaceHook] = [:]
     /// What the tables in force were made for.
     var network: NetworkView?
-    /// What was warned of and still is so.
-    var blockages: Set<Blockage> = []
+    var reach: ReachLog
+    /// Listeners of which it was said that they serve nothing.
     var idle: Set<String> = []
     var netlink: Netlink?
     var watch: NetworkWatch?
@@ -51,6 +51,7 @@ public actor TCPlane: DataPlane {
         self.logger = logger
         self.source = source
         self.root = root
+        reach = ReachLog(logger: logger, needsForwarding: true)
     }
 
     public func apply(_ change: Change) throws(PlaneError) {
@@ -149,7 +150,7 @@ public actor TCPlane: DataPlane {
         network = nil
         listeners = []
         past = [:]
-        blockages = []
+        reach.forget()
         idle = []
     }
 

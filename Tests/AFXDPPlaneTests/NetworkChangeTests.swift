@@ -38,6 +38,36 @@ extension AFXDPPlaneTests {
             }
         }
 
+        @Test("a receiver whose own end of the link is down: what is lost is counted, and said")
+        func receiverUnplugged() async throws {
+            let (lab, log) = (try VethLab(), LogRecorder())
+            let (gone, back) = (
+                "receivers are out of reach, their datagrams are dropped",
+                "receivers are within reach again"
+            )
+            try await lab.withPost(log: log) { post in
+                try await post.forwards()
+                try await post.usesRing()
+                try lab.receivers[0].ip("link set in0 down")
+                try await eventually("it says so") { !log.lines(gone).isEmpty }
+                let said = try #require(log.lines(gone).first)
+                #expect(said.fields["reason"] == "the link to them has no carrier")
+                let (before, arrived) = (try await post.rig.counters(), post.sink.count)
+                for _ in 0..<50 { post.traffic.send([2]) }
+                try await post.rig.settled(at: before.packetsReceived + 50)
+                let now = try await post.rig.counters()
+                #expect(now.drops[.unreachable, default: 0] == 50)
+                #expect(now.packetsForwarded == before.packetsForwarded)
+                #expect(post.sink.count == arrived)
+                try lab.receivers[0].ip("link set in0 up")
+                try lab.receivers[0].ip("route replace default via \(VethLab.v4(1, 1))")
+                try await post.forwards()
+                try await post.usesRing()
+                try await post.forwardsExactly(50)
+                try await eventually("that is said, too") { log.lines(back).count == 1 }
+            }
+        }
+
         @Test("an interface that is renamed is served on, also through a change of receivers")
         func renamed() async throws {
             let (lab, log) = (try VethLab(), LogRecorder())

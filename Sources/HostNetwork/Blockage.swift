@@ -1,9 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 
 internal import FanoutCore
-internal import HostNetwork
 
-/// Receivers that nothing gets to: the program drops their datagrams, as the kernel's stack would.
+/// Receivers of a listener that nothing gets to: their datagrams are dropped, as the kernel's stack would.
 struct Blockage: Hashable, Sendable {
     enum Cause: Hashable, Sendable {
         case noRoute
@@ -18,13 +17,17 @@ struct Blockage: Hashable, Sendable {
     /// By name, as the listener has them.
     let receivers: [String]
 
-    static func all(of listeners: [Listener], on network: NetworkView) -> [Blockage] {
+    /// - Parameter needsForwarding: whether the kernel has to forward what it is to send for the plane.
+    static func all(
+        of listeners: [Listener], on network: NetworkView, needsForwarding: Bool
+    ) -> [Blockage] {
         listeners.flatMap { listener -> [Blockage] in
             guard let interface = network.interface(named: listener.interface) else { return [] }
             let causes = listener.downstreams.filter { $0.weight > 0 }.map { receiver in
                 (receiver.name, cause(of: receiver.endpoint.address, at: interface, network))
             }
-            let order: [Cause] = [.noRoute, .noCarrier, .noForwarding(.v4), .noForwarding(.v6)]
+            var order: [Cause] = [.noRoute, .noCarrier]
+            if needsForwarding { order += [.noForwarding(.v4), .noForwarding(.v6)] }
             return order.compactMap { cause in
                 let names = causes.filter { $0.1 == cause }.map(\.0)
                 guard !names.isEmpty else { return nil }
