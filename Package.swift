@@ -163,7 +163,7 @@ let floor4: [Target] = [
             .product(name: "Logging", package: "swift-log"),
             .product(name: "UnixSignals", package: "swift-service-lifecycle"),
         ],
-        swiftSettings: strict),
+        swiftSettings: strict, plugins: ["BuildStamp"]),
     .executableTarget(
         name: "collector",
         dependencies: [
@@ -178,7 +178,7 @@ let floor4: [Target] = [
             "CNet", "FanoutCore", "LinuxNet",
             .product(name: "ArgumentParser", package: "swift-argument-parser"),
         ],
-        swiftSettings: strict),
+        swiftSettings: strict, plugins: ["BuildStamp"]),
 ]
 
 let tests: [Target] = [
@@ -348,6 +348,7 @@ let package = Package(
         .package(url: "https://github.com/swift-server/swift-service-lifecycle", from: "2.6.0"),
     ],
     targets: floor0 + pure + floor1 + floor1Half + floor2 + floor3 + floor4 + tests + [
-        .plugin(name: "BPFObjects", capability: .buildTool())
+        .plugin(name: "BPFObjects", capability: .buildTool()),
+        .plugin(name: "BuildStamp", capability: .buildTool()),
     ]
 )
