@@ -104,7 +104,8 @@ start_namespaces() {
         wait "$daemon" || fail "the balancer did not end in order: $?"
     fi
     : >/run/balancer.log
-    BALANCE=$1 on balancer "$node" balancer >/run/balancer.log 2>&1 &
+    # Not `on`: a function in the background is a shell, and the signal has to meet the daemon.
+    BALANCE=$1 nsenter --net=/run/netns/balancer "$node" balancer >/run/balancer.log 2>&1 &
     daemon=$!
     awaits 'udp-fanout is running' /run/balancer.log
 }
