@@ -167,7 +167,7 @@ let floor4: [Target] = [
             .product(name: "Logging", package: "swift-log"),
             .product(name: "UnixSignals", package: "swift-service-lifecycle"),
         ],
-        swiftSettings: strict),
+        swiftSettings: strict, plugins: ["BuildStamp"]),
     .executableTarget(
         name: "collector",
         dependencies: [
@@ -182,7 +182,7 @@ let floor4: [Target] = [
             "CNet", "FanoutCore", "LinuxNet",
             .product(name: "ArgumentParser", package: "swift-argument-parser"),
         ],
-        swiftSettings: strict),
+        swiftSettings: strict, plugins: ["BuildStamp"]),
 ]
 
 let tests: [Target] = [
@@ -352,6 +352,7 @@ let package = Package(
         .package(url: "https://github.com/swift-server/swift-service-lifecycle", from: "2.6.0"),
     ],
     targets: floor0 + pure + floor1 + floor1Half + floor2 + floor3 + floor4 + tests + [
-        .plugin(name: "BPFObjects", capability: .buildTool())
+        .plugin(name: "BPFObjects", capability: .buildTool()),
+        .plugin(name: "BuildStamp", capability: .buildTool()),
     ]
 )

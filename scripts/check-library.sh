@@ -102,7 +102,7 @@ same_object() {
 
 copy_sources
 (cd "$source" && find . -type f | sed 's,^\./,,' | sort) >"$work/sources"
-version=$(sed -n 's/^AC_INIT(\[reuseportlb\], \[\(.*\)\], \[\], .*/\1/p' configure.ac)
+version=$(tr -d '"' <VERSION)
 
 step 'make before configure' front_unconfigured
 step bootstrap "$source/bootstrap"

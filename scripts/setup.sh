@@ -2,7 +2,8 @@
 # SPDX-License-Identifier: Apache-2.0
 #
 # setup.sh PURPOSE...   installs what Debian's packages must give: build, test, lint, bench, kernels; and,
-#                       which need no Swift: library, library-test for the C library, lab for scripts/lab.sh
+#                       which need no Swift: library, library-test for the C library, lab for scripts/lab.sh,
+#                       deb and packages for what `make deb` and `make test-packages` need besides
 #
 # It looks at the machine each time, so that a package removed since is noticed; with nothing missing
 # that is two commands and a tenth of a second, and apt-get is not touched. `make SETUP=no …` leaves
@@ -54,6 +55,16 @@ packages_for() {
     lab)
         echo iproute2 util-linux procps curl
         ;;
+    deb)
+        packages_for library
+        echo debhelper dpkg-dev libelf-dev libmnl-dev libxdp-dev
+        echo python3 git                        # the list of what is inside
+        ;;
+    packages)
+        packages_for deb
+        echo lintian mmdebstrap debian-archive-keyring
+        echo iproute2 util-linux curl
+        ;;
     lint)
         packages_for build
         echo clang-format
@@ -66,7 +77,7 @@ packages_for() {
         echo debian-archive-keyring             # whose kernels they are
         echo bpftool ethtool iproute2 binutils
         ;;
-    *) fail "no such purpose: $1 (build, test, lint, bench, kernels, library, library-test, lab)" ;;
+    *) fail "no such purpose: $1 (build, test, lint, bench, kernels, library, library-test, lab, deb, packages)" ;;
     esac
 }
 
@@ -117,11 +128,11 @@ install_packages() {
     esac
 }
 
-[ $# -gt 0 ] || fail "usage: setup.sh build|test|lint|bench|kernels|library|library-test|lab ..."
+[ $# -gt 0 ] || fail "usage: setup.sh build|test|lint|bench|kernels|library|library-test|lab|deb|packages ..."
 needed=
 for purpose; do
     case $purpose in
-    library | library-test | lab) ;;
+    library | library-test | lab | deb | packages) ;;
     *) check_swift ;;
     esac
     needed="$needed $(packages_for "$purpose")"

@@ -9,13 +9,14 @@
 
 #include "internal.h"
 
-#ifndef RPLB_VERSION
-#define RPLB_VERSION "0.1.0"
-#endif
+/* The one place of the version; Swift, configure and the packages read it there, too. */
+static const char version[] =
+#include "../../VERSION"
+	;
 
 const char *rplb_version(void)
 {
-	return RPLB_VERSION;
+	return version;
 }
 
 int rplb_group_lock(struct rplb_group *group, int *lock)

@@ -25,7 +25,7 @@ struct Publisher: ParsableCommand {
               publisher 10.0.2.15 10001 0 --rate 50000 --sources 10.1.0.0/16 --workers 2
               publisher ::1 10001 0 --rate 0 --duration 10 --size 1400 --json
             """,
-        version: "0.1.0")
+        version: BuildStamp.version)
 
     @Argument(
         help: "The receiver's IPv4 or IPv6 address; names are not resolved.",

@@ -10,11 +10,17 @@ extension DaemonTests {
 }
 
 extension DaemonTests.CommandLineTests {
-    @Test("--version prints one line that begins with the version, and exits 0")
+    @Test(
+        "--version prints the version, the commit and the ABI of the kernel programs, and exits 0")
     func version() async throws {
         let run = try await DaemonUnderTest.run(["--version"])
         #expect(run.code == 0)
-        #expect(run.output.wholeMatch(of: /\d+\.\d+\.\d+ \(.+\)\n/) != nil, "\(run.output)")
+        let version = try Files.source("VERSION").filter { $0.isNumber || $0 == "." }
+        #expect(run.output.hasPrefix("\(version) (commit "), "\(run.output)")
+        // Without git the commit is unknown.
+        let line =
+            /[0-9.]+ \(commit (?:[0-9a-f]{12}(?:-dirty)?|unknown), libbpf v[0-9.]+, BPF ABI \d+\)\n/
+        #expect(run.output.wholeMatch(of: line) != nil, "\(run.output)")
         #expect(run.errors == [])
     }
 

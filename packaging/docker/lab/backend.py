@@ -1,0 +1,13 @@
+# SPDX-License-Identifier: Apache-2.0
+"""backend.py NAME PORT: answers each datagram with its own name, from the address that was asked."""
+
+import socket
+import sys
+
+name, port = sys.argv[1].encode(), int(sys.argv[2])
+server = socket.socket(socket.AF_INET, socket.SOCK_DGRAM)
+server.bind(("0.0.0.0", port))
+print(f"{sys.argv[1]}: answers on port {port}", flush=True)
+while True:
+    asked, client = server.recvfrom(2048)
+    server.sendto(name + b" " + asked, client)

@@ -1,0 +1,52 @@
+# SPDX-License-Identifier: Apache-2.0
+"""load.py IP PORT CLIENTS DATAGRAMS [ADDRESS...]: asks from CLIENTS sockets of each ADDRESS, each
+DATAGRAMS times, and prints as JSON who answered whom.
+
+A socket is connected, so that it hears only what comes from the very address that it asked. One client asks
+at a time, and a datagram that is not answered within a second is lost: it is not sent again.
+"""
+
+import collections
+import json
+import os
+import socket
+import sys
+
+target = (sys.argv[1], int(sys.argv[2]))
+clients, datagrams = int(sys.argv[3]), int(sys.argv[4])
+addresses = sys.argv[5:] or ["10.88.0.20"]
+# Where packets are balanced in the kernel each CPU takes turns of its own.
+os.sched_setaffinity(0, {min(os.sched_getaffinity(0))})
+
+answers = collections.Counter()  # by backend
+lost = 0
+faithless = 0  # clients that more than one backend answered
+homes = {}  # the backends of each address
+for address in addresses:
+    for _ in range(clients):
+        with socket.socket(socket.AF_INET, socket.SOCK_DGRAM) as client:
+            client.bind((address, 0))
+            client.connect(target)
+            client.settimeout(1)
+            served = set()
+            for number in range(datagrams):
+                asked = b"question %d" % number
+                client.send(asked)
+                try:
+                    backend, answer = client.recv(2048).split(b" ", 1)
+                except (TimeoutError, ConnectionError):
+                    lost += 1
+                    continue
+                if answer != asked:
+                    sys.exit(f"load: asked {asked!r}, answered {answer!r}")
+                served.add(backend.decode())
+                answers[backend.decode()] += 1
+            faithless += len(served) > 1
+            homes.setdefault(address, set()).update(served)
+print(json.dumps({
+    "sent": len(addresses) * clients * datagrams,
+    "answers": dict(sorted(answers.items())),
+    "lost": lost,
+    "faithless": faithless,
+    "split_addresses": sum(len(backends) > 1 for backends in homes.values()),
+}))

@@ -1,0 +1,160 @@
+#!/usr/bin/env bash
+# SPDX-License-Identifier: Apache-2.0
+#
+# scenario.sh compose|namespaces [STRATEGY...]   asks three backends by way of the balancer, and asserts
+#                                                how each strategy has spread the clients
+#
+# The scenario is one; the two words say on what: the containers of compose.yaml, or network namespaces of
+# this host, as root and without any container engine (UDP_FANOUT names the executable then). Every datagram
+# has to be answered, from the address that was asked, and a client to stay with its backend. Then:
+#   roundrobin   the backends take turns, one client each
+#   random       a third each, within 5.5 standard deviations
+#   iphash       all clients of an address meet one backend, and no backend goes without
+#   four_tuple   the clients of one address meet all of them
+set -euo pipefail
+here=$(cd "$(dirname "$0")" && pwd)
+node=$here/lab/node.sh
+backends='1 2 3'
+
+way=${1:-}
+case $way in
+compose | namespaces) shift ;;
+*)
+    echo "usage: scenario.sh compose|namespaces [STRATEGY...]" >&2
+    exit 2
+    ;;
+esac
+strategies=${*:-roundrobin random iphash four_tuple}
+
+# Namespaces, mounts and processes of its own: whatever happens, nothing of them is left.
+if [ "$way" = namespaces ] && [ -z "${SCENARIO_INSIDE:-}" ]; then
+    SCENARIO_INSIDE=yes exec unshare --net --mount --pid --fork --kill-child --mount-proc \
+        "$0" namespaces "$@"
+fi
+
+fail() {
+    echo "scenario: $*" >&2
+    exit 1
+}
+
+# ---- containers
+
+compose() { docker compose --project-directory "$here" --file "$here/compose.yaml" "$@"; }
+
+up_compose() {
+    # shellcheck disable=SC2064
+    trap 'compose down --volumes >/dev/null 2>&1' EXIT
+    compose build
+    compose up --detach --wait backend-1 backend-2 backend-3
+}
+# --wait is for the healthcheck of the image.
+start_compose() { BALANCE=$1 compose up --detach --wait --force-recreate balancer; }
+ask_compose() { compose run --rm -T client client "$@"; }
+
+# ---- namespaces
+
+on() {
+    local name=$1
+    shift
+    nsenter --net="/run/netns/$name" "$@"
+}
+
+# join NODE SWITCH ADDRESS: the node's eth-SWITCH, at the switch's bridge.
+join() {
+    ip link add "eth-$2" netns "$1" type veth peer name "$2-$1" netns "$2"
+    ip -n "$1" address add "$3/24" dev "eth-$2"
+    ip -n "$1" link set "eth-$2" up
+    ip -n "$2" link set "$2-$1" master bridge up
+}
+
+up_namespaces() {
+    mount -t tmpfs none /run
+    mount -t bpf bpf /sys/fs/bpf
+    local name number
+    for name in front back balancer client backend-1 backend-2 backend-3; do
+        ip netns add $name
+        ip -n $name link set lo up
+    done
+    for name in front back; do
+        ip -n $name link add bridge type bridge
+        ip -n $name link set bridge up
+    done
+    join client front 10.88.0.20
+    join balancer front 10.88.0.10
+    join balancer back 10.88.1.10
+    for number in $backends; do
+        join "backend-$number" back "10.88.1.1$number"
+        on "backend-$number" "$node" backend "backend-$number" >"/run/backend-$number" 2>&1 &
+    done
+    for number in $backends; do awaits answers "/run/backend-$number"; done
+}
+
+# awaits TEXT FILE: until a process has written it, or two minutes have gone.
+awaits() {
+    timeout 120 sh -c 'until grep -q "$1" "$2" 2>/dev/null; do sleep 0.1; done' sh "$1" "$2" || {
+        cat "$2" >&2
+        fail "no '$1' in $2"
+    }
+}
+
+daemon=
+start_namespaces() {
+    if [ -n "$daemon" ]; then
+        kill "$daemon"
+        wait "$daemon" || fail "the balancer did not end in order: $?"
+    fi
+    : >/run/balancer.log
+    # Not `on`: a function in the background is a shell, and the signal has to meet the daemon.
+    BALANCE=$1 nsenter --net=/run/netns/balancer "$node" balancer >/run/balancer.log 2>&1 &
+    daemon=$!
+    awaits 'udp-fanout is running' /run/balancer.log
+}
+ask_namespaces() { on client "$node" client "$@"; }
+
+# ---- the scenario
+
+# expect STRATEGY REPORT PYTHON-EXPRESSION WORDS
+expect() {
+    /usr/bin/python3 -c '
+import json, sys
+report = json.loads(sys.argv[1])
+answers = report["answers"]
+counts = [answers.get(f"backend-{number}", 0) for number in (1, 2, 3)]
+sys.exit(0 if eval(sys.argv[2]) else 1)' "$2" "$3" || fail "$1: not so: $4: $2"
+}
+
+check() {
+    local strategy=$1 report addresses
+    # 300 clients in all, three datagrams each.
+    addresses=10.88.0.20
+    [ "$strategy" != iphash ] || addresses=$(printf '10.88.0.%d ' $(seq 101 130))
+    # shellcheck disable=SC2086  # addresses are words
+    report=$("ask_$way" $((300 / $(wc -w <<<"$addresses"))) 3 $addresses | tail -n 1)
+    expect "$strategy" "$report" 'report["sent"] == 900 and report["lost"] == 0 and sum(counts) == 900' \
+        'every datagram is answered'
+    expect "$strategy" "$report" 'report["faithless"] == 0' 'a client stays with its backend'
+    case $strategy in
+    roundrobin | round_robin)
+        # The scheduler may move the one who asks, though it is asked not to: a turn for each CPU.
+        expect "$strategy" "$report" 'max(counts) - min(counts) <= 3 * len(__import__("os").sched_getaffinity(0))' \
+            'the backends take turns'
+        ;;
+    random | four_tuple)
+        expect "$strategy" "$report" 'all(abs(count - 300) <= 3 * 45 for count in counts)' \
+            'a third each, within 5.5 standard deviations'
+        ;;
+    iphash | source_ip)
+        expect "$strategy" "$report" 'report["split_addresses"] == 0' \
+            'all clients of an address meet one backend'
+        expect "$strategy" "$report" 'min(counts) > 0' 'no backend goes without'
+        ;;
+    esac
+    printf 'scenario: %-11s %s\n' "$strategy" "$report"
+}
+
+"up_$way"
+for strategy in $strategies; do
+    "start_$way" "$strategy"
+    check "$strategy"
+done
+echo 'scenario: all strategies spread as they promise'
