@@ -92,7 +92,8 @@ struct SchemaTests {
     func wrongWords() throws {
         for (line, _) in ValueTests.words {
             let yaml = Reading.yaml(
-                listener: "bind: 0.0.0.0:514\n\(line)\ndownstream: [{name: r, address: '192.0.2.9:1'}]")
+                listener:
+                    "bind: 0.0.0.0:514\n\(line)\ndownstream: [{name: r, address: '192.0.2.9:1'}]")
             #expect(try !Self.problems(yaml).isEmpty, "\(line)")
         }
         for (line, _) in ValueTests.others + KeyTests.misplacedCases {

@@ -29,7 +29,10 @@ struct Judge {
                     judge(value, by: target, at: place)
                 }
             case "type": judgeType(value, argument, place)
-            case "enum": if argument.list?.contains(value) != true { refuse(place, "is none of \(argument.json)") }
+            case "enum":
+                if argument.list?.contains(value) != true {
+                    refuse(place, "is none of \(argument.json)")
+                }
             case "const": if value != argument { refuse(place, "is not \(argument.json)") }
             case "minimum", "maximum": judgeSize(value, word, argument, place)
             case "minLength", "maxLength", "pattern": judgeText(value, word, argument, place)
@@ -43,25 +46,34 @@ struct Judge {
 
     private mutating func judgeType(_ value: Value, _ wanted: Value, _ place: String) {
         let names = wanted.list?.compactMap(\.text) ?? [wanted.text ?? ""]
-        let isThere = names.contains(value.type) || (names.contains("number") && value.type == "integer")
-        if !isThere { refuse(place, "is of type \(value.type), not \(names.joined(separator: " or "))") }
+        let isThere =
+            names.contains(value.type) || (names.contains("number") && value.type == "integer")
+        if !isThere {
+            refuse(place, "is of type \(value.type), not \(names.joined(separator: " or "))")
+        }
     }
 
-    private mutating func judgeSize(_ value: Value, _ word: String, _ limit: Value, _ place: String) {
+    private mutating func judgeSize(_ value: Value, _ word: String, _ limit: Value, _ place: String)
+    {
         let number: Double
         switch value {
         case .integer(let whole):
             guard let limit = limit.integer else { return refuse(place, "no limit for \(word)") }
-            if word == "minimum" ? whole < limit : whole > limit { refuse(place, "\(word) is \(limit)") }
+            if word == "minimum" ? whole < limit : whole > limit {
+                refuse(place, "\(word) is \(limit)")
+            }
             return
         case .number(let other): number = other
         default: return
         }
         let bound = Double(limit.integer ?? 0)
-        if word == "minimum" ? number < bound : number > bound { refuse(place, "\(word) is \(bound)") }
+        if word == "minimum" ? number < bound : number > bound {
+            refuse(place, "\(word) is \(bound)")
+        }
     }
 
-    private mutating func judgeText(_ value: Value, _ word: String, _ limit: Value, _ place: String) {
+    private mutating func judgeText(_ value: Value, _ word: String, _ limit: Value, _ place: String)
+    {
         guard let text = value.text else { return }
         let length = text.unicodeScalars.count
         switch word {
@@ -74,7 +86,8 @@ struct Judge {
         }
     }
 
-    private mutating func judgeList(_ value: Value, _ word: String, _ rule: Value, _ place: String) {
+    private mutating func judgeList(_ value: Value, _ word: String, _ rule: Value, _ place: String)
+    {
         guard let list = value.list else { return }
         if word == "minItems" {
             if list.count < rule.integer ?? 0 { refuse(place, "holds too few") }
@@ -119,7 +132,8 @@ struct Judge {
             if word == "anyOf" ? count == 0 : count != 1 {
                 refuse(place, "fits \(count) of the choices of \(word)")
             }
-        case "not": if accepts(value, by: rule, at: place) { refuse(place, "is what it may not be") }
+        case "not":
+            if accepts(value, by: rule, at: place) { refuse(place, "is what it may not be") }
         case "if":
             let branch = words[accepts(value, by: rule, at: place) ? "then" : "else"]
             if let branch { judge(value, by: branch, at: place) }

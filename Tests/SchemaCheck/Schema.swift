@@ -10,8 +10,10 @@ public struct Schema: Sendable {
         "$schema", "$defs", "title", "description", "default", "$comment",
     ]
     static let words: Set = [
-        "type", "properties", "additionalProperties", "required", "enum", "const", "minimum", "maximum",
-        "minLength", "maxLength", "pattern", "items", "minItems", "anyOf", "oneOf", "allOf", "not", "if",
+        "type", "properties", "additionalProperties", "required", "enum", "const", "minimum",
+        "maximum",
+        "minLength", "maxLength", "pattern", "items", "minItems", "anyOf", "oneOf", "allOf", "not",
+        "if",
         "then", "else", "$ref",
     ]
 

@@ -32,7 +32,9 @@ extension Value {
     private init(_ node: Node, _ isStrict: Bool) throws {
         switch node {
         case .scalar(let scalar):
-            self = scalar.style == .plain ? try Self.plain(scalar.string, isStrict) : .text(scalar.string)
+            self =
+                scalar.style == .plain
+                ? try Self.plain(scalar.string, isStrict) : .text(scalar.string)
         case .sequence(let items): self = .list(try items.map { try Value($0, isStrict) })
         case .mapping(let mapping):
             var members: [String: Value] = [:]
@@ -54,14 +56,21 @@ extension Value {
         case "false", "False", "FALSE": return .boolean(false)
         default: break
         }
-        if isStrict, text.lowercased().wholeMatch(of: /yes|no|on|off|y|n|[0-9]+(:[0-9]+)+|0[0-9]+/) != nil {
+        if isStrict,
+            text.lowercased().wholeMatch(of: /yes|no|on|off|y|n|[0-9]+(:[0-9]+)+|0[0-9]+/) != nil
+        {
             throw Unreadable("\(text) means different things to different readers: quote it")
         }
         if text.wholeMatch(of: /[-+]?[0-9]+/) != nil {
-            return Int(text.replacing("+", with: "")).map(Value.integer) ?? .number(Double(text) ?? 0)
+            return Int(text.replacing("+", with: "")).map(Value.integer)
+                ?? .number(Double(text) ?? 0)
         }
-        if text.hasPrefix("0x"), let number = Int(text.dropFirst(2), radix: 16) { return .integer(number) }
-        if text.hasPrefix("0o"), let number = Int(text.dropFirst(2), radix: 8) { return .integer(number) }
+        if text.hasPrefix("0x"), let number = Int(text.dropFirst(2), radix: 16) {
+            return .integer(number)
+        }
+        if text.hasPrefix("0o"), let number = Int(text.dropFirst(2), radix: 8) {
+            return .integer(number)
+        }
         if text.wholeMatch(of: /[-+]?(\.[0-9]+|[0-9]+(\.[0-9]*)?)([eE][-+]?[0-9]+)?/) != nil,
             let number = Double(text)
         {

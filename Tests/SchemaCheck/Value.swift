@@ -19,7 +19,9 @@ public indirect enum Value: Equatable, Sendable {
         return list[index]
     }
 
-    public var object: [String: Value]? { if case .object(let members) = self { members } else { nil } }
+    public var object: [String: Value]? {
+        if case .object(let members) = self { members } else { nil }
+    }
     public var list: [Value]? { if case .list(let items) = self { items } else { nil } }
     public var text: String? { if case .text(let text) = self { text } else { nil } }
     public var integer: Int? { if case .integer(let number) = self { number } else { nil } }
