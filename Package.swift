@@ -198,7 +198,9 @@ let tests: [Target] = [
         swiftSettings: strictTests),
     .testTarget(
         name: "FanoutConfigTests",
-        dependencies: ["FanoutConfig", "FanoutCore", .product(name: "Yams", package: "Yams")],
+        dependencies: [
+            "FanoutConfig", "FanoutCore", "SchemaCheck", .product(name: "Yams", package: "Yams"),
+        ],
         swiftSettings: strictTests),
     .testTarget(
         name: "FanoutControlSocketTests",
@@ -217,6 +219,9 @@ let tests: [Target] = [
     .target(
         name: "GoldenVectors", dependencies: ["CDatapath", "FanoutCore"],
         path: "Tests/GoldenVectors", exclude: ["golden.py"], swiftSettings: strictTests),
+    .target(
+        name: "SchemaCheck", dependencies: [.product(name: "Yams", package: "Yams")],
+        path: "Tests/SchemaCheck", swiftSettings: strictTests),
     .target(
         name: "LabNet", dependencies: ["CNet", "FanoutCore", "LinuxNet"], path: "Tests/LabNet",
         swiftSettings: strictTests),
@@ -320,6 +325,13 @@ let tests: [Target] = [
         name: "PublisherTests",
         dependencies: ["FanoutCore", "LabNet", .target(name: "publisher")],
         swiftSettings: strictTests),
+    .testTarget(
+        name: "DeploymentTests",
+        dependencies: [
+            "FanoutConfig", "FanoutCore", "FanoutMetrics", "LabNet", "LinuxNet", "SchemaCheck",
+            .target(name: "udp-fanout"),
+        ],
+        exclude: ["Facts"], swiftSettings: strictTests),
     .testTarget(name: "LabNetTests", dependencies: ["LabNet"], swiftSettings: strictTests),
     .testTarget(name: "HouseTests", swiftSettings: strictTests),
 ]

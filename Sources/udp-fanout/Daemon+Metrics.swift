@@ -12,7 +12,8 @@ extension Daemon {
     func serve(_ wanted: MetricsConfiguration) async throws(MetricsServerError) -> MetricsServer? {
         guard wanted.enabled else { return nil }
         return try await MetricsServer.start(
-            bind: wanted.bind, path: wanted.path, logger: logger
+            bind: wanted.bind, path: wanted.path, logger: logger,
+            readiness: { await self.obstacle }
         ) { await self.snapshot() }
     }
 

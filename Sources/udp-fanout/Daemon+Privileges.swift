@@ -57,21 +57,33 @@ extension Configuration {
     }
 }
 
+extension ForwardingMode {
+    /// What every listener of the mode needs. What is granted from outside (manifests, units) is tested
+    /// against it.
+    var capabilities: Capabilities {
+        switch self {
+        case .userspace: []
+        // CAP_PERFMON lets the verifier accept what these programs do with pointers.
+        case .tcEBPF, .xdpNAT: [.bpf, .netAdmin, .perfmon]
+        // CAP_IPC_LOCK: frames are locked memory, which counts against RLIMIT_MEMLOCK without it
+        // (net/xdp/xdp_umem.c, xdp_umem_account_pages).
+        case .afXDP: [.bpf, .netAdmin, .perfmon, .netRaw, .ipcLock]
+        }
+    }
+}
+
 extension Listener {
     /// What it takes to open this listener.
     fileprivate func capabilities(_ limits: NetworkLimits) -> Capabilities {
+        var needed = mode.capabilities
         switch mode {
-        // CAP_PERFMON lets the verifier accept what these programs do with pointers.
-        case .xdpNAT: return [.bpf, .netAdmin, .perfmon]
+        case .xdpNAT, .afXDP: return needed
         case .tcEBPF:
             // A filter of clsact is known by its program, and the kernel opens one by its number for
             // CAP_SYS_ADMIN alone (kernel/bpf/syscall.c, bpf_prog_get_fd_by_id).
             let isClsact = settings.tcAttach == .clsact || !limits.hasTCX
-            let always: Capabilities = [.bpf, .netAdmin, .perfmon]
-            return isClsact ? always.union(.sysAdmin) : always
-        case .afXDP: return [.bpf, .netAdmin, .perfmon, .netRaw, .ipcLock]
+            return isClsact ? needed.union(.sysAdmin) : needed
         case .userspace:
-            var needed = Capabilities()
             if Int(bind.port) < limits.firstFreePort { needed.insert(.netBindService) }
             if preserveSource { needed.insert(.netRaw) }
             // A larger buffer than the system's limit: SO_RCVBUFFORCE of socket(7).

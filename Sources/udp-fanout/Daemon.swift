@@ -49,6 +49,10 @@ actor Daemon {
     /// Reloads and the stop run one after the other, in the order in which they were asked for.
     private var last: Task<Void, Never>?
     private var isStopped = false
+    /// How far its life is.
+    var stage = Stage.starting
+
+    enum Stage { case starting, serving, stopping }
 
     private static var steerings: [any WorkerSteering] {
         #if KernelModes
@@ -121,6 +125,7 @@ actor Daemon {
         tasks.append(Task { await feedWatchdog() })
         if control != nil { tasks.append(Task { await measure() }) }
         if path != nil { dropPrivileges() }
+        stage = .serving
         logger.info("udp-fanout is running. Press Ctrl+C to stop.")
         announceReady()
         return true
@@ -208,6 +213,7 @@ actor Daemon {
     }
 
     private func performStop() async {
+        stage = .stopping
         service.stopping()
         control?.stop()
         // Whether it is started again nobody tells; what comes from here on is the next start's.
@@ -218,6 +224,7 @@ actor Daemon {
 
     /// Ends as the predecessor of another process; the control socket has an answer to give yet.
     func performHandover() async {
+        stage = .stopping
         if let pid = successor?.process { service.isFollowed(by: pid) }
         await end()
     }

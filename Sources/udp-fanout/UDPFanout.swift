@@ -19,7 +19,8 @@ struct UDPFanout: AsyncParsableCommand {
         subcommands: [
             RunCommand.self, CheckCommand.self, StatusCommand.self, TopCommand.self,
             ExplainCommand.self, DrainCommand.self, UndrainCommand.self, ReloadCommand.self,
-            DoctorCommand.self, DemoCommand.self, NATCommand.self,
+            DoctorCommand.self, SchemaCommand.self, ReferenceCommand.self, DemoCommand.self,
+            NATCommand.self,
         ],
         defaultSubcommand: RunCommand.self)
 

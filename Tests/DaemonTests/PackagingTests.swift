@@ -100,7 +100,7 @@ extension DaemonTests.PackagingTests {
         #expect(run.code == 0)
         for word in [
             "run", "check", "status", "top", "explain", "drain", "undrain", "reload", "doctor",
-            "demo", "nat",
+            "schema", "reference", "demo", "nat",
         ] {
             #expect(run.output.contains(word), "\(word)")
         }

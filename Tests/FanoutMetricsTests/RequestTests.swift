@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 
 import FanoutMetrics
+import Synchronization
 import Testing
 
 @Suite("requests to the metrics server")
@@ -32,6 +33,20 @@ struct RequestTests {
         let reply = try await withServer { try RawClient(port: $0).get("/healthz") }
         #expect(reply.status == 200 && reply.text == "ok\n")
         #expect(reply.header("content-type") == "text/plain; charset=utf-8")
+    }
+
+    @Test("/readyz answers 200 while there is service, else 503 and the reason")
+    func readiness() async throws {
+        let obstacle = Mutex<String?>("starting")
+        let replies = try await withServer(readiness: { obstacle.withLock { $0 } }) { port in
+            let client = try RawClient(port: port)
+            let before = try client.get("/readyz")
+            obstacle.withLock { $0 = nil }
+            return (before, try client.get("/readyz"), try client.get("/healthz"))
+        }
+        #expect(replies.0.status == 503 && replies.0.text == "starting\n")
+        #expect(replies.1.status == 200 && replies.1.text == "ready\n")
+        #expect(replies.2.status == 200)
     }
 
     @Test("the metrics are where the configuration wants them, and only there")

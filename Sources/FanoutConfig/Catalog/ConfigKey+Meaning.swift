@@ -75,7 +75,7 @@ extension ConfigKey {
         case .healthMinHealthy:
             "With fewer healthy downstreams in a hundred a listener uses all of them."
         case .metricsEnabled: "Whether metrics are served."
-        case .metricsBind: "TCP address of the server, which also answers /healthz."
+        case .metricsBind: "TCP address of the server, which also answers /healthz and /readyz."
         case .metricsPath: "Path of the metrics."
         case .controlEnabled: "Whether there is a control socket."
         case .controlSocket: "Path of the control socket."

@@ -88,6 +88,9 @@ extension SectionReader {
         return Located(value: parts.joined(separator: ":").lowercased(), origin: field.origin)
     }
 
+    /// Paths of the metrics server that are not the metrics'.
+    static let takenPaths = ["/healthz", "/readyz"]
+
     /// The path under which metrics are served.
     func urlPath(_ key: ConfigKey) -> Located<String>? {
         guard let field = scalar(key) else { return nil }
@@ -95,7 +98,7 @@ extension SectionReader {
         let fault: String? =
             if !text.hasPrefix("/") {
                 "does not begin with /"
-            } else if text == "/healthz" {
+            } else if Self.takenPaths.contains(text) {
                 "is where the daemon answers health checks"
             } else if text.utf8.contains(where: { $0 <= 0x20 || $0 >= 0x7f }) {
                 "holds blanks or characters other than printable ASCII"

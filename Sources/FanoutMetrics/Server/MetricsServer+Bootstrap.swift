@@ -11,6 +11,7 @@ extension MetricsServer {
         let scrapes: ScrapeQueue
         let limits: Limits
         let path: String
+        let readiness: @Sendable () async -> String?
     }
 
     /// A newcomer that found no room; ends its channel.
@@ -47,7 +48,7 @@ extension MetricsServer {
             HTTPResponseEncoder(),
             ByteToMessageHandler(HTTPRequestDecoder(leftOverBytesStrategy: .dropBytes)),
             HTTPServerPipelineHandler(),
-            RequestHandler(connection, scrapes: shared.scrapes, metricsPath: shared.path),
+            RequestHandler(connection, shared: shared),
         ])
     }
 }

@@ -5,7 +5,7 @@ public import Logging
 internal import NIOCore
 internal import NIOPosix
 
-/// Serves `/metrics` and `/healthz` over HTTP/1.1, from one thread of its own.
+/// Serves `/metrics`, `/healthz` and `/readyz` over HTTP/1.1, from one thread of its own.
 ///
 /// Nothing a client does reaches beyond that thread and the limits: connections, bytes and times are
 /// bounded, at most one snapshot is being taken at any time, and none unless somebody asks.
@@ -34,11 +34,13 @@ public actor MetricsServer {
     ///
     /// - Parameters:
     ///   - bind: port 0 lets the kernel choose one.
-    ///   - path: where the metrics are, such as `/metrics`; comes before `/healthz`.
+    ///   - path: where the metrics are, such as `/metrics`; comes before the others.
+    ///   - readiness: why there is no service at this moment; nil when there is.
     ///   - snapshot: called for a scrape, never twice at a time, on no particular thread.
     /// - Throws: `MetricsServerError` when the port cannot be opened; nothing is left behind then.
     public static func start(
         bind: Endpoint, path: String, logger: Logger, limits: Limits = Limits(),
+        readiness: @escaping @Sendable () async -> String? = { nil },
         snapshot: @escaping @Sendable () async -> MetricsSnapshot
     ) async throws(MetricsServerError) -> MetricsServer {
         let group = MultiThreadedEventLoopGroup(numberOfThreads: 1)
@@ -48,7 +50,9 @@ public actor MetricsServer {
                 let table = ConnectionTable(capacity: limits.connections)
                 let scrapes = ScrapeQueue(
                     eventLoop: loop.assumeIsolated(), table: table, snapshot: snapshot)
-                let shared = Shared(table: table, scrapes: scrapes, limits: limits, path: path)
+                let shared = Shared(
+                    table: table, scrapes: scrapes, limits: limits, path: path,
+                    readiness: readiness)
                 return NIOLoopBound(shared, eventLoop: loop)
             }.get()
             let address = try SocketAddress(ipAddress: "\(bind.address)", port: Int(bind.port))

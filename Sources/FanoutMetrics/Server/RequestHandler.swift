@@ -15,15 +15,17 @@ final class RequestHandler: ChannelInboundHandler {
     private let connection: Connection
     private let scrapes: ScrapeQueue
     private let metricsPath: String
+    private let readiness: @Sendable () async -> String?
     private var request: HTTPRequestHead?
     private var context: ChannelHandlerContext?
     /// Whether the last answer has been given: what still comes is not looked at.
     private var isDone = false
 
-    init(_ connection: Connection, scrapes: ScrapeQueue, metricsPath: String) {
+    init(_ connection: Connection, shared: MetricsServer.Shared) {
         self.connection = connection
-        self.scrapes = scrapes
-        self.metricsPath = metricsPath
+        scrapes = shared.scrapes
+        metricsPath = shared.path
+        readiness = shared.readiness
     }
 
     func handlerAdded(context: ChannelHandlerContext) { self.context = context }
@@ -66,12 +68,21 @@ final class RequestHandler: ChannelInboundHandler {
                 self?.respond(Response(page: page))
             }
         case .health: respond(.healthy)
+        case .readiness: answerReadiness()
         case .notFound: respond(.notFound)
         case .methodNotAllowed:
             // The parser is done with a connection once it has seen CONNECT.
             if request.method == .CONNECT { connection.endsAfterAnswer = true }
             respond(.methodNotAllowed)
         }
+    }
+
+    private func answerReadiness() {
+        guard let context else { return }
+        connection.enter(.answering)
+        let readiness = readiness
+        context.eventLoop.makeFutureWithTask { await readiness() }.assumeIsolated()
+            .whenSuccess { [weak self] in self?.respond(.readiness($0)) }
     }
 
     // MARK: - Answers

@@ -28,6 +28,12 @@ struct Response {
     }
 
     static let healthy = Response(.ok, "ok")
+
+    /// - Parameter obstacle: why the daemon does not serve; nil when it does.
+    static func readiness(_ obstacle: String?) -> Response {
+        obstacle.map { Response(.serviceUnavailable, $0) } ?? Response(.ok, "ready")
+    }
+
     static let notFound = Response(.notFound, "not found")
     static let methodNotAllowed = Response(.methodNotAllowed, "only GET and HEAD are served here")
     static let bodyRefused = Response(

@@ -6,6 +6,7 @@ internal import NIOHTTP1
 enum Route: Equatable {
     case metrics
     case health
+    case readiness
     case notFound
     case methodNotAllowed
 
@@ -15,7 +16,13 @@ enum Route: Equatable {
             return
         }
         let path = Self.path(of: target)
-        self = path == metricsPath ? .metrics : path == "/healthz" ? .health : .notFound
+        self =
+            switch path {
+            case metricsPath[...]: .metrics
+            case "/healthz": .health
+            case "/readyz": .readiness
+            default: .notFound
+            }
     }
 
     /// The path of a target in origin form (`/path?query`) or absolute form (`http://host/path`, which

@@ -1,0 +1,66 @@
+// SPDX-License-Identifier: Apache-2.0
+
+/// The reference of the configuration file, made from the catalog that the reader goes by.
+public enum ConfigurationReference {
+    /// A page of Markdown.
+    public static var markdown: String {
+        let sections = ConfigSection.allCases.map { section in
+            """
+            ## \(section.title)
+
+            | key | value | unless written | meaning |
+            |---|---|---|---|
+            \(section.keys.map(\.row).joined(separator: "\n"))
+            """
+        }
+        return """
+            <!-- SPDX-License-Identifier: Apache-2.0 -->
+            <!-- `make reference` writes this page from Sources/FanoutConfig/Catalog. -->
+            # Configuration reference
+
+            The file is YAML: `udp-fanout check` prints what it means, defaults included, or every mistake in it with its
+            line. [config.example.yaml](../../config.example.yaml) shows every key in its place, and
+            [config.schema.json](config.schema.json), which `udp-fanout schema` prints, has the same for editors:
+
+            ```yaml
+            # yaml-language-server: $schema=docs/reference/config.schema.json
+            ```
+
+            Whole numbers are plain decimal digits, booleans `true` or `false`; anchors and aliases are refused.
+
+            \(sections.joined(separator: "\n\n"))
+
+            """
+    }
+}
+
+extension ConfigSection {
+    fileprivate var title: String {
+        self == .root ? "The top level" : paths.map { "`\($0)`" }.joined(separator: ", ")
+    }
+}
+
+extension ConfigKey {
+    fileprivate var row: String {
+        let cells = ["`\(name)`", value, unlessWritten, meaning]
+        return "| " + cells.map { $0.replacing("|", with: "\\|") }.joined(separator: " | ") + " |"
+    }
+
+    private var unlessWritten: String {
+        switch defaultValue {
+        case .required: "**must be written**"
+        case .value(let text): "`\(text)`"
+        case .absent(let words): words
+        }
+    }
+
+    /// What a remedy tells to write.
+    private var value: String {
+        switch type {
+        case .choice(let words): words.map { "`\($0)`" }.joined(separator: ", ")
+        case .section(let section): "the keys of `\(section.paths[0])`"
+        case .list(let section): "a list of `\(section.paths[0])`"
+        default: String(type.remedy.dropFirst("write ".count))
+        }
+    }
+}

@@ -1,0 +1,60 @@
+// SPDX-License-Identifier: Apache-2.0
+
+/// A JSON text whose members keep the order in which they are written.
+indirect enum JSONText {
+    case text(String)
+    case integer(Int)
+    case boolean(Bool)
+    case list([JSONText])
+    case object([(String, JSONText)])
+
+    /// Two blanks a level, lists of plain values on one line, so that a diff shows what has changed.
+    var printed: String { printed(at: 0) + "\n" }
+
+    private func printed(at depth: Int) -> String {
+        let inside = String(repeating: "  ", count: depth + 1)
+        let end = "\n" + String(repeating: "  ", count: depth)
+        switch self {
+        case .text(let text): return Self.quoted(text)
+        case .integer(let number): return "\(number)"
+        case .boolean(let value): return value ? "true" : "false"
+        case .list(let items):
+            if items.allSatisfy(\.isPlain) {
+                return "[" + items.map { $0.printed(at: 0) }.joined(separator: ", ") + "]"
+            }
+            let lines = items.map { inside + $0.printed(at: depth + 1) }
+            return "[\n" + lines.joined(separator: ",\n") + end + "]"
+        case .object(let members):
+            guard !members.isEmpty else { return "{}" }
+            let lines = members.map { name, value in
+                inside + Self.quoted(name) + ": " + value.printed(at: depth + 1)
+            }
+            return "{\n" + lines.joined(separator: ",\n") + end + "}"
+        }
+    }
+
+    private var isPlain: Bool {
+        switch self {
+        case .text, .integer, .boolean: true
+        case .list, .object: false
+        }
+    }
+
+    /// As RFC 8259, section 7, wants it; what shows nothing of itself is escaped, too.
+    private static func quoted(_ text: String) -> String {
+        var result = "\""
+        for scalar in text.unicodeScalars {
+            switch scalar {
+            case "\"": result += "\\\""
+            case "\\": result += "\\\\"
+            case "\n": result += "\\n"
+            // Of these Unicode has none beyond U+FFFF that a schema here names.
+            case _ where scalar.isControl && scalar.value <= 0xffff:
+                let digits = String(scalar.value, radix: 16)
+                result += "\\u" + String(repeating: "0", count: 4 - digits.count) + digits
+            default: result.unicodeScalars.append(scalar)
+            }
+        }
+        return result + "\""
+    }
+}

@@ -1,0 +1,31 @@
+// SPDX-License-Identifier: Apache-2.0
+
+internal import FanoutConfig
+internal import FanoutControl
+internal import FanoutCore
+
+extension Daemon {
+    /// Why it does not serve at this moment, in one line; nil when every listener does.
+    ///
+    /// A listener serves when it is open and, where its receivers are looked up, the source has answered
+    /// once, be it that there is nobody.
+    var obstacle: String? {
+        get async {
+            switch stage {
+            case .starting: return "starting"
+            case .stopping: return "stopping"
+            case .serving: break
+            }
+            let wanted = configuration.state
+            let open = Set(await reconciler.view.inForce.listeners.map(\.name))
+            if let closed = wanted.listeners.first(where: { !open.contains($0.name) }) {
+                return "listener \(closed.name) is not open"
+            }
+            let known = await discovery.view().sets
+            if let unknown = wanted.subjects.sorted().first(where: { known[$0] == nil }) {
+                return "nothing is known yet of \(unknown)"
+            }
+            return nil
+        }
+    }
+}

@@ -1,0 +1,61 @@
+// SPDX-License-Identifier: Apache-2.0
+
+import FanoutCore
+import Foundation
+import LabNet
+import LinuxNet
+import Testing
+
+@testable import udp_fanout
+
+extension DaemonTests {
+    /// A kernel mode with the rights that a pod has: the capabilities of the mode, 64 KiB of locked memory, a
+    /// BPF file system that is mounted already.
+    @Suite(
+        "Rights of a pod", .serialized, .enabled(if: Privilege.isRoot, "NOT TESTED: needs root"))
+    struct PodRightsTests {}
+}
+
+extension DaemonTests.PodRightsTests {
+    private static let modes = ForwardingMode.allCases.filter(\.needsInterface)
+
+    /// Starts a daemon with these capabilities and says whether it runs.
+    private func starts(
+        _ mode: ForwardingMode, _ rights: Capabilities, to receivers: [Endpoint]
+    ) async throws -> Bool {
+        let set = ["-all"] + rights.names.map { "+" + $0.dropFirst("CAP_".count).lowercased() }
+        let prefix = [
+            "/usr/bin/prlimit", "--memlock=65536:65536", "/usr/bin/setpriv", "--no-new-privs",
+            "--bounding-set=\(set.joined(separator: ","))", "--inh-caps=-all",
+        ]
+        let daemon = try DaemonUnderTest(
+            VethLab.config(receivers, mode: mode.rawValue), prefix: prefix)
+        do {
+            try await daemon.isRunning()
+        } catch {
+            // It never will when it has ended.
+            await daemon.process.end()
+            return false
+        }
+        try await daemon.stop()
+        return true
+    }
+
+    @Test(
+        "a kernel mode runs with exactly its capabilities, and not with one less", arguments: modes)
+    func exactly(mode: ForwardingMode) async throws {
+        let lab = try VethLab()
+        let receivers = [Endpoint(VethLab.v4(1, 2), port: 9000)]
+        try await lab.balancer.run(ownMounts: true) {
+            try Namespace.command("mount -t bpf bpf /sys/fs/bpf")
+            let needed = mode.capabilities
+            #expect(try await starts(mode, needed, to: receivers))
+            for bit in 0..<64 where needed.rawValue >> UInt64(bit) & 1 == 1 {
+                let one = Capabilities(rawValue: 1 << UInt64(bit))
+                #expect(
+                    try await !starts(mode, needed.subtracting(one), to: receivers),
+                    "\(one.names)")
+            }
+        }
+    }
+}

@@ -1,0 +1,70 @@
+// SPDX-License-Identifier: Apache-2.0
+
+import Glibc
+import LabNet
+import Testing
+
+extension DaemonTests {
+    @Suite("Readiness")
+    struct ReadinessTests {}
+}
+
+extension DaemonTests.ReadinessTests {
+    @Test("a daemon whose listeners serve is ready, and stays so when a reload fails")
+    func ready() async throws {
+        let config = try ConfigText.simple(metrics: true)
+        let port = try #require(config.metricsPort)
+        try await DaemonUnderTest.running(config.yaml) { daemon in
+            let before = try await HTTP.get("/readyz", port: port)
+            #expect(before.status == 200 && before.body == "ready\n")
+            try daemon.folder.replace(DaemonUnderTest.configName, with: "listeners: []\n")
+            try await daemon.says(DaemonUnderTest.notReloaded)
+            #expect(try await HTTP.get("/readyz", port: port).status == 200)
+        }
+    }
+
+    @Test("until a source of receivers has answered it is not, and says which")
+    func notYet() async throws {
+        let folder = try ScratchFolder()
+        let receivers = folder.path("receivers")
+        let port = try Ports.free()
+        let config = """
+            listeners:
+              - name: in
+                bind: "127.0.0.1:\(try Ports.free())"
+                file: {path: "\(receivers)", port: 1}
+            settings: {workers: 1}
+            metrics: {enabled: true, bind: "127.0.0.1:\(port)"}
+
+            """
+        try await DaemonUnderTest.running(config, folder: folder) { _ in
+            let before = try await HTTP.get("/readyz", port: port)
+            #expect(before.status == 503)
+            #expect(before.body == "nothing is known yet of file:\(receivers):1\n")
+            #expect(try await HTTP.get("/healthz", port: port).status == 200)
+            // That there is nobody is an answer as well.
+            try folder.write("# nobody\n", to: "receivers")
+            try await eventually("it is ready") {
+                try await HTTP.get("/readyz", port: port).status == 200
+            }
+        }
+    }
+
+    @Test("while it ends it is not, and says so")
+    func ending() async throws {
+        // A worker that stands still keeps the end waiting, with the metrics server open.
+        var config = try ConfigText.simple(metrics: true)
+        config.settings = ["workers: 1"]
+        let port = try #require(config.metricsPort)
+        try await DaemonUnderTest.running(config.yaml) { daemon in
+            let worker = try StoppedThread(named: "fanout-in", of: daemon.pid)
+            try await worker.isStopped()
+            daemon.process.send(SIGTERM)
+            try await eventually("it is not ready") {
+                try await HTTP.get("/readyz", port: port).body == "stopping\n"
+            }
+            try await worker.release()
+            #expect(try await daemon.process.exit() == .exited(0))
+        }
+    }
+}

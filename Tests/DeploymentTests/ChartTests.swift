@@ -1,0 +1,129 @@
+// SPDX-License-Identifier: Apache-2.0
+
+import FanoutConfig
+import FanoutCore
+import SchemaCheck
+import Testing
+
+@testable import udp_fanout
+
+@Suite("The Helm chart")
+struct ChartTests {
+    static let folder = "packaging/kubernetes/chart"
+
+    /// The chart's values with others laid over them, as Helm does it.
+    static func values(_ own: String = "{}") throws -> Value {
+        laid(try Value(yaml: own), over: try Tree.value("\(folder)/values.yaml"))
+    }
+
+    private static func laid(_ new: Value, over old: Value) -> Value {
+        guard let members = new.object, let before = old.object else { return new }
+        return .object(before.merging(members) { laid($1, over: $0) })
+    }
+
+    static func rendered(_ values: Value) throws -> Manifests {
+        let chart = try Tree.value("\(folder)/Chart.yaml")
+        let root = Value.object([
+            "Values": values,
+            "Release": .object(["Name": .text("fan"), "Namespace": .text("udp")]),
+            "Chart": .object(["AppVersion": chart["appVersion"] ?? .null]),
+        ])
+        var objects: [Value] = []
+        for file in try Tree.files(in: "\(folder)/templates", ending: ".yaml") {
+            let text = try ChartTemplate(Tree.text(file)).rendered(root)
+            objects += try Value.documents(yaml: text)
+        }
+        return Manifests(title: "chart", objects: objects)
+    }
+
+    static func rules() throws -> Schema { try Schema(Tree.value("\(folder)/values.schema.json")) }
+
+    /// Values for one listener of a mode.
+    static func values(of mode: ForwardingMode) -> String {
+        let interface = mode.needsInterface ? "interface: eth0, " : ""
+        return """
+            mode: \(mode.rawValue)
+            config:
+              listeners:
+                - {name: in, bind: "192.0.2.1:2055", mode: \(mode.rawValue), \(interface)
+                   kubernetes: {namespace: far, service: s, port: 2055}}
+            receiverNamespaces: [far]
+            podMonitor: {enabled: true}
+            """
+    }
+
+    @Test("its defaults make what the base makes")
+    func defaults() throws {
+        let values = try Self.values()
+        #expect(try Self.rules().problems(of: values) == [])
+        let manifests = try Self.rendered(values)
+        try manifests.expectSound(.userspace)
+        #expect(manifests.first("PodMonitor") == nil)
+        let base = try KustomizeTests.manifests("base")
+        #expect(try manifests.configuration == base.configuration)
+        #expect(manifests.first("ClusterRole")?["rules"] == base.first("ClusterRole")?["rules"])
+        // But for what only a chart has.
+        var container = manifests.container?.object ?? [:]
+        #expect(container.removeValue(forKey: "imagePullPolicy") == .text("IfNotPresent"))
+        #expect(Value.object(container) == base.container)
+        #expect(manifests.pod?["securityContext"] == base.pod?["securityContext"])
+    }
+
+    @Test("grants each mode exactly what it needs", arguments: ForwardingMode.allCases)
+    func modes(mode: ForwardingMode) throws {
+        let values = try Self.values(Self.values(of: mode))
+        #expect(try Self.rules().problems(of: values) == [])
+        let manifests = try Self.rendered(values)
+        try manifests.expectSound(mode)
+        let monitor = try #require(manifests.first("PodMonitor"))
+        #expect(
+            monitor["spec"]?["selector"] == manifests.first("DaemonSet")?["spec"]?["selector"])
+    }
+
+    @Test("knows every mode, and the configuration as the daemon does")
+    func schema() throws {
+        let rules = try Tree.value("\(Self.folder)/values.schema.json")
+        let modes = rules["properties"]?["mode"]?["enum"]?.list?.compactMap(\.text)
+        #expect(modes == ForwardingMode.allCases.map(\.rawValue))
+        var own = try Value(yaml: ConfigurationSchema.text).object ?? [:]
+        var parts = own.removeValue(forKey: "$defs")?.object ?? [:]
+        own["$schema"] = nil
+        own["title"] = nil
+        parts["configuration"] = .object(own)
+        #expect(rules["$defs"] == .object(parts), "run `make reference`")
+        #expect(rules["properties"]?["config"] == .object(["$ref": .text("#/$defs/configuration")]))
+    }
+
+    @Test("is of the daemon's version")
+    func version() throws {
+        let chart = try Tree.value("\(Self.folder)/Chart.yaml")
+        #expect(chart["appVersion"]?.text == Version.number)
+        #expect(chart["version"]?.text == Version.number)
+    }
+
+    @Test(
+        "refuses values that are wrong",
+        arguments: [
+            "mode: kernel", "mods: userspace", "metricsPort: 0", "config: {listener: []}",
+            "config: {listeners: [{name: a}]}", "podMonitor: {enabled: \"yes\"}",
+            "receiverNamespaces: [A]", "image: {name: x}",
+            "config: {settings: {workers: many}}",
+        ])
+    func wrong(values: String) throws {
+        #expect(try !Self.rules().problems(of: Self.values(values)).isEmpty)
+    }
+
+    @Test(
+        "a template of another construct is refused, so that none is rendered otherwise than Helm would",
+        arguments: [
+            "{{ include \"x\" . }}", "{{ .Values.none }}", "{{ if .Values.mode }}a", "{{ end }}",
+            "{{ .Values.mode -}} a", "{{ .Values.mode | upper }}", "{{ toYaml .Values.config }}",
+            "{{ if and .Values.mode .Values.image }}a{{ end }}", "{{ .Values.mode",
+            "{{ with .Values }}",
+            "{{ .Values.image }}", "{{ $x := 1 }}", "{{/* words */}}",
+        ])
+    func otherConstructs(template: String) throws {
+        let root = Value.object(["Values": try Self.values()])
+        #expect(throws: Unreadable.self) { try ChartTemplate(template).rendered(root) }
+    }
+}

@@ -1,0 +1,24 @@
+// SPDX-License-Identifier: Apache-2.0
+
+import FanoutMetrics
+import Foundation
+import Testing
+
+@Suite("The reference of the metrics")
+struct ReferenceTests {
+    @Test("what is committed is what the sources make; `make reference` rewrites it")
+    func committed() throws {
+        let root = URL(filePath: #filePath).deletingLastPathComponent().deletingLastPathComponent()
+            .deletingLastPathComponent()
+        let page = try String(
+            contentsOf: root.appending(path: "docs/reference/metrics.md"), encoding: .utf8)
+        #expect(page == MetricsReference.markdown)
+    }
+
+    @Test("tells of every label that a metric bears, and of no other")
+    func labels() {
+        let told = MetricCatalog.labelMeanings.map(\.label)
+        #expect(Set(told).count == told.count)
+        #expect(Set(told) == Set(MetricCatalog.allCases.flatMap(\.labels)))
+    }
+}
