@@ -1,8 +1,8 @@
 #!/bin/sh
 # SPDX-License-Identifier: Apache-2.0
 #
-# setup.sh PURPOSE...   installs what Debian's packages must give: build, test, lint, bench, kernels; and,
-#                       which need no Swift: library, library-test for the C library, lab for scripts/lab.sh
+# setup.sh PURPOSE...   installs what Debian's packages must give: build, test, lint, bench, browser, kernels;
+#                       and, which need no Swift: library, library-test for the C library, lab for scripts/lab.sh
 #
 # It looks at the machine each time, so that a package removed since is noticed; with nothing missing
 # that is two commands and a tenth of a second, and apt-get is not touched. `make SETUP=no …` leaves
@@ -54,6 +54,10 @@ packages_for() {
     lab)
         echo iproute2 util-linux procps curl
         ;;
+    browser)
+        packages_for build
+        echo chromium fonts-dejavu-core python3 # looks at the status page
+        ;;
     lint)
         packages_for build
         echo clang-format
@@ -66,7 +70,7 @@ packages_for() {
         echo debian-archive-keyring             # whose kernels they are
         echo bpftool ethtool iproute2 binutils
         ;;
-    *) fail "no such purpose: $1 (build, test, lint, bench, kernels, library, library-test, lab)" ;;
+    *) fail "no such purpose: $1 (build, test, lint, bench, browser, kernels, library, library-test, lab)" ;;
     esac
 }
 
@@ -117,7 +121,7 @@ install_packages() {
     esac
 }
 
-[ $# -gt 0 ] || fail "usage: setup.sh build|test|lint|bench|kernels|library|library-test|lab ..."
+[ $# -gt 0 ] || fail "usage: setup.sh build|test|lint|bench|browser|kernels|library|library-test|lab ..."
 needed=
 for purpose; do
     case $purpose in

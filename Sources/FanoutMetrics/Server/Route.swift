@@ -4,7 +4,7 @@ internal import NIOHTTP1
 
 /// What a request asks for, decided by its first line alone.
 enum Route: Equatable {
-    case metrics
+    case document(Document)
     case health
     case notFound
     case methodNotAllowed
@@ -14,8 +14,16 @@ enum Route: Equatable {
             self = .methodNotAllowed
             return
         }
+        // The configuration's word comes first: the metrics may be where the status page would be.
         let path = Self.path(of: target)
-        self = path == metricsPath ? .metrics : path == "/healthz" ? .health : .notFound
+        switch path {
+        case metricsPath[...]: self = .document(.metrics)
+        case "/healthz": self = .health
+        case "/": self = .document(.page(listener: QueryText.value(of: "listener", in: target)))
+        case StatusPage.dataPath[...]:
+            self = .document(.data(listener: QueryText.value(of: "listener", in: target)))
+        default: self = .notFound
+        }
     }
 
     /// The path of a target in origin form (`/path?query`) or absolute form (`http://host/path`, which
