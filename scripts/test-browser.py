@@ -182,17 +182,16 @@ class Scene:
 
 def start(daemon, config, address):
     environment = dict(os.environ, RUNTIME_DIRECTORY=str(config.parent))
-    process = subprocess.Popen(
-        [daemon, "--config", str(config), "--log-level", "error"], env=environment)
-    limit = time.monotonic() + 60
-    while True:
-        try:
-            urllib.request.urlopen(address + "healthz", timeout=2).read()
-            return process
-        except OSError:
-            if process.poll() is not None or time.monotonic() > limit:
-                raise
-            time.sleep(0.1)
+    log = config.with_suffix(".log")
+    with log.open("wb") as errors:
+        process = subprocess.Popen([daemon, "--config", str(config)], env=environment, stderr=errors)
+    limit = time.monotonic() + 120
+    while "udp-fanout is running" not in log.read_text():
+        if process.poll() is not None or time.monotonic() > limit:
+            raise RuntimeError(log.read_text()[-2000:])
+        time.sleep(0.1)
+    urllib.request.urlopen(address + "healthz", timeout=10).read()
+    return process
 
 
 def stop(process):
@@ -271,6 +270,7 @@ def main():
     parser.add_argument("--pictures", type=pathlib.Path, required=True)
     options = parser.parse_args()
     options.pictures.mkdir(parents=True, exist_ok=True)
+    # A receiver of each listener has a socket.
     _, most = resource.getrlimit(resource.RLIMIT_NOFILE)
     resource.setrlimit(resource.RLIMIT_NOFILE, (most, most))
     folder = pathlib.Path(tempfile.mkdtemp())
@@ -281,7 +281,7 @@ def main():
             look(browser, scene, options.pictures)
         finally:
             scene.end()
-        look_at_many(browser, options.daemon, folder, 64, 1024)
+        look_at_many(browser, options.daemon, folder, 64, min(1024, most // 70))
     finally:
         browser.end()
         shutil.rmtree(folder, ignore_errors=True)

@@ -47,7 +47,8 @@ extension DaemonTests.DocumentedCommandTests {
                 "link set eth0 up",
             ], hasDaemon: false,
             notHere: [
-                "sysctl -w net.core.rmem_max=16777216", "ethtool -N eth0 rx-flow-hash udp4 sdfn",
+                "sysctl -w net.core.rmem_max=16777216", "ethtool -L eth0 combined 4",
+                "ethtool -N eth0 rx-flow-hash udp4 sdfn",
                 "grep eth0 /proc/interrupts", "echo 4 > /proc/irq/IRQ/smp_affinity",
                 "cat /sys/class/net/eth0/device/numa_node",
                 "numactl --cpunodebind=0 --membind=0 udp-fanout --config config.yaml",

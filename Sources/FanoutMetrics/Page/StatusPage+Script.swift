@@ -51,13 +51,17 @@ extension StatusPage {
             return [1, 2, 5, 10].find(step => step * power >= value) * power;
           }
 
+          const ago = span => span < 100000 ? `${Math.round(span / 1000)} s ago`
+            : `${Math.round(span / 60000)} min ago`;
+
           function draw(svg, points, lines, hasAxes) {
             const width = svg.clientWidth, height = svg.clientHeight;
             if (!width || !height || !points || points.length < 2) return;
             svg.setAttribute("viewBox", `0 0 ${width} ${height}`);
             svg.replaceChildren();
             const foot = hasAxes ? 15 : 1, head = hasAxes ? 14 : 1;
-            const span = period * (kept - 1), end = points[points.length - 1][0];
+            const end = points[points.length - 1][0];
+            const span = Math.max(end - points[0][0], 30000);
             const top = ceiling(Math.max(...points.flatMap(point => lines.map(i => point[i + 1]))));
             const x = time => (width - 1) * (1 - (end - time) / span);
             const y = value => height - foot - (height - foot - head) * value / top;
@@ -68,7 +72,7 @@ extension StatusPage {
                 if (part) make("text", { x: 0, y: y(top * part) - 3 }, svg)
                   .textContent = rate(top * part);
               }
-              make("text", { x: 0, y: height - 2 }, svg).textContent = "5 min ago";
+              make("text", { x: 0, y: height - 2 }, svg).textContent = ago(span);
               make("text", { x: width, y: height - 2, "text-anchor": "end" }, svg)
                 .textContent = "now";
             }
@@ -153,7 +157,9 @@ extension StatusPage {
           // More than numbers has changed: the page is taken anew, with what was open or closed.
           async function takeAnew() {
             const text = await (await ask("./")).text();
-            const page = new DOMParser().parseFromString(text, "text/html").querySelector("main");
+            // Without its style, whose nonce is another one.
+            const part = text.slice(text.indexOf("<main"), text.indexOf("</main>") + 7);
+            const page = new DOMParser().parseFromString(part, "text/html").querySelector("main");
             const open = new Map(sections().map(s => [s.dataset.name, s.open]));
             document.querySelector("main").replaceWith(page);
             for (const section of sections()) {

@@ -75,6 +75,7 @@ extension StatusPage {
         .chart { width: 100%; height: 7rem; margin-top: .3rem; }
         figure .chart { height: 9.5rem; }
         .spark { width: 6.5rem; height: 1.6rem; }
+        details[open] > summary .spark { display: none; }
         .chart text { fill: var(--soft); font-size: 11px; }
         .grid { stroke: var(--line); stroke-width: 1; }
         .area { fill: var(--blue-wash); }
@@ -97,6 +98,9 @@ extension StatusPage {
         .bar svg { width: 100%; height: .5rem; border-radius: .25rem; }
         .bar rect { fill: var(--blue); } .drop rect { fill: var(--red); }
         .bar .back { fill: var(--off); }
+        .receivers { table-layout: fixed; }
+        .receivers th:first-child { width: 28%; } .receivers th:nth-child(2) { width: 15%; }
+        .receivers th:nth-child(3) { width: 22%; }
         .drops { max-width: 38rem; } .drops .bar { width: 45%; }
         code { font: .9em ui-monospace, "SF Mono", "DejaVu Sans Mono", monospace; }
         .more { margin: .5rem 0 0; font-size: .9rem; }
@@ -108,16 +112,20 @@ extension StatusPage {
           .tiles { grid-template-columns: 1fr 1fr; gap: .5rem; }
           .tile { padding: .55rem .7rem; } .big { font-size: 1.45rem; }
           .receivers thead { display: none; }
-          .receivers tr { display: grid; grid-template-columns: 1fr auto; gap: .1rem .6rem;
-            padding: .5rem 0; border-top: 1px solid var(--line); align-items: center; }
+          .receivers tr { display: grid; grid-template-columns: 1fr 1fr 1fr; gap: .1rem .6rem;
+            padding: .55rem 0; border-top: 1px solid var(--line); align-items: center; }
           .receivers th, .receivers td { border: 0; padding: 0; }
+          .receivers th:first-child { width: auto; grid-column: 1 / 3; }
+          .receivers .state { text-align: right; }
           .receivers .bar { grid-column: 1 / -1; width: 100%; padding: .15rem 0; }
           .receivers .number { text-align: left; font-size: .82rem; }
+          .receivers .number:nth-child(5) { text-align: center; }
+          .receivers .number:nth-child(6) { text-align: right; }
           .receivers .rate::after { content: " a second"; color: var(--soft); }
-          .receivers .number:nth-child(5) { text-align: right; }
           .receivers .number:nth-child(5)::after { content: " forwarded"; color: var(--soft); }
           .receivers .number:nth-child(6)::after { content: " dropped"; color: var(--soft); }
-          .spark { width: 4.5rem; } .place { order: 9; width: 100%; }
+          .place { order: 3; flex: 1 1 60%; } .now { order: 4; }
+          .spark { order: 2; width: 4.5rem; }
         }
 
         """
