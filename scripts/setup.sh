@@ -1,8 +1,8 @@
 #!/bin/sh
 # SPDX-License-Identifier: Apache-2.0
 #
-# setup.sh PURPOSE...   installs what Debian's packages must give: build, test, lint, bench, kernels; and,
-#                       which need no Swift: library, library-test for the C library, lab for scripts/lab.sh,
+# setup.sh PURPOSE...   installs what Debian's packages must give: build, test, lint, bench, browser, kernels;
+#                       and, which need no Swift: library, library-test for the C library, lab for scripts/lab.sh,
 #                       deb and packages for what `make deb` and `make test-packages` need besides
 #
 # It looks at the machine each time, so that a package removed since is noticed; with nothing missing
@@ -65,6 +65,10 @@ packages_for() {
         echo lintian mmdebstrap debian-archive-keyring
         echo iproute2 util-linux curl
         ;;
+    browser)
+        packages_for build
+        echo chromium fonts-dejavu-core python3 # looks at the status page
+        ;;
     lint)
         packages_for build
         echo clang-format
@@ -77,7 +81,7 @@ packages_for() {
         echo debian-archive-keyring             # whose kernels they are
         echo bpftool ethtool iproute2 binutils
         ;;
-    *) fail "no such purpose: $1 (build, test, lint, bench, kernels, library, library-test, lab, deb, packages)" ;;
+    *) fail "no such purpose: $1 (build, test, lint, bench, browser, kernels, library, library-test, lab, deb, packages)" ;;
     esac
 }
 
@@ -128,7 +132,7 @@ install_packages() {
     esac
 }
 
-[ $# -gt 0 ] || fail "usage: setup.sh build|test|lint|bench|kernels|library|library-test|lab|deb|packages ..."
+[ $# -gt 0 ] || fail "usage: setup.sh build|test|lint|bench|browser|kernels|library|library-test|lab|deb|packages ..."
 needed=
 for purpose; do
     case $purpose in

@@ -57,12 +57,20 @@ extension Daemon {
     }
 
     private func snapshot() async -> MetricsSnapshot {
-        MetricsSnapshot(
+        let view = await reconciler.view
+        var snapshot = MetricsSnapshot(
             listeners: await reconciler.counters(), queues: await reconciler.queueCounters(),
             events: await reconciler.events(),
             health: configuration.health.enabled ? await health.report : nil,
             discovery: await discoveryReport, reload: reloads,
             build: BuildInfo(version: Version.number, kernelModes: Version.hasKernelModes),
             startTimeSeconds: started.secondsSinceEpoch)
+        snapshot.uptime = .nanoseconds(Int64(MonotonicClock.now - startedTicks))
+        snapshot.inForce = view.inForce.listeners
+        snapshot.drains = view.drains
+        for listener in view.inForce.listeners {
+            snapshot.rates[listener.name] = meter.rates(of: listener.name)
+        }
+        return snapshot
     }
 }

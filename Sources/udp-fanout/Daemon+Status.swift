@@ -87,16 +87,8 @@ extension ReceiverStatus {
         _ downstream: Downstream, weight: UInt16, isDrained: Bool, isHealthy: Bool?,
         _ counts: DownstreamCounters?, _ rates: Rates
     ) {
-        let state: State =
-            if isDrained {
-                .drained
-            } else if downstream.weight == 0 {
-                .weightZero
-            } else if !downstream.isEnabled {
-                .unhealthy
-            } else {
-                .ready
-            }
+        let state = ReceiverState(
+            weight: downstream.weight, isReady: downstream.isReady, isDrained: isDrained)
         self.init(
             name: downstream.name, address: "\(downstream.endpoint)", state: state,
             healthy: isHealthy, weight: weight, weightInForce: downstream.weight,

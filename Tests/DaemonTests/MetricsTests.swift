@@ -108,7 +108,7 @@ extension DaemonTests.MetricsTests {
         }
     }
 
-    @Test("has health beside it, and nothing else")
+    @Test("has health and the status page beside it, and nothing else")
     func paths() async throws {
         let config = try ConfigText.simple(metrics: true)
         let port = try #require(config.metricsPort)
@@ -116,7 +116,13 @@ extension DaemonTests.MetricsTests {
             let health = try await HTTP.get("/healthz", port: port)
             #expect(health.status == 200)
             #expect(health.body.trimmingCharacters(in: .newlines) == "ok")
-            #expect(try await HTTP.get("/", port: port).status == 404)
+            #expect(try await HTTP.get("/nowhere", port: port).status == 404)
+            let root = try await HTTP.get("/", port: port)
+            #expect(root.status == 200)
+            let place = "127.0.0.1:\(config.listeners[0].port)"
+            for words in ["data-name=\"in\"", place, "round_robin", "2 of 2 ready"] {
+                #expect(root.body.contains(words), "\(words)")
+            }
             let page = try await MetricsPage.scrape(port)
             let resident = try #require(page.value("process_resident_memory_bytes"))
             let status = try #require(try SocketTable.status("VmRSS", of: daemon.pid))

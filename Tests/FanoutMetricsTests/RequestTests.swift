@@ -71,7 +71,7 @@ struct RequestTests {
         arguments: [
             ("/metrics?name=x", 200), ("/metrics#part", 200), ("http://a.example/metrics", 200),
             ("HTTP://a.example:1/metrics?x", 200), ("https://a.example/healthz", 200),
-            ("http://a.example", 404), ("http://a.example?/metrics", 404), ("/", 404),
+            ("http://a.example", 200), ("http://a.example?/metrics", 200), ("/", 200),
             ("/metrics/", 404), ("/metricsx", 404), ("/METRICS", 404), ("//metrics", 404),
             ("/x/../metrics", 404),
         ])

@@ -1,5 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 
+public import FanoutCore
+
 /// One listener at one moment.
 public struct ListenerStatus: Codable, Equatable, Sendable {
     public var name: String
@@ -48,20 +50,9 @@ public struct ListenerStatus: Codable, Equatable, Sendable {
 
 /// One receiver of a listener at one moment.
 public struct ReceiverStatus: Codable, Equatable, Sendable {
-    /// Whether it gets new traffic, and why not.
-    public enum State: String, Codable, Sendable {
-        case ready
-        /// By hand: `udp-fanout drain`.
-        case drained
-        /// Its weight in the configuration is 0.
-        case weightZero = "weight_zero"
-        /// By its probes.
-        case unhealthy
-    }
-
     public var name: String
     public var address: String
-    public var state: State
+    public var state: ReceiverState
     /// By its probes; nil when it is not probed.
     public var healthy: Bool?
     /// As the configuration has it.
@@ -76,7 +67,7 @@ public struct ReceiverStatus: Codable, Equatable, Sendable {
     public var rates: RateStatus
 
     public init(
-        name: String, address: String, state: State, healthy: Bool?, weight: UInt16,
+        name: String, address: String, state: ReceiverState, healthy: Bool?, weight: UInt16,
         weightInForce: UInt16, packetsForwarded: UInt64, bytesForwarded: UInt64,
         packetsDropped: UInt64, refusals: UInt64, rates: RateStatus
     ) {

@@ -5,7 +5,7 @@ public import Logging
 internal import NIOCore
 internal import NIOPosix
 
-/// Serves `/metrics`, `/healthz` and `/readyz` over HTTP/1.1, from one thread of its own.
+/// Serves `/metrics`, `/healthz`, `/readyz` and the status page at `/` over HTTP/1.1, from one thread of its own.
 ///
 /// Nothing a client does reaches beyond that thread and the limits: connections, bytes and times are
 /// bounded, at most one snapshot is being taken at any time, and none unless somebody asks.
@@ -34,7 +34,7 @@ public actor MetricsServer {
     ///
     /// - Parameters:
     ///   - bind: port 0 lets the kernel choose one.
-    ///   - path: where the metrics are, such as `/metrics`; comes before the others.
+    ///   - path: where the metrics are, such as `/metrics`; comes before every other page.
     ///   - readiness: why there is no service at this moment; nil when there is.
     ///   - snapshot: called for a scrape, never twice at a time, on no particular thread.
     /// - Throws: `MetricsServerError` when the port cannot be opened; nothing is left behind then.
@@ -49,7 +49,8 @@ public actor MetricsServer {
             let shared = try await loop.submit {
                 let table = ConnectionTable(capacity: limits.connections)
                 let scrapes = ScrapeQueue(
-                    eventLoop: loop.assumeIsolated(), table: table, snapshot: snapshot)
+                    eventLoop: loop.assumeIsolated(), table: table, metricsPath: path,
+                    snapshot: snapshot)
                 let shared = Shared(
                     table: table, scrapes: scrapes, limits: limits, path: path,
                     readiness: readiness)

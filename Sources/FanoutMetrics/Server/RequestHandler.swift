@@ -62,11 +62,9 @@ final class RequestHandler: ChannelInboundHandler {
             connection.endsAfterAnswer = true
         }
         switch Route(method: request.method, target: request.uri, metricsPath: metricsPath) {
-        case .metrics:
+        case .document(let document):
             connection.enter(.answering)
-            scrapes.scrape(for: connection) { [weak self] page in
-                self?.respond(Response(page: page))
-            }
+            scrapes.scrape(document, for: connection) { [weak self] in self?.respond($0) }
         case .health: respond(.healthy)
         case .readiness: answerReadiness()
         case .notFound: respond(.notFound)

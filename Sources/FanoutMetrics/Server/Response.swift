@@ -8,6 +8,8 @@ struct Response {
     let status: HTTPResponseStatus
     let contentType: String
     let body: ByteBuffer
+    /// Header fields that only some answers have.
+    var fields: [(name: String, value: String)] = []
     /// Whether nothing that follows on this connection could be made sense of.
     let endsConnection: Bool
 
@@ -19,13 +21,41 @@ struct Response {
         self.endsConnection = endsConnection
     }
 
-    /// The page of metrics.
-    init(page: ByteBuffer) {
+    /// The text of the metrics.
+    init(metrics: ByteBuffer) {
         status = .ok
         contentType = Exposition.contentType
-        body = page
+        body = metrics
         endsConnection = false
     }
+
+    /// The status page. A browser may take nothing from elsewhere for it, run only the script that
+    /// bears its nonce, and show it in nobody's frame.
+    init(page: StatusPage) {
+        status = page.view.isFound ? .ok : .notFound
+        contentType = "text/html; charset=utf-8"
+        body = ByteBuffer(string: page.html)
+        fields =
+            [
+                ("Content-Security-Policy", page.contentSecurityPolicy),
+                ("X-Frame-Options", "DENY"),
+            ] + Self.forBrowsers
+        endsConnection = false
+    }
+
+    /// What the page's script asks for.
+    init(data view: StatusView) {
+        status = view.isFound ? .ok : .notFound
+        contentType = "application/json"
+        body = ByteBuffer(string: view.json)
+        fields = Self.forBrowsers
+        endsConnection = false
+    }
+
+    private static let forBrowsers = [
+        ("X-Content-Type-Options", "nosniff"), ("Referrer-Policy", "no-referrer"),
+        ("Cross-Origin-Resource-Policy", "same-origin"), ("Cache-Control", "no-store"),
+    ]
 
     static let healthy = Response(.ok, "ok")
 
@@ -51,6 +81,7 @@ struct Response {
         var headers = HTTPHeaders()
         headers.add(name: "Content-Type", value: contentType)
         headers.add(name: "Content-Length", value: String(body.readableBytes))
+        for field in fields { headers.add(name: field.name, value: field.value) }
         if status == .methodNotAllowed { headers.add(name: "Allow", value: "GET, HEAD") }
         if closing {
             headers.add(name: "Connection", value: "close")

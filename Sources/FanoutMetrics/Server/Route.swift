@@ -4,7 +4,7 @@ internal import NIOHTTP1
 
 /// What a request asks for, decided by its first line alone.
 enum Route: Equatable {
-    case metrics
+    case document(Document)
     case health
     case readiness
     case notFound
@@ -15,14 +15,17 @@ enum Route: Equatable {
             self = .methodNotAllowed
             return
         }
+        // The configuration's word comes first: the metrics may be where the status page would be.
         let path = Self.path(of: target)
-        self =
-            switch path {
-            case metricsPath[...]: .metrics
-            case "/healthz": .health
-            case "/readyz": .readiness
-            default: .notFound
-            }
+        switch path {
+        case metricsPath[...]: self = .document(.metrics)
+        case "/healthz": self = .health
+        case "/readyz": self = .readiness
+        case "/": self = .document(.page(listener: QueryText.value(of: "listener", in: target)))
+        case StatusPage.dataPath[...]:
+            self = .document(.data(listener: QueryText.value(of: "listener", in: target)))
+        default: self = .notFound
+        }
     }
 
     /// The path of a target in origin form (`/path?query`) or absolute form (`http://host/path`, which

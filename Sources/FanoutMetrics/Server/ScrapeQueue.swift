@@ -7,27 +7,32 @@ internal import NIOCore
 /// Who asks while a snapshot is being taken shares the next one, never the one under way: a page holds
 /// everything that had been counted when it was asked for.
 final class ScrapeQueue {
-    typealias Deliver = (ByteBuffer) -> Void
+    typealias Deliver = (Response) -> Void
+    private typealias Order = (document: Document, deliver: Deliver)
 
     private let eventLoop: NIOIsolatedEventLoop
     private let table: ConnectionTable
+    private let metricsPath: String
     private let snapshot: @Sendable () async -> MetricsSnapshot
     /// Who waits for the snapshot under way, if one is; and who for the next.
-    private var served: [ObjectIdentifier: Deliver]?
-    private var waiting: [ObjectIdentifier: Deliver] = [:]
+    private var served: [ObjectIdentifier: Order]?
+    private var waiting: [ObjectIdentifier: Order] = [:]
 
     init(
-        eventLoop: NIOIsolatedEventLoop, table: ConnectionTable,
+        eventLoop: NIOIsolatedEventLoop, table: ConnectionTable, metricsPath: String,
         snapshot: @escaping @Sendable () async -> MetricsSnapshot
     ) {
         self.eventLoop = eventLoop
         self.table = table
+        self.metricsPath = metricsPath
         self.snapshot = snapshot
     }
 
-    /// Calls `deliver` on the event loop with a page, later.
-    func scrape(for client: Connection, deliver: @escaping Deliver) {
-        waiting[ObjectIdentifier(client)] = deliver
+    /// Calls `deliver` on the event loop with the document, later.
+    func scrape(
+        _ document: Document, for client: Connection, deliver: @escaping Deliver
+    ) {
+        waiting[ObjectIdentifier(client)] = (document, deliver)
         if served == nil { start() }
     }
 
@@ -45,16 +50,32 @@ final class ScrapeQueue {
         taken.assumeIsolated().whenSuccess { self.finish($0) }
     }
 
-    /// Rendering happens here, on the server's own thread, once for all who share the snapshot.
+    /// Rendering happens here, on the server's own thread, once for all who share the snapshot and want
+    /// the same of it. A page of HTML is made for each, since it holds a number of its own.
     private func finish(_ snapshot: MetricsSnapshot) {
-        let clients = served ?? [:]
+        let orders = served ?? [:]
         served = nil
-        if !clients.isEmpty {
-            let text = Exposition.text(
-                of: snapshot, server: table.counters, process: .current())
-            let page = ByteBuffer(bytes: text)
-            for deliver in clients.values { deliver(page) }
+        var rendered: [Document: Response] = [:]
+        for (document, deliver) in orders.values {
+            let response = rendered[document] ?? render(document, of: snapshot)
+            if document.isShared { rendered[document] = response }
+            deliver(response)
         }
         if served == nil, !waiting.isEmpty { start() }
+    }
+
+    private func render(_ document: Document, of snapshot: MetricsSnapshot) -> Response {
+        switch document {
+        case .metrics:
+            let text = Exposition.text(
+                of: snapshot, server: table.counters, process: .current())
+            return Response(metrics: ByteBuffer(bytes: text))
+        case .page(let listener):
+            let page = StatusPage(
+                StatusView(snapshot, of: listener), metricsPath: metricsPath)
+            return Response(page: page)
+        case .data(let listener):
+            return Response(data: StatusView(snapshot, of: listener))
+        }
     }
 }

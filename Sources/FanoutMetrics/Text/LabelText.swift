@@ -31,7 +31,7 @@ enum LabelText {
 
     /// Control characters, and those that only steer how others are shown, such as a right-to-left
     /// override.
-    private static func isInvisible(_ scalar: Unicode.Scalar) -> Bool {
+    static func isInvisible(_ scalar: Unicode.Scalar) -> Bool {
         switch scalar.properties.generalCategory {
         case .control, .format, .lineSeparator, .paragraphSeparator: true
         default: false

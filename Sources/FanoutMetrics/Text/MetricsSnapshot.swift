@@ -19,6 +19,12 @@ public struct MetricsSnapshot: Equatable, Sendable {
     public var build: BuildInfo
     /// When the daemon started, seconds since 1970-01-01 UTC.
     public var startTimeSeconds: Double
+    /// For the status page alone: how long the daemon has run, the listeners in force, who of their
+    /// receivers is drained by hand, and what each listener does a second.
+    public var uptime = Duration.zero
+    public var inForce: [Listener] = []
+    public var drains = DrainList()
+    public var rates: [String: Rates] = [:]
 
     public init(
         listeners: [ListenerCounters], queues: [QueueCounters] = [], events: [String: UInt64] = [:],

@@ -2,6 +2,7 @@
 
 internal import ArgumentParser
 internal import FanoutControlSocket
+internal import FanoutCore
 internal import LinuxNet
 
 struct TopCommand: AsyncParsableCommand {

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 
 internal import FanoutControlSocket
+internal import FanoutCore
 
 /// A status report for people.
 struct StatusText {

@@ -1,0 +1,83 @@
+// SPDX-License-Identifier: Apache-2.0
+
+internal import FanoutCore
+
+/// What the status page shows of a snapshot: every listener, folded to what fits on a screen, or one
+/// listener with all of its receivers.
+///
+/// However large the configuration, the page of all listeners has at most `listenersShown` of them
+/// with `receiversShown` receivers each, so that neither the server nor a browser is busy with it.
+struct StatusView {
+    static let listenersShown = 256
+    static let receiversShown = 8
+    /// From so many listeners on they are shown as lines that open.
+    static let listenersOpen = 6
+
+    let snapshot: MetricsSnapshot
+    /// The listener whose page it is; nil: of all of them.
+    let only: String?
+    let listeners: [StatusListener]
+    /// Listeners that found no room.
+    let omitted: Int
+    /// Over all listeners, those that are not shown among them.
+    let total: StatusTotal
+
+    init(_ snapshot: MetricsSnapshot, of only: String? = nil) {
+        self.snapshot = snapshot
+        self.only = only
+        let places = Dictionary(snapshot.inForce.map { ($0.name, $0) }) { $1 }
+        var total = StatusTotal()
+        for counters in snapshot.listeners { total.add(counters) }
+        let wanted = snapshot.listeners.filter { only == nil || $0.listener == only }
+        // Those that need somebody's attention must not be among those that find no room.
+        let shown =
+            wanted.count <= Self.listenersShown
+            ? wanted
+            : Array(
+                (wanted.filter { !$0.hasReceiver } + wanted.filter(\.hasReceiver))
+                    .prefix(Self.listenersShown))
+        listeners = shown.map { counters in
+            StatusListener(
+                counters, place: places[counters.listener],
+                rates: snapshot.rates[counters.listener] ?? Rates(),
+                verdicts: snapshot.health?.verdicts ?? [:], drains: snapshot.drains,
+                limit: only == nil ? Self.receiversShown : .max)
+        }
+        omitted = wanted.count - listeners.count
+        self.total = total
+    }
+
+    /// Whether there is such a listener.
+    var isFound: Bool { only == nil || !listeners.isEmpty }
+
+    /// A number that changes when anything but numbers changes on the page: the script then asks for
+    /// the page again.
+    var shape: String {
+        var hasher = Hasher()
+        hasher.combine(snapshot.reload.lastSuccessful)
+        hasher.combine(omitted)
+        for listener in listeners { listener.hashShape(into: &hasher) }
+        return String(UInt(bitPattern: hasher.finalize()), radix: 16)
+    }
+}
+
+extension ListenerCounters {
+    fileprivate var hasReceiver: Bool { downstreams.contains(where: \.isReady) }
+}
+
+/// Sums over listeners.
+struct StatusTotal {
+    private(set) var received: UInt64 = 0
+    private(set) var forwarded: UInt64 = 0
+    private(set) var dropped: UInt64 = 0
+    private(set) var receivers = 0
+    private(set) var ready = 0
+
+    mutating func add(_ counters: ListenerCounters) {
+        received &+= counters.packetsReceived
+        forwarded &+= counters.packetsForwarded
+        dropped &+= counters.packetsDropped
+        receivers += counters.downstreams.count
+        ready += counters.downstreams.count(where: \.isReady)
+    }
+}

@@ -1,0 +1,138 @@
+// SPDX-License-Identifier: Apache-2.0
+
+import Foundation
+import Testing
+
+@Suite("Documentation")
+struct DocumentationTests {
+    /// Pages that join with the packages and the manifests.
+    static let mayBeMissing: Set = [
+        "docs/install.md", "docs/kubernetes.md", "docs/reference/configuration.md",
+        "docs/reference/metrics.md",
+    ]
+
+    @Test("every relative link leads to a file, and to a heading where it names one")
+    func links() throws {
+        let pages = try MarkdownPage.all()
+        #expect(pages.count > 20)
+        var broken: [String] = []
+        for page in pages {
+            let folder = SourceTree.root.appending(path: page.path).deletingLastPathComponent()
+            for link in page.links {
+                let parts = link.target.split(
+                    separator: "#", maxSplits: 1, omittingEmptySubsequences: false)
+                let file =
+                    parts[0].isEmpty
+                    ? SourceTree.root.appending(path: page.path)
+                    : folder.appending(path: String(parts[0])).standardizedFileURL
+                let path = file.path.replacing(SourceTree.root.path + "/", with: "")
+                guard FileManager.default.fileExists(atPath: file.path) else {
+                    if !Self.mayBeMissing.contains(path) {
+                        broken.append("\(page.path):\(link.line): \(link.target)")
+                    }
+                    continue
+                }
+                if parts.count == 2,
+                    !(try MarkdownPage.page(path).anchors.contains(String(parts[1])))
+                {
+                    broken.append("\(page.path):\(link.line): no such heading: \(link.target)")
+                }
+            }
+        }
+        #expect(broken == [])
+    }
+
+    @Test("the index names every page")
+    func index() throws {
+        let index = try MarkdownPage.page("docs/README.md")
+        let targets = Set(index.links.map(\.target))
+        let folder = SourceTree.root.appending(path: "docs")
+        let pages = try FileManager.default.contentsOfDirectory(atPath: folder.path)
+            .filter { $0.hasSuffix(".md") && $0 != "README.md" }
+        #expect(pages.filter { !targets.contains($0) } == [])
+    }
+
+    @Test(
+        "pictures are XML, have a title, colours for light and dark, nothing from elsewhere, and a page"
+    )
+    func pictures() throws {
+        let folder = SourceTree.root.appending(path: "docs/pictures")
+        let used = Set(
+            try MarkdownPage.all().flatMap(\.links).map {
+                $0.target.split(separator: "/").last.map(String.init) ?? ""
+            })
+        let names = try FileManager.default.contentsOfDirectory(atPath: folder.path)
+        #expect(names.count >= 6)
+        for name in names {
+            let text = try String(contentsOf: folder.appending(path: name), encoding: .utf8)
+            let check = try Command.run(
+                "python3", ["-c", "import sys,xml.dom.minidom as m; m.parse(sys.argv[1])", name],
+                in: folder)
+            #expect(check.status == 0, "\(name): \(check.errors)")
+            #expect(text.contains("<title") && text.contains("<desc"), "\(name)")
+            #expect(text.contains("prefers-color-scheme: dark"), "\(name)")
+            #expect(!text.contains("href") && !text.contains("<script"), "\(name)")
+            #expect(used.contains(name), "\(name) is on no page")
+        }
+    }
+
+    /// Sources as one text, in which literals that are put together stand together.
+    private static func wordsOfSources() throws -> String {
+        try SourceTree.sources().filter { $0.folder == "Sources" }.map(\.text)
+            .joined(separator: "\n")
+            .replacing(/"\s*\n?\s*\+\s*"/, with: "")
+    }
+
+    @Test("each symptom names what the program says of it, in the program's words")
+    func troubleshooting() throws {
+        let page = try MarkdownPage.page("docs/troubleshooting.md")
+        let words = try Self.wordsOfSources()
+        var symptom = ""
+        var quotes: [String: Int] = [:]
+        for (number, text) in page.prose {
+            if text.hasPrefix("## ") {
+                symptom = text
+                quotes[symptom] = 0
+            }
+            guard text.firstMatch(of: #/^- (log|metric|doctor|explain|status): /#) != nil else {
+                continue
+            }
+            let quoted = MarkdownPage.code(in: text)
+            #expect(!quoted.isEmpty, "line \(number)")
+            for quote in quoted {
+                for part in quote.split(separator: "…") {
+                    let part = part.trimmingCharacters(in: .whitespaces)
+                    let isSaid = words.contains(part)
+                    #expect(isSaid, "line \(number): '\(part)' is nowhere said")
+                }
+                quotes[symptom, default: 0] += 1
+            }
+        }
+        #expect(quotes.count >= 15)
+        #expect(quotes.filter { $0.value == 0 }.keys.sorted() == [])
+    }
+
+    @Test("every symbol that DocC's pages name is one of the library")
+    func docc() throws {
+        let folder = "Sources/ReusePortLB/ReusePortLB.docc"
+        let files = try FileManager.default.contentsOfDirectory(
+            atPath: SourceTree.root.appending(path: folder).path)
+        let sources = try SourceTree.sources().filter { $0.path.hasPrefix("Sources/ReusePortLB/") }
+            .map(\.text).joined()
+        var named = 0
+        for file in files where file.hasSuffix(".md") {
+            let text = try String(
+                contentsOf: SourceTree.root.appending(path: "\(folder)/\(file)"), encoding: .utf8)
+            for match in text.matches(of: /``([A-Za-z\/]+)(?:\([^`]*\))?``/) {
+                let name = match.output.1.split(separator: "/").last.map(String.init) ?? ""
+                let declared = try Regex(
+                    "(struct|class|enum|protocol|func|let|var|case|typealias) \(name)\\b")
+                named += 1
+                #expect(
+                    name == "ReusePortLB" || sources.firstMatch(of: declared) != nil,
+                    "\(file): \(match.output.0)")
+            }
+        }
+        #expect(named > 10)
+    }
+}

@@ -1,0 +1,50 @@
+// SPDX-License-Identifier: Apache-2.0
+
+import Foundation
+import Testing
+
+/// Every command that a page shows is run: word for word by `DocumentedCommandTests`, or by what is
+/// named here.
+@Suite("Commands of the documentation")
+struct DocumentedCommandListTests {
+    @Test("each is run by a test")
+    func everyCommand() throws {
+        let known = Dictionary(
+            DocumentedCommands.all.map { ($0.command, $0) }, uniquingKeysWith: { first, _ in first }
+        )
+        var unknown: [String] = []
+        for page in try MarkdownPage.all()
+        where !DocumentedCommands.pagesRun.contains(page.path)
+            && !DocumentedCommands.pagesOfOtherSuites.contains(page.path)
+        {
+            for (line, command) in page.commands where known[command] == nil {
+                unknown.append("\(page.path):\(line): \(command)")
+            }
+        }
+        #expect(unknown == [], "name what runs them in DocumentedCommands.swift")
+    }
+
+    @Test("what is named as running one is there and says so", arguments: DocumentedCommands.all)
+    func evidence(entry: DocumentedCommands.Entry) throws {
+        let text = try String(
+            contentsOf: SourceTree.root.appending(path: entry.runner), encoding: .utf8)
+        #expect(text.contains(entry.words), "\(entry.runner) does not say '\(entry.words)'")
+    }
+
+    @Test("no entry is left of a command that no page shows")
+    func noLeftovers() throws {
+        let shown = Set(try MarkdownPage.all().flatMap { $0.commands.map(\.command) })
+        #expect(DocumentedCommands.all.map(\.command).filter { !shown.contains($0) } == [])
+    }
+
+    @Test("pages that are run word for word are named by the suite that runs them")
+    func pagesRun() throws {
+        let suite = try String(
+            contentsOf: SourceTree.root.appending(
+                path: "Tests/DaemonTests/DocumentedCommandTests.swift"), encoding: .utf8)
+        for page in DocumentedCommands.pagesRun {
+            #expect(suite.contains("\"\(page)\""), "\(page)")
+            #expect(try !MarkdownPage.page(page).commands.isEmpty, "\(page)")
+        }
+    }
+}

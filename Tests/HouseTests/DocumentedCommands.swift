@@ -1,0 +1,119 @@
+// SPDX-License-Identifier: Apache-2.0
+
+import Testing
+
+/// Which test or script runs a command that the documentation shows.
+enum DocumentedCommands {
+    struct Entry: CustomTestStringConvertible {
+        let command: String
+        /// A file of this tree.
+        let runner: String
+        /// What stands in it.
+        let words: String
+
+        var testDescription: String { command }
+
+        init(_ command: String, _ runner: String, _ words: String) {
+            self.command = command
+            self.runner = runner
+            self.words = words
+        }
+    }
+
+    /// Run word for word, in a network of their own.
+    static let pagesRun: Set = [
+        "docs/userspace.md", "docs/troubleshooting.md", "docs/restarts.md", "docs/several-nodes.md",
+        "docs/tuning.md",
+    ]
+
+    /// Whose commands are tried by the tests of packages and manifests.
+    static let pagesOfOtherSuites: Set = ["docs/install.md", "docs/kubernetes.md"]
+
+    private static let ci = ".ci/run"
+    private static let make = "GNUmakefile"
+    private static let library = "scripts/check-library.sh"
+    private static let nat = "Tests/DaemonTests/NATCommandTests.swift"
+    private static let lab = "Tests/DaemonTests/LabScriptTests.swift"
+    private static let walk = "Tests/CollectorTests/WalkthroughTests.swift"
+    private static let rights = "Tests/CollectorTests/PrivilegeTests.swift"
+    private static let installed = "Tests/CReusePortLBTests/installed.sh"
+    private static let daemon = ".build/release/udp-fanout"
+    private static let sbulb =
+        "udp-fanout nat eth0 -vs 10.188.7.99 -rs 10.188.100.163 10.188.100.230 -p 5683 5684"
+
+    static let all: [Entry] =
+        [
+            Entry("make test", ci, "make test"),
+            Entry("make build", ci, "make build"),
+            Entry("make run", "Tests/DaemonTests/DemoTests.swift", "\"demo\""),
+            Entry("make help", "Tests/HouseTests/MakeWordsTests.swift", "\"help\""),
+            Entry("make bench", "Benchmarks/Tests/BenchTests/SmokeTests.swift", "--daemon"),
+            Entry("\(daemon) check --config config.yaml", "docs/userspace.md", "check --config"),
+            Entry("\(daemon) --config config.yaml", "docs/userspace.md", "udp-fanout --config"),
+            Entry(
+                "swift build -c release --static-swift-stdlib --disable-default-traits"
+                    + " --product udp-fanout", make, "--disable-default-traits --product udp-fanout"
+            ),
+        ] + collectors + cLibrary + kernels + labs + nats
+
+    private static let kernels = [
+        "make test-kernels", "make test-kernels ARGS=6.1",
+        "FILTER='^NetlinkTests[.]' make test-kernels",
+    ].map { Entry($0, "Tests/HouseTests/MakeWordsTests.swift", "\"test-kernels\"") }
+
+    private static let labs = ["", " ARGS=status", " ARGS=down"].map {
+        Entry("sudo make lab\($0)", lab, "\"lab\"")
+    }
+
+    private static let nats = [
+        Entry(sbulb, nat, "\"nat\", \"eth0\", \"-vs\""),
+        Entry("udp-fanout nat eth0 -vs 10.188.7.99 -cfg servers.ini -p 5683", nat, "\"-cfg\""),
+        Entry("udp-fanout nat show --client 198.51.100.7 --json", nat, "\"nat\", \"show\""),
+        Entry("udp-fanout nat drop --server 10.188.100.163", nat, "\"nat\", \"drop\""),
+    ]
+
+    private static let cLibrary: [Entry] =
+        [
+            ("./bootstrap", "/bootstrap"), ("./configure", "./configure --prefix"),
+            ("make", "make \"$jobs\""), ("make check", "make check"),
+            ("make install", "make install"),
+            ("./bootstrap && ./configure && make && make check && make install", "make install"),
+            ("export PKG_CONFIG_PATH=DIR/lib/pkgconfig", "PKG_CONFIG_PATH="),
+        ].map { Entry($0.0, library, $0.1) }
+        + [
+            ("collector collector.c $(pkg-config --cflags --libs reuseportlb)", "collector20.c"),
+            ("my-collector my-collector.c $(pkg-config --cflags --libs reuseportlb)", "$flags"),
+            (
+                "collector collector.c $(pkg-config --cflags --libs reuseportlb)"
+                    + " -Wl,-rpath,DIR/lib", "pkg-config"
+            ),
+        ].map { Entry("cc -o \($0.0)", installed, $0.1) }
+        + (0..<3).map { Entry("./collector20 4739 \($0) 3", installed, "receives") }
+        + [
+            Entry(
+                "apt-get install autoconf automake libtool make gcc pkg-config clang llvm"
+                    + " libbpf-dev linux-libc-dev", "scripts/setup.sh", "apt-get install"),
+            Entry("bpftool map dump name udp_balancing_t", walk, "map dump name udp_balancing_t"),
+        ]
+
+    private static let collectors: [Entry] =
+        (0..<3).flatMap { slot in
+            [".build/release/collector 127.0.0.1 2055", "collector 192.0.2.1 2055"].map {
+                Entry("\($0) \(slot) 3", walk, "10.0.2.15 10001 \\(index) 3")
+            }
+        } + [
+            Entry(
+                ".build/release/publisher 127.0.0.1 2055 0 --sources 127.0.1.0/24 --rate 50",
+                "Tests/PublisherTests/TroubleTests.swift", "--rate 3000"),
+            Entry(
+                "publisher 192.0.2.1 2055 0 --sources 198.51.100.0/24",
+                "Tests/PublisherTests/TroubleTests.swift", "--sources"),
+            Entry("collector status", "Tests/CollectorTests/CollectorTests.swift", "\"status\""),
+            Entry("mount -t bpf bpf /sys/fs/bpf", lab, "mount -t"),
+            Entry("chmod 711 /sys/fs/bpf", rights, "chmod 711"),
+            Entry("collector create netflow --count 3 --owner collector", rights, "--owner"),
+            Entry(
+                "runuser -u collector -- collector 192.0.2.1 2055 0 3 --group netflow", rights,
+                "\"--group\""),
+        ]
+}
