@@ -67,7 +67,7 @@ let floor1: [Target] = [
 let floor1Half: [Target] = [
     // The host's network as the kernel modes see it.
     .target(
-        name: "HostNetwork", dependencies: ["CDatapath", "FanoutCore", "Netlink"],
+        name: "HostNetwork", dependencies: ["CDatapath", "FanoutCore", "LinuxNet", "Netlink"],
         swiftSettings: strict),
     // What a hot loop shares with its plane.
     .target(

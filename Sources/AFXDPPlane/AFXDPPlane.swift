@@ -38,7 +38,7 @@ public actor AFXDPPlane: DataPlane {
     var claimed: Set<InterfaceQueue> = []
     /// Whether some worker found no such queue free although one was given up meanwhile.
     var isShort = false
-    private let thread = PlaneThread()
+    private let thread = PlaneThread(name: "af_xdp")
 
     public nonisolated var unownedExecutor: UnownedSerialExecutor {
         // SAFETY: the actor keeps its thread.
