@@ -11,11 +11,14 @@ extension TCPlane {
         let former = serving.layout
         let prepared = try serving.program.prepare(layout, from: former)
         // Every map has room for what is put in now, so from here on nothing fails.
-        try serving.program.adopt(layout, from: former, prepared)
-        for (listener, endpoint, row) in layout.rowsLeft(by: former) {
-            try keep(serving.program.receiverRow(row), of: listener, endpoint)
-            try serving.program.clearReceiverRow(row)
+        try serving.program.adopt(layout, from: former, prepared) {
+            logger.debug("packets meet the new tables", metadata: ["mode": "tc_ebpf"])
         }
+        let left = layout.rowsLeft(by: former)
+        for (listener, endpoint, row) in left {
+            try keep(serving.program.receiverRow(row), of: listener, endpoint)
+        }
+        try serving.program.clearReceiverRows(left.map(\.row))
         for number in layout.numbersLeft(by: former) {
             try serving.program.clearListenerRow(number)
         }

@@ -65,20 +65,21 @@ extension XDPNATPlane {
 
     /// Takes what was counted for those who have left, and clears their rows for who comes after them.
     func keepDeparted(from former: NATLayout, to layout: NATLayout, _ program: NATProgram) {
-        for (name, endpoint, number) in layout.serversLeft(by: former) {
+        for (name, gone) in layout.serversLeft(by: former) {
             guard let listener = listeners.first(where: { $0.name == name.listener }) else {
                 continue
             }
-            let receiver = listener.downstreams.map(\.endpoint).first {
-                $0.address == endpoint.address
-                    && ($0.port == endpoint.port || $0.port == listener.bind.port)
+            let receivers = Dictionary(
+                listener.downstreams.map { (listener.endpoint(of: $0, at: name.port), $0.endpoint) }
+            ) { first, _ in first }
+            for (endpoint, number) in gone {
+                let key = receivers[endpoint] ?? endpoint
+                add(
+                    number,
+                    to: &past[name.listener, default: NATTally()].receivers[key, default: Counts()],
+                    program)
             }
-            let key = receiver ?? endpoint
-            add(
-                number,
-                to: &past[name.listener, default: NATTally()].receivers[key, default: Counts()],
-                program)
-            try? program.clearServerRows(number)
+            try? program.clearServerRows(gone.map(\.number))
         }
         for (name, front) in layout.frontsLeft(by: former) {
             add(front.number, to: &past[name.listener, default: NATTally()], program)
