@@ -30,6 +30,7 @@ extension AFXDPPlane {
             // A new destination is steered when every worker knows it. The maps have room for it.
             for (worker, table) in tables { worker.adopt(table) }
             for plan in plans { try opened[plan.interface.index]?.steer(plan) }
+            logger.debug("packets meet the new tables", metadata: ["mode": "af_xdp"])
         } catch {
             throw PlaneError(error)
         }

@@ -8,8 +8,11 @@ internal import Logging
 extension Daemon {
     /// Has the downstreams of a configuration probed, if it wants that.
     func probe(_ wanted: Configuration) async throws(HealthError) {
-        let state = wanted.state.applying(await discovery.view())
-        try await health.follow(wanted.health.policy, state)
+        let policy = wanted.health.policy
+        let state = wanted.state
+        // Receivers that nobody probes need not be made out.
+        let followed = policy == nil ? state : state.applying(await discovery.view())
+        try await health.follow(policy, followed)
     }
 
     /// Undoes `probe`: the downstreams in force are probed again.

@@ -30,6 +30,8 @@ public enum SmoothWeightedTable {
     /// total. O(n times the sum of the weights).
     private static func smoothOrder(of weights: [Int]) -> [Int] {
         let total = weights.reduce(0, +)
+        // All alike, in lowest terms: everyone once, in order.
+        guard total > weights.count else { return Array(weights.indices) }
         var credit = [Int](repeating: 0, count: weights.count)
         return (0..<total).map { _ in
             var richest = 0
