@@ -86,10 +86,43 @@ public actor Reconciler {
         if let health { desired = desired.applying(await health.view()) }
         let total = Change.diff(from: inForce, to: desired)
         guard !total.isEmpty else { return total }
+        if total.concernsReceiversAlone {
+            try await moveTogether(to: desired)
+        } else {
+            try await moveInTurn(to: desired)
+        }
+        inForce = desired
+        return total
+    }
+
+    /// Nothing changes hands between planes, so none needs to wait for another: each waits for the kernel and
+    /// for workers, and packets meet the new receivers in every mode at about the same moment.
+    private func moveTogether(to desired: DesiredState) async throws(PlaneError) {
+        let (planes, inForce) = (planes, inForce)
+        let errors = await withTaskGroup(of: (Int, PlaneError?).self) { group in
+            for (place, plane) in planes.enumerated() {
+                group.addTask {
+                    do throws(PlaneError) {
+                        try await Self.move(plane, from: inForce, to: desired)
+                        return (place, nil)
+                    } catch {
+                        return (place, error)
+                    }
+                }
+            }
+            return await group.reduce(into: [:]) { $0[$1.0] = $1.1 }
+        }
+        guard let first = errors.min(by: { $0.key < $1.key }) else { return }
+        let done = planes.indices.filter { errors[$0] == nil }.map { planes[$0] }
+        await leadBack(done, from: desired)
+        throw first.value
+    }
+
+    private func moveInTurn(to desired: DesiredState) async throws(PlaneError) {
         var done: [any DataPlane] = []
         for plane in planes {
             do throws(PlaneError) {
-                try await move(plane, from: inForce, to: desired)
+                try await Self.move(plane, from: inForce, to: desired)
             } catch {
                 if hasPredecessor, inForce.listeners.isEmpty {
                     for plane in done { await plane.relinquish() }
@@ -100,8 +133,6 @@ public actor Reconciler {
             }
             done.append(plane)
         }
-        inForce = desired
-        return total
     }
 
     func begin() async {
@@ -120,7 +151,7 @@ public actor Reconciler {
         }
     }
 
-    private func move(
+    private static func move(
         _ plane: any DataPlane, from old: DesiredState, to new: DesiredState
     ) async throws(PlaneError) {
         let mode = type(of: plane).mode
@@ -131,7 +162,7 @@ public actor Reconciler {
     private func leadBack(_ planes: [any DataPlane], from desired: DesiredState) async {
         for plane in planes.reversed() {
             do throws(PlaneError) {
-                try await move(plane, from: desired, to: inForce)
+                try await Self.move(plane, from: desired, to: inForce)
             } catch {
                 logger.error(
                     "a plane could not return to the state before",
