@@ -110,7 +110,7 @@ extension TCPlane {
     }
 
     private func keep(_ row: [UInt64], of listener: String, _ endpoint: Endpoint) {
-        past[listener, default: Tally()].receivers[endpoint, default: Counts()].add(row)
+        past[listener, default: Tally()].receivers.add(Counts(row), of: endpoint)
     }
 
     public func counters() -> [ListenerCounters] {
@@ -121,6 +121,7 @@ extension TCPlane {
             var counts = before.listener
             counts.add((try? serving.program.listenerRow(place.number)) ?? [])
             var result = ListenerCounters(listener, counts)
+            result.departed = ReceiverSums(before.receivers.departed)
             result.downstreams = listener.downstreams.map { downstream in
                 var counts = before.receivers[downstream.endpoint] ?? Counts()
                 if let row = place.rows[downstream.endpoint] {

@@ -15,6 +15,7 @@ extension XDPNATPlane {
             let tally = tally(of: listener)
             var result = ListenerCounters(listener, tally.requests)
             result.answers = AnswerCounters(tally.answers)
+            result.departed = ReceiverSums(tally.receivers.departed)
             result.downstreams = listener.downstreams.map { downstream in
                 DownstreamCounters(downstream, tally.receivers[downstream.endpoint] ?? Counts())
             }
@@ -45,9 +46,8 @@ extension XDPNATPlane {
             for downstream in listener.downstreams {
                 let endpoint = listener.endpoint(of: downstream, at: port)
                 guard let server = front.servers[endpoint] else { continue }
-                add(
-                    server.number, to: &tally.receivers[downstream.endpoint, default: Counts()],
-                    serving.program)
+                let row = (try? serving.program.serverRow(server.number, LB_NAT_INGRESS)) ?? []
+                tally.receivers.add(Counts(row), of: downstream.endpoint)
             }
         }
         return tally
@@ -57,10 +57,6 @@ extension XDPNATPlane {
         for direction in [LB_NAT_INGRESS, LB_NAT_EGRESS] {
             tally.add((try? program.row(front, direction)) ?? [], direction)
         }
-    }
-
-    private func add(_ server: UInt16, to counts: inout Counts, _ program: NATProgram) {
-        counts.add((try? program.serverRow(server, LB_NAT_INGRESS)) ?? [])
     }
 
     /// Takes what was counted for those who have left, and clears their rows for who comes after them.
@@ -74,10 +70,8 @@ extension XDPNATPlane {
             ) { first, _ in first }
             for (endpoint, number) in gone {
                 let key = receivers[endpoint] ?? endpoint
-                add(
-                    number,
-                    to: &past[name.listener, default: NATTally()].receivers[key, default: Counts()],
-                    program)
+                let row = (try? program.serverRow(number, LB_NAT_INGRESS)) ?? []
+                past[name.listener, default: NATTally()].receivers.add(Counts(row), of: key)
             }
             try? program.clearServerRows(gone.map(\.number))
         }

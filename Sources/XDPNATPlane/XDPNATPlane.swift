@@ -106,6 +106,9 @@ public actor XDPNATPlane: DataPlane {
         warn(of: network)
         let names = Set(next.map(\.name))
         past = past.filter { names.contains($0.key) }
+        for listener in next {
+            past[listener.name]?.receivers.settle(present: listener.downstreams.map(\.endpoint))
+        }
     }
 
     public func attachments() -> [Attachment] {
