@@ -24,6 +24,20 @@ extension Daemon {
         }
     }
 
+    /// Leads the data planes to the shares that receivers have now which have not been ready for long.
+    ///
+    /// - Returns: whether they followed; everything is as it was otherwise.
+    func shareRises() async -> Bool {
+        guard successor == nil else { return false }
+        do throws(PlaneError) {
+            try await reconciler.followHealth()
+            return true
+        } catch {
+            logger.error("a rise of shares is not followed", metadata: ["error": "\(error)"])
+            return false
+        }
+    }
+
     /// Leads the data planes to the receivers that are healthy now.
     ///
     /// - Returns: whether they followed; everything is as it was otherwise.

@@ -12,6 +12,25 @@ extension Promise {
         Promise("thousands of receivers that came and went leave one sum behind") { stage in
             try await checkChurn(stage)
         },
+        Promise("a receiver that warms up has the share that it has by now") { stage in
+            let sinks = try stage.sinks(2)
+            var listener = try stage.listener(
+                to: sinks.downstreams(), settings: ListenerSettings(workers: 1))
+            listener.downstreams[1].warmth = 1
+            let rig = try await stage.rig([listener])
+            let traffic = try stage.traffic(to: listener)
+            for _ in 0..<44 { traffic.send([1]) }
+            var counters = try await rig.settled(at: 44)
+            try claim(
+                counters.downstreams.map(\.packetsForwarded), is: [40, 4], "with a tenth of 1")
+            listener.downstreams[1].warmth = 10
+            try await rig.apply([listener])
+            for _ in 0..<40 { traffic.send([1]) }
+            counters = try await rig.settled(at: 84)
+            try claim(
+                counters.downstreams.map(\.packetsForwarded), is: [60, 24], "with all of it")
+            await rig.stop()
+        },
     ]
 
     private static func claimComplete(_ counters: ListenerCounters) throws {

@@ -16,7 +16,7 @@ public enum SmoothWeightedTable {
     static func build(_ downstreams: [Downstream]) -> SlotTable {
         let ready = downstreams.readyPositions
         guard !ready.isEmpty else { return .empty }
-        let weights = ready.map { downstreams[$0].weight }
+        let weights = downstreams.shares(at: ready)
         let divisor = weights.reduce(0, greatestCommonDivisor)
         let lowest = weights.map { Int($0 / divisor) }
         let order =
