@@ -69,7 +69,7 @@ let floor1Half: [Target] = [
     .target(
         name: "HostNetwork",
         dependencies: [
-            "CDatapath", "FanoutCore", "Netlink",
+            "CDatapath", "FanoutCore", "LinuxNet", "Netlink",
             .product(name: "Logging", package: "swift-log"),
         ],
         swiftSettings: strict),

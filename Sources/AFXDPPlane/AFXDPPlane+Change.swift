@@ -28,8 +28,13 @@ extension AFXDPPlane {
         do throws(BPFError) {
             try leave(plans, leaving)
             // A new destination is steered when every worker knows it. The maps have room for it.
-            for (worker, table) in tables { worker.adopt(table) }
+            for (worker, table) in tables {
+                let former = worker.prepared.rows
+                worker.adopt(table)
+                keepDeparted(from: former, to: table.rows)
+            }
             for plan in plans { try opened[plan.interface.index]?.steer(plan) }
+            logger.debug("packets meet the new tables", metadata: ["mode": "af_xdp"])
         } catch {
             throw PlaneError(error)
         }
@@ -45,6 +50,9 @@ extension AFXDPPlane {
         reach.tell(of: next, on: network)
         let names = Set(next.map(\.name))
         past = past.filter { names.contains($0.key) }
+        for listener in next {
+            past[listener.name]?.receivers.settle(present: listener.downstreams.map(\.endpoint))
+        }
     }
 
     /// Takes what is served no longer out of the programs, and waits until nothing of it is on the way.
@@ -170,23 +178,5 @@ extension AFXDPPlane {
         }
         isShort = true
         return nil
-    }
-
-    /// Ends workers; what they counted lives on.
-    func retire(_ workers: [QueueWorker]) {
-        for worker in workers {
-            end(worker)
-            for listener in listeners where worker.prepared.rows[listener.name] != nil {
-                var sum =
-                    past[listener.name]
-                    ?? ListenerCounters(listener: listener.name, mode: .afXDP)
-                for downstream in listener.downstreams
-                where !sum.downstreams.contains(where: { $0.endpoint == downstream.endpoint }) {
-                    sum.downstreams.append(DownstreamCounters(downstream).withoutCounts)
-                }
-                sum.add(worker, of: listener)
-                past[listener.name] = sum
-            }
-        }
     }
 }

@@ -31,15 +31,15 @@ public actor AFXDPPlane: DataPlane {
     var netlink: Netlink?
     var watch: NetworkWatch?
     var clock: Task<Void, Never>?
-    /// What workers counted that have ended, by listener.
-    var past: [String: ListenerCounters] = [:]
+    /// What was counted in rows that are no more, by listener.
+    var past: [String: Past] = [:]
     /// Interfaces by which frames would go out, had they a queue for it: why they have not.
     var closed: [UInt32: String] = [:]
     /// Queues of interfaces that nothing is served on, which workers have to send by.
     var claimed: Set<InterfaceQueue> = []
     /// Whether some worker found no such queue free although one was given up meanwhile.
     var isShort = false
-    private let thread = PlaneThread()
+    private let thread = PlaneThread(name: "af_xdp")
 
     public nonisolated var unownedExecutor: UnownedSerialExecutor {
         // SAFETY: the actor keeps its thread.
@@ -148,11 +148,11 @@ public actor AFXDPPlane: DataPlane {
         listeners.map { listener in
             var result = ListenerCounters(listener: listener.name, mode: .afXDP)
             let before = past[listener.name]
-            if let before { result.add(before) }
+            if let before { result.add(before.listener) }
+            if let before { result.departed = before.receivers.departed }
             result.downstreams = listener.downstreams.map { downstream in
                 var counts = DownstreamCounters(downstream)
-                let known = before?.downstreams.first { $0.endpoint == downstream.endpoint }
-                if let known { counts.add(known) }
+                if let known = before?.receivers[downstream.endpoint] { counts.add(known) }
                 return counts
             }
             for interface in served.values where interface.interface.name == listener.interface {

@@ -62,11 +62,12 @@ internal import XDPSockets
                     isLocal: way.isLocal, name: name, counters: row.counters)
                 unsafe (targets + index).initialize(to: target)
             }
-            let slots = unsafe Self.copy(listener.slotTable.slots)
+            let owners = listener.slotTable.slots
+            let slots = unsafe Self.copy(owners)
             let service = unsafe Service(
                 key: listener.balance.keySource, seed: listener.settings.seed,
                 maxPacketSize: UInt32(listener.settings.maxPacketSize),
-                slotCount: UInt32(listener.slotTable.slots.count), slots: slots, targets: targets,
+                slotCount: UInt32(owners.count), slots: slots, targets: targets,
                 counters: kept.own.counters, turn: kept.own.turn)
             unsafe (services + place).initialize(to: service)
             rows[listener.name] = kept

@@ -115,9 +115,9 @@ public struct BPFMap: ~Copyable, Sendable {
     // MARK: Bytes
 
     /// The kernel rounds the value of each CPU up to whole words (kernel/bpf/syscall.c).
-    private var perCPUBytes: Int { (valueBytes + 7) / 8 * 8 }
+    var perCPUBytes: Int { (valueBytes + 7) / 8 * 8 }
 
-    private static let cpus = max(1, Int(libbpf_num_possible_cpus()))
+    static let cpus = max(1, Int(libbpf_num_possible_cpus()))
 
     private borrowing func read(
         _ key: some BitwiseCopyable, bytes count: Int

@@ -4,7 +4,7 @@ package import CDatapath
 package import FanoutCore
 
 /// A row of counters (lb/counters.h), added up over the CPUs.
-package struct Counts: Equatable, Sendable {
+package struct Counts: CounterSum {
     private var words = [UInt64](repeating: 0, count: Int(LB_COUNTERS.rawValue))
 
     package init() {}
@@ -35,6 +35,15 @@ extension ListenerCounters {
         self.init(listener: listener.name, mode: listener.mode)
         packetsReceived = counts[LB_COUNT_PACKETS_RECEIVED]
         bytesReceived = counts[LB_COUNT_BYTES_RECEIVED]
+        packetsForwarded = counts[LB_COUNT_PACKETS_FORWARDED]
+        bytesForwarded = counts[LB_COUNT_BYTES_FORWARDED]
+        drops = counts.drops
+    }
+}
+
+extension ReceiverSums {
+    package init(_ counts: Counts) {
+        self.init()
         packetsForwarded = counts[LB_COUNT_PACKETS_FORWARDED]
         bytesForwarded = counts[LB_COUNT_BYTES_FORWARDED]
         drops = counts.drops

@@ -79,8 +79,10 @@ public actor DiscoveryMonitor: DiscoveryViewSource {
             collect()
             let now = current
             guard now != inForce else { continue }
+            let isFollowed = await act()
+            // What there is to say comes after what there is to do.
             remark()
-            if await act() {
+            if isFollowed {
                 inForce = now
                 guard (try? await Task.sleep(for: Self.patience)) != nil else { return }
             } else {

@@ -22,6 +22,12 @@ public actor Reconciler {
     private(set) var inForce = DesiredState()
     /// Who is out of service by hand.
     var drains: DrainList
+    /// Whose share is still rising.
+    private(set) var slowStart = SlowStart()
+    /// One element for any number of changes since the last after which shares rise.
+    let rises: AsyncStream<Void>
+    private let risesBegan: AsyncStream<Void>.Continuation
+    let now: @Sendable () -> ContinuousClock.Instant
     /// An actor lets others in while one waits for a plane, so changes take turns by hand.
     private var isBusy = false
     /// Whether a process before this one has what the planes take over, and takes it back if they cannot.
@@ -36,11 +42,15 @@ public actor Reconciler {
     ///   - drains: who is out of service by hand from the beginning.
     ///   - hasPredecessor: whether the first change takes over what another process has. When it fails the
     ///     planes leave that as it is.
+    ///   - now: the clock by which shares rise.
     public init(
         planes: [any DataPlane], discovery: (any DiscoveryViewSource)? = nil,
         health: (any HealthSource)? = nil, drains: DrainList = DrainList(),
-        hasPredecessor: Bool = false, logger: Logger
+        hasPredecessor: Bool = false, logger: Logger,
+        now: @escaping @Sendable () -> ContinuousClock.Instant = { .now }
     ) {
+        self.now = now
+        (rises, risesBegan) = AsyncStream.makeStream(bufferingPolicy: .bufferingNewest(1))
         self.drains = drains
         self.hasPredecessor = hasPredecessor
         self.planes = planes
@@ -84,12 +94,56 @@ public actor Reconciler {
         if let discovery { desired = desired.applying(await discovery.view()) }
         desired = desired.applying(drains)
         if let health { desired = desired.applying(await health.view()) }
+        var slowStart = slowStart
+        desired = slowStart.lay(over: desired, at: now())
         let total = Change.diff(from: inForce, to: desired)
-        guard !total.isEmpty else { return total }
+        guard !total.isEmpty else {
+            take(slowStart)
+            return total
+        }
+        if total.concernsReceiversAlone {
+            try await moveTogether(to: desired)
+        } else {
+            try await moveInTurn(to: desired)
+        }
+        inForce = desired
+        take(slowStart)
+        return total
+    }
+
+    private func take(_ next: SlowStart) {
+        slowStart = next
+        if next.next != nil { risesBegan.yield() }
+    }
+
+    /// Nothing changes hands between planes, so none needs to wait for another: each waits for the kernel and
+    /// for workers, and packets meet the new receivers in every mode at about the same moment.
+    private func moveTogether(to desired: DesiredState) async throws(PlaneError) {
+        let (planes, inForce) = (planes, inForce)
+        let errors = await withTaskGroup(of: (Int, PlaneError?).self) { group in
+            for (place, plane) in planes.enumerated() {
+                group.addTask {
+                    do throws(PlaneError) {
+                        try await Self.move(plane, from: inForce, to: desired)
+                        return (place, nil)
+                    } catch {
+                        return (place, error)
+                    }
+                }
+            }
+            return await group.reduce(into: [:]) { $0[$1.0] = $1.1 }
+        }
+        guard let first = errors.min(by: { $0.key < $1.key }) else { return }
+        let done = planes.indices.filter { errors[$0] == nil }.map { planes[$0] }
+        await leadBack(done, from: desired)
+        throw first.value
+    }
+
+    private func moveInTurn(to desired: DesiredState) async throws(PlaneError) {
         var done: [any DataPlane] = []
         for plane in planes {
             do throws(PlaneError) {
-                try await move(plane, from: inForce, to: desired)
+                try await Self.move(plane, from: inForce, to: desired)
             } catch {
                 if hasPredecessor, inForce.listeners.isEmpty {
                     for plane in done { await plane.relinquish() }
@@ -100,8 +154,6 @@ public actor Reconciler {
             }
             done.append(plane)
         }
-        inForce = desired
-        return total
     }
 
     func begin() async {
@@ -120,7 +172,7 @@ public actor Reconciler {
         }
     }
 
-    private func move(
+    private static func move(
         _ plane: any DataPlane, from old: DesiredState, to new: DesiredState
     ) async throws(PlaneError) {
         let mode = type(of: plane).mode
@@ -131,7 +183,7 @@ public actor Reconciler {
     private func leadBack(_ planes: [any DataPlane], from desired: DesiredState) async {
         for plane in planes.reversed() {
             do throws(PlaneError) {
-                try await move(plane, from: desired, to: inForce)
+                try await Self.move(plane, from: desired, to: inForce)
             } catch {
                 logger.error(
                     "a plane could not return to the state before",

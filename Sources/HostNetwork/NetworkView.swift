@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 
 package import FanoutCore
-internal import Glibc
 package import Netlink
 
 /// The host's network as far as a plane looks at it, at one moment.
@@ -59,9 +58,9 @@ package struct NetworkView: Equatable, Sendable {
         let served = view.interfaces.filter { names.contains($0.name) }
         let ruled = Set(rules.map(\.family))
             .filter { family in served.allSatisfy { $0.forwards.contains(family) } }
+        let addresses = served.isEmpty ? [:] : try addresses(&netlink)
         for place in view.interfaces.indices where names.contains(view.interfaces[place].name) {
-            view.interfaces[place].addresses = try addresses(
-                of: view.interfaces[place].index, &netlink)
+            view.interfaces[place].addresses = addresses[view.interfaces[place].index] ?? []
         }
         let byIndex = Dictionary(links.map { ($0.index, $0) }) { first, _ in first }
         for receiver in receivers {
@@ -103,16 +102,12 @@ package struct NetworkView: Equatable, Sendable {
         return link.forwards.intersection([.v4]).union(host.intersection([.v6]))
     }
 
+    /// Those of every interface, in one look.
     private static func addresses(
-        of interface: UInt32, _ netlink: inout Netlink
-    ) throws(NetlinkError) -> [IPAddress] {
-        do throws(NetlinkError) {
-            return try netlink.addresses(of: interface).filter { !$0.isTentative }.map(\.address)
-        } catch {
-            // It went in the meantime, and there will be an event that says so.
-            guard error.errno == ENODEV else { throw error }
-            return []
-        }
+        _ netlink: inout Netlink
+    ) throws(NetlinkError) -> [UInt32: [IPAddress]] {
+        let usable = try netlink.addresses().filter { !$0.isTentative }
+        return Dictionary(grouping: usable, by: \.interface).mapValues { $0.map(\.address) }
     }
 
     /// nil when there is no way: no route, or one to all hosts of a link, which is for senders alone.

@@ -36,11 +36,10 @@ package struct ReachLog: Sendable {
 
     private func logFreed(_ now: [Blockage], _ listeners: [Listener]) {
         for former in blockages {
-            let stuck = now.filter { $0.listener == former.listener }.flatMap(\.receivers)
+            let stuck = Set(now.filter { $0.listener == former.listener }.flatMap(\.receivers))
             let present = listeners.first { $0.name == former.listener }?.downstreams ?? []
-            let freed = former.receivers.filter { name in
-                !stuck.contains(name) && present.contains { $0.name == name && $0.weight > 0 }
-            }
+            let wanted = Set(present.filter { $0.weight > 0 }.map(\.name))
+            let freed = former.receivers.filter { wanted.contains($0) && !stuck.contains($0) }
             guard !freed.isEmpty else { continue }
             logger.info(
                 "receivers are within reach again",

@@ -15,7 +15,18 @@ public enum ThisProcess {
         var raised = limit
         raised.rlim_cur = limit.rlim_max
         let result = unsafe setrlimit(__rlimit_resource_t(RLIMIT_NOFILE.rawValue), &raised)
-        return UInt64(result == 0 ? raised.rlim_cur : limit.rlim_cur)
+        let inForce = UInt64(result == 0 ? raised.rlim_cur : limit.rlim_cur)
+        growDescriptorTable(to: min(inForce, 16_384))
+        return inForce
+    }
+
+    /// Has the kernel make room for so many descriptors: 8 bytes each. It does so by itself when one is
+    /// opened beyond the end of the table, but doubles it then, and lets a process of several threads wait
+    /// each time until no thread reads the former table (fs/file.c, expand_fdtable): some tens of
+    /// milliseconds, four times over for the sockets of 1 000 receivers.
+    private static func growDescriptorTable(to count: UInt64) {
+        let far = fcntl(STDERR_FILENO, F_DUPFD_CLOEXEC, Int32(clamping: count) - 1)
+        if far >= 0 { _ = Glibc.close(far) }
     }
 
     /// Descriptors that are kept from the data planes: for the connections of the metrics server, the

@@ -42,14 +42,17 @@ extension Netlink {
     public mutating func addresses(
         of interface: UInt32
     ) throws(NetlinkError) -> [InterfaceAddress] {
-        // The kernel could choose the interface's. But then it does not say that the table changed
+        try addresses().filter { $0.interface == interface }
+    }
+
+    /// The IPv4 and IPv6 addresses of every interface of the namespace.
+    public mutating func addresses() throws(NetlinkError) -> [InterfaceAddress] {
+        // The kernel could choose one interface's. But then it does not say that the table changed
         // while it was read, and leaves out addresses that were there all the time: for one
         // interface inet_dump_ifaddr (net/ipv4/devinet.c) never sets cb->seq. Seen on Linux 6.18.
         let request = NetlinkRequest(RTM_GETADDR, ifaddrmsg(), dump: true)
-        let purpose = Purpose(
-            operation: "list the addresses of", subject: "interface \(interface)")
+        let purpose = Purpose(operation: "list", subject: "the addresses of the interfaces")
         return try ask(request, purpose).compactMap(InterfaceAddress.init)
-            .filter { $0.interface == interface }
     }
 
     // MARK: Rules

@@ -11,11 +11,14 @@ extension TCPlane {
         let former = serving.layout
         let prepared = try serving.program.prepare(layout, from: former)
         // Every map has room for what is put in now, so from here on nothing fails.
-        try serving.program.adopt(layout, from: former, prepared)
-        for (listener, endpoint, row) in layout.rowsLeft(by: former) {
-            try keep(serving.program.receiverRow(row), of: listener, endpoint)
-            try serving.program.clearReceiverRow(row)
+        try serving.program.adopt(layout, from: former, prepared) {
+            logger.debug("packets meet the new tables", metadata: ["mode": "tc_ebpf"])
         }
+        let left = layout.rowsLeft(by: former)
+        for (listener, endpoint, row) in left {
+            try keep(serving.program.receiverRow(row), of: listener, endpoint)
+        }
+        try serving.program.clearReceiverRows(left.map(\.row))
         for number in layout.numbersLeft(by: former) {
             try serving.program.clearListenerRow(number)
         }
@@ -107,7 +110,7 @@ extension TCPlane {
     }
 
     private func keep(_ row: [UInt64], of listener: String, _ endpoint: Endpoint) {
-        past[listener, default: Tally()].receivers[endpoint, default: Counts()].add(row)
+        past[listener, default: Tally()].receivers.add(Counts(row), of: endpoint)
     }
 
     public func counters() -> [ListenerCounters] {
@@ -118,6 +121,7 @@ extension TCPlane {
             var counts = before.listener
             counts.add((try? serving.program.listenerRow(place.number)) ?? [])
             var result = ListenerCounters(listener, counts)
+            result.departed = ReceiverSums(before.receivers.departed)
             result.downstreams = listener.downstreams.map { downstream in
                 var counts = before.receivers[downstream.endpoint] ?? Counts()
                 if let row = place.rows[downstream.endpoint] {

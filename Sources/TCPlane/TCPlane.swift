@@ -42,6 +42,13 @@ public actor TCPlane: DataPlane {
     /// What was counted in rows that are no more, by listener.
     var past: [String: Tally] = [:]
 
+    private let thread = PlaneThread(name: "tc_ebpf")
+
+    public nonisolated var unownedExecutor: UnownedSerialExecutor {
+        // SAFETY: the actor keeps its thread.
+        unsafe thread.asUnownedSerialExecutor()
+    }
+
     /// - Parameters:
     ///   - source: where the kernel program comes from.
     ///   - root: the BPF file system, where the hooks are pinned.
@@ -110,6 +117,9 @@ public actor TCPlane: DataPlane {
         warn(of: network)
         let names = Set(next.map(\.name))
         past = past.filter { names.contains($0.key) }
+        for listener in next {
+            past[listener.name]?.receivers.settle(present: listener.downstreams.map(\.endpoint))
+        }
     }
 
     public func attachments() -> [Attachment] {

@@ -13,7 +13,7 @@ final class TCProgram: Sendable {
     let program: BPFProgram
     private let listeners: BPFMap
     private let ports: BPFMap
-    private let tables: BPFMap
+    private let tables: SharedMap
     private let listenerRows: BPFMap
     private let receiverRows: BPFMap
 
@@ -34,7 +34,7 @@ final class TCProgram: Sendable {
         program = try object.program(named: Self.name)
         listeners = try object.map(named: "listeners")
         ports = try object.map(named: "ports")
-        tables = try object.map(named: "tables")
+        tables = SharedMap(try object.map(named: "tables"))
         listenerRows = try object.map(named: "listener_rows")
         receiverRows = try object.map(named: "receiver_rows")
     }
@@ -42,12 +42,12 @@ final class TCProgram: Sendable {
     /// A table on its way into the kernel, which no packet meets yet.
     final class Table: Sendable {
         let number: UInt32
-        fileprivate let map: BPFMap
+        fileprivate let shared: SharedMap
 
         init(_ bytes: [UInt8], number: UInt32) throws(BPFError) {
             self.number = number
-            map = try BPFMap(singleNamed: "lb_table", valueBytes: bytes.count)
-            try map.set(UInt32(0), to: bytes)
+            shared = SharedMap(try BPFMap(singleNamed: "lb_table", valueBytes: bytes.count))
+            try shared.map.set(UInt32(0), to: bytes)
         }
     }
 
@@ -64,9 +64,15 @@ final class TCProgram: Sendable {
     /// then what leads nowhere any more goes. When it returns, no packet is on its way by what has gone:
     /// the kernel lets a change of an array of maps wait for the programs that run
     /// (kernel/bpf/syscall.c, maybe_wait_bpf_programs).
-    func adopt(_ layout: Layout, from former: Layout, _ prepared: [Table]) throws(BPFError) {
+    ///
+    /// - Parameter met: called when packets meet the new tables; the wait is still to come.
+    func adopt(
+        _ layout: Layout, from former: Layout, _ prepared: [Table], met: () -> Void = {}
+    ) throws(BPFError) {
         try share(former.portsTurning(into: layout), former)
-        for table in prepared { try tables.set(table.number, to: table.map.descriptor) }
+        let exchange = try MapExchange.begin(in: tables, prepared.map { ($0.number, $0.shared) })
+        met()
+        try exchange.wait()
         for (entry, number) in layout.entries where former.entries[entry] != number {
             try listeners.set(entry.key, to: number)
         }
@@ -83,7 +89,7 @@ final class TCProgram: Sendable {
             hasWaited = false
         }
         for number in layout.numbersLeft(by: former) {
-            try tables.remove(number)
+            try tables.map.remove(number)
             hasWaited = true
         }
         if !hasWaited { try settle(layout) }
@@ -101,7 +107,7 @@ final class TCProgram: Sendable {
     func settle(_ layout: Layout) throws(BPFError) {
         guard let place = layout.places.values.first else { return }
         let table = try Table(place.table, number: place.number)
-        try tables.set(table.number, to: table.map.descriptor)
+        try tables.map.set(table.number, to: table.shared.map.descriptor)
     }
 
     // MARK: Counters
@@ -112,5 +118,5 @@ final class TCProgram: Sendable {
 
     func clearListenerRow(_ row: UInt32) throws(BPFError) { try listenerRows.clear(row) }
 
-    func clearReceiverRow(_ row: UInt32) throws(BPFError) { try receiverRows.clear(row) }
+    func clearReceiverRows(_ rows: [UInt32]) throws(BPFError) { try receiverRows.clear(rows) }
 }

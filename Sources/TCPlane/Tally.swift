@@ -6,5 +6,5 @@ internal import FanoutCore
 /// What a listener counted in rows that are no more, receiver by receiver.
 struct Tally: Sendable {
     var listener = Counts()
-    var receivers: [Endpoint: Counts] = [:]
+    var receivers = PastCounts<Counts>()
 }

@@ -13,7 +13,7 @@ final class ListenerGroup {
     private(set) var steered: Steered?
     /// The counts of workers that have ended.
     private var past: ListenerCounters
-    private var pastOfDownstream: [Endpoint: DownstreamCounters] = [:]
+    private var pastOfReceivers = PastCounts<ReceiverSums>()
 
     /// Whether sockets of ours are on the address already: `join` binds this group's then.
     let isJoining: Bool
@@ -161,19 +161,28 @@ final class ListenerGroup {
 
     /// Puts the tables in place, worker by worker.
     func adopt(_ next: Listener, _ tables: [PreparedTable]) {
+        let former = workers.map(\.links)
         for (worker, table) in zip(workers, tables) { worker.adopt(table) }
         listener = next
+        let present = Set(next.downstreams.map(\.endpoint))
+        for links in former {
+            for (endpoint, link) in links where !present.contains(endpoint) {
+                pastOfReceivers.add(ReceiverSums(link.counters), of: endpoint)
+            }
+        }
+        pastOfReceivers.settle(present: present)
     }
 
     /// Takes over from a group that has ended: its counts live on in this one.
     func inherit(from other: ListenerGroup) {
-        let counts = other.counters()
-        past.add(counts)
-        for downstream in counts.downstreams {
-            pastOfDownstream[
-                downstream.endpoint, default: downstream.withoutCounts
-            ].add(downstream)
+        past.add(other.counters())
+        pastOfReceivers.add(other.pastOfReceivers)
+        for worker in other.workers {
+            for (endpoint, link) in worker.links {
+                pastOfReceivers.add(ReceiverSums(link.counters), of: endpoint)
+            }
         }
+        pastOfReceivers.settle(present: listener.downstreams.map(\.endpoint))
     }
 
     func turnAway() { for worker in workers { worker.turnAway() } }
@@ -189,9 +198,10 @@ final class ListenerGroup {
             sum.add(worker.counters)
             sum.kernelDrops += worker.kernelDrops
         }
+        sum.departed = pastOfReceivers.departed
         sum.downstreams = listener.downstreams.map { downstream in
             var counts = DownstreamCounters(downstream)
-            if let before = pastOfDownstream[downstream.endpoint] { counts.add(before) }
+            if let before = pastOfReceivers[downstream.endpoint] { counts.add(before) }
             for worker in workers {
                 if let link = worker.links[downstream.endpoint] { counts.add(link.counters) }
             }

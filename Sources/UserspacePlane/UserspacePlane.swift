@@ -70,6 +70,7 @@ public actor UserspacePlane: DataPlane {
         }
         for group in interim { group.open() }
         for (group, listener, tables) in retargeted { group.adopt(listener, tables) }
+        logger.debug("packets meet the new tables", metadata: ["mode": "userspace"])
         retire(leaving + interim)
         for group in opened {
             for former in leaving + interim where former.listener.name == group.listener.name {

@@ -36,16 +36,14 @@ extension DownstreamCounters {
         refusals += row[LB_COUNT_REFUSALS]
         drops.merge(row.drops.filter(\.key.isDownstreams), uniquingKeysWith: +)
     }
+}
 
-    /// The same receiver with nothing counted.
-    package var withoutCounts: DownstreamCounters {
-        DownstreamCounters(Downstream(name: name, endpoint: endpoint, weight: weight))
-    }
-
-    package mutating func add(_ other: DownstreamCounters) {
-        packetsForwarded += other.packetsForwarded
-        bytesForwarded += other.bytesForwarded
-        refusals += other.refusals
-        drops.merge(other.drops, uniquingKeysWith: +)
+extension ReceiverSums {
+    package init(_ row: CounterRow) {
+        self.init()
+        packetsForwarded = row[LB_COUNT_PACKETS_FORWARDED]
+        bytesForwarded = row[LB_COUNT_BYTES_FORWARDED]
+        refusals = row[LB_COUNT_REFUSALS]
+        drops = row.drops.filter { $0.value > 0 && $0.key.isDownstreams }
     }
 }

@@ -123,7 +123,9 @@ struct NATLayout: Sendable {
         listeners.reduce(network.interfaces.reduce(0) { $0 + $1.addresses.count }) {
             sum, listener in
             let services = services(of: listener, port: listener.bind.port, on: network).count
-            let servers = listener.downstreams.count * listener.nat.transport.numbers.count
+            // With room for the receivers to come, lest their number take another program.
+            let receivers = max(listener.settings.maxDownstream, listener.downstreams.count)
+            let servers = receivers * listener.nat.transport.numbers.count
             return sum + 2 * listener.ports.count * (services + servers)
         }
     }
@@ -146,13 +148,14 @@ struct NATLayout: Sendable {
         former.fronts.filter { fronts[$0.key]?.number != $0.value.number }.map { ($0, $1) }
     }
 
-    /// Servers of `former` that are here no more: the listener, the endpoint and the number.
-    func serversLeft(by former: NATLayout) -> [(front: Front.Name, Endpoint, number: UInt16)] {
-        former.fronts.flatMap { name, front in
-            front.servers.filter {
-                fronts[name]?.servers[$0.key]?.generation != $0.value.generation
-            }
-            .map { (name, $0.key, $0.value.number) }
+    /// Servers of `former` that are here no more, front by front.
+    func serversLeft(
+        by former: NATLayout
+    ) -> [(front: Front.Name, servers: [(endpoint: Endpoint, number: UInt16)])] {
+        former.fronts.map { name, front in
+            let now = fronts[name]?.servers ?? [:]
+            let gone = front.servers.filter { now[$0.key]?.generation != $0.value.generation }
+            return (name, gone.map { ($0.key, $0.value.number) })
         }
     }
 

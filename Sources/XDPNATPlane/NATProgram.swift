@@ -15,10 +15,10 @@ final class NATProgram: Sendable {
     let program: XDPProgram
     /// What the next program takes over.
     let memory: NATMemory
-    private let endpoints: BPFMap
-    private let services: BPFMap
-    private let servers: BPFMap
-    private let tables: BPFMap
+    let endpoints: SharedMap
+    let services: BPFMap
+    let servers: BPFMap
+    let tables: SharedMap
     private let rows: BPFMap
     private let serverRows: BPFMap
     private let turns: BPFMap
@@ -58,10 +58,10 @@ final class NATProgram: Sendable {
         self.capacity = capacity
         memory = try NATMemory(of: object)
         program = try XDPProgram(of: object, named: Self.name)
-        endpoints = try object.map(named: "endpoints")
+        endpoints = SharedMap(try object.map(named: "endpoints"))
         services = try object.map(named: "services")
         servers = try object.map(named: "servers")
-        tables = try object.map(named: "tables")
+        tables = SharedMap(try object.map(named: "tables"))
         rows = try object.map(named: "nat_rows")
         serverRows = try object.map(named: "server_rows")
         turns = try object.map(named: "turns")
@@ -93,109 +93,6 @@ final class NATProgram: Sendable {
         }
     }
 
-    // MARK: Layouts
-
-    /// Maps on their way into the kernel, which no packet meets yet.
-    final class Prepared: Sendable {
-        fileprivate let tables: [Table]
-        /// Those of both layouts.
-        fileprivate let union: Table
-        /// nil when it is the union.
-        fileprivate let final: Table?
-
-        fileprivate init(tables: [Table], union: Table, final: Table?) {
-            (self.tables, self.union, self.final) = (tables, union, final)
-        }
-    }
-
-    fileprivate final class Table: Sendable {
-        let number: UInt32
-        let map: BPFMap
-
-        init(_ bytes: [UInt8], number: UInt32, named name: String) throws(BPFError) {
-            self.number = number
-            map = try BPFMap(singleNamed: name, valueBytes: bytes.count)
-            try map.set(UInt32(0), to: bytes)
-        }
-    }
-
-    /// Makes what `layout` needs and `former` has not. Nothing is altered yet.
-    ///
-    /// - Parameter isNew: whether nothing stands in this program's own maps.
-    /// - Returns: nil when the endpoints do not fit into the places that there are.
-    func prepare(
-        _ layout: NATLayout, from former: NATLayout, isNew: Bool
-    ) throws(BPFError) -> Prepared? {
-        var made: [Table] = []
-        for (name, front) in layout.fronts
-        where isNew || former.fronts[name]?.table != front.table
-            || former.fronts[name]?.number != front.number
-        {
-            made.append(try Table(front.table, number: front.number, named: "lb_table"))
-        }
-        let (next, both) = (layout.endpoints, layout.endpoints + former.endpoints)
-        guard let final = EndpointTable.bytes(next, places: capacity.places),
-            let union = EndpointTable.bytes(both, places: capacity.places)
-        else { return nil }
-        return Prepared(
-            tables: made, union: try Table(union, number: 0, named: "lb_endpoints"),
-            final: union == final ? nil : try Table(final, number: 0, named: "lb_endpoints"))
-    }
-
-    /// Brings in who is new: the answers of a server are known for such before it has clients.
-    func enter(
-        _ layout: NATLayout, from former: NATLayout, _ prepared: Prepared
-    ) throws(BPFError) {
-        for front in layout.fronts.values {
-            for (service, number) in front.services
-            where former.roll.services[service]?.front != front.number {
-                let entry = lb_nat_service(service, front: front.number)
-                try services.set(UInt32(number), to: entry)
-            }
-        }
-        try endpoints.set(UInt32(0), to: prepared.union.map.descriptor)
-        for front in layout.fronts.values {
-            for (endpoint, server) in front.servers
-            where former.roll.servers[.init(front: front.number, server: endpoint)]?.generation
-                != server.generation
-            {
-                let entry = lb_nat_server(endpoint, server, front: front.number)
-                try servers.set(UInt32(server.number), to: entry)
-            }
-        }
-        for table in prepared.tables { try tables.set(table.number, to: table.map.descriptor) }
-    }
-
-    /// Takes out who has left. When it returns, no packet is on its way by what has gone: the kernel lets
-    /// a change of an array of maps wait for the programs that run (kernel/bpf/syscall.c,
-    /// maybe_wait_bpf_programs).
-    func leave(
-        _ former: NATLayout, for layout: NATLayout, _ prepared: Prepared
-    ) throws(BPFError) {
-        for entry in layout.roll.departed(from: former.roll).values {
-            try servers.set(
-                UInt32(entry.number), to: lb_nat_server(departed: entry.generation))
-        }
-        try endpoints.set(UInt32(0), to: (prepared.final ?? prepared.union).map.descriptor)
-        let numbers = Set(layout.fronts.values.map(\.number))
-        for front in former.fronts.values where !numbers.contains(front.number) {
-            try tables.remove(front.number)
-        }
-    }
-
-    /// Undoes `enter` as far as another program could notice it.
-    func withdraw(_ layout: NATLayout, to former: NATLayout) {
-        for entry in former.roll.departed(from: layout.roll).values {
-            try? servers.set(
-                UInt32(entry.number), to: lb_nat_server(departed: entry.generation))
-        }
-    }
-
-    /// Waits until no packet is on its way through the program.
-    func settle(_ maps: Prepared) throws(BPFError) {
-        try endpoints.set(UInt32(0), to: (maps.final ?? maps.union).map.descriptor)
-    }
-
     /// Has every route that was remembered be looked up again.
     ///
     /// - Parameter byFlow: whether the way of a packet depends on more than its destination.
@@ -225,9 +122,10 @@ final class NATProgram: Sendable {
         }
     }
 
-    func clearServerRows(_ number: UInt16) throws(BPFError) {
-        for direction in [LB_NAT_INGRESS, LB_NAT_EGRESS] {
-            try serverRows.clear(lb_nat_row_of(UInt32(number), direction))
-        }
+    func clearServerRows(_ numbers: [UInt16]) throws(BPFError) {
+        try serverRows.clear(
+            numbers.flatMap { number in
+                [LB_NAT_INGRESS, LB_NAT_EGRESS].map { lb_nat_row_of(UInt32(number), $0) }
+            })
     }
 }

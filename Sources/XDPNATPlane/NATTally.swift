@@ -10,7 +10,7 @@ struct NATTally: Sendable {
     var answers = Counts()
     var events = [UInt64](repeating: 0, count: Int(LB_NAT_EVENTS.rawValue))
     /// From clients, by the endpoint that the listener has for it.
-    var receivers: [Endpoint: Counts] = [:]
+    var receivers = PastCounts<Counts>()
 
     /// Adds a row of `nat_rows` (lb/nat.h): counters, then events.
     mutating func add(_ row: [UInt64], _ direction: lb_nat_direction) {

@@ -15,6 +15,7 @@ extension XDPNATPlane {
             let tally = tally(of: listener)
             var result = ListenerCounters(listener, tally.requests)
             result.answers = AnswerCounters(tally.answers)
+            result.departed = ReceiverSums(tally.receivers.departed)
             result.downstreams = listener.downstreams.map { downstream in
                 DownstreamCounters(downstream, tally.receivers[downstream.endpoint] ?? Counts())
             }
@@ -45,9 +46,8 @@ extension XDPNATPlane {
             for downstream in listener.downstreams {
                 let endpoint = listener.endpoint(of: downstream, at: port)
                 guard let server = front.servers[endpoint] else { continue }
-                add(
-                    server.number, to: &tally.receivers[downstream.endpoint, default: Counts()],
-                    serving.program)
+                let row = (try? serving.program.serverRow(server.number, LB_NAT_INGRESS)) ?? []
+                tally.receivers.add(Counts(row), of: downstream.endpoint)
             }
         }
         return tally
@@ -59,26 +59,21 @@ extension XDPNATPlane {
         }
     }
 
-    private func add(_ server: UInt16, to counts: inout Counts, _ program: NATProgram) {
-        counts.add((try? program.serverRow(server, LB_NAT_INGRESS)) ?? [])
-    }
-
     /// Takes what was counted for those who have left, and clears their rows for who comes after them.
     func keepDeparted(from former: NATLayout, to layout: NATLayout, _ program: NATProgram) {
-        for (name, endpoint, number) in layout.serversLeft(by: former) {
+        for (name, gone) in layout.serversLeft(by: former) {
             guard let listener = listeners.first(where: { $0.name == name.listener }) else {
                 continue
             }
-            let receiver = listener.downstreams.map(\.endpoint).first {
-                $0.address == endpoint.address
-                    && ($0.port == endpoint.port || $0.port == listener.bind.port)
+            let receivers = Dictionary(
+                listener.downstreams.map { (listener.endpoint(of: $0, at: name.port), $0.endpoint) }
+            ) { first, _ in first }
+            for (endpoint, number) in gone {
+                let key = receivers[endpoint] ?? endpoint
+                let row = (try? program.serverRow(number, LB_NAT_INGRESS)) ?? []
+                past[name.listener, default: NATTally()].receivers.add(Counts(row), of: key)
             }
-            let key = receiver ?? endpoint
-            add(
-                number,
-                to: &past[name.listener, default: NATTally()].receivers[key, default: Counts()],
-                program)
-            try? program.clearServerRows(number)
+            try? program.clearServerRows(gone.map(\.number))
         }
         for (name, front) in layout.frontsLeft(by: former) {
             add(front.number, to: &past[name.listener, default: NATTally()], program)

@@ -22,8 +22,9 @@ extension XDPNATPlane {
             let prepared = try serving.program.prepare(layout, from: former, isNew: false)
         else { return false }
         // Every map has room for what is put in now, so from here on nothing fails.
-        try serving.program.enter(layout, from: former, prepared)
-        try serving.program.leave(former, for: layout, prepared)
+        let entering = try serving.program.enter(layout, from: former, prepared)
+        logInForce()
+        try serving.program.leave(former, for: layout, prepared, after: entering)
         keepDeparted(from: former, to: layout, serving.program)
         layout.reclaim(from: former)
         self.serving = Serving(program: serving.program, layout: layout, maps: prepared)
@@ -67,7 +68,7 @@ extension XDPNATPlane {
         guard let prepared = try program.prepare(layout, from: former, isNew: true) else {
             throw BPFError.tooMany([])
         }
-        try program.enter(layout, from: former, prepared)
+        let entering = try program.enter(layout, from: former, prepared)
         forgetRoutes(of: program)
         do throws(BPFError) {
             try put(program, at: opened, wanted)
@@ -81,7 +82,7 @@ extension XDPNATPlane {
             hook.remove()
             hooks[index] = nil
         }
-        try program.leave(former, for: layout, prepared)
+        try program.leave(former, for: layout, prepared, after: entering)
         if serving == nil {
             Self.removeLeftovers(at: interfacesNow, root: root, logger: logger)
         }

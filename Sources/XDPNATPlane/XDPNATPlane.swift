@@ -43,6 +43,13 @@ public actor XDPNATPlane: DataPlane {
     /// What was warned of and still is so.
     var warnings: Set<String> = []
 
+    private let thread = PlaneThread(name: "xdp_nat")
+
+    public nonisolated var unownedExecutor: UnownedSerialExecutor {
+        // SAFETY: the actor keeps its thread.
+        unsafe thread.asUnownedSerialExecutor()
+    }
+
     /// - Parameters:
     ///   - source: where the kernel program comes from.
     ///   - root: the BPF file system, where the hooks are pinned.
@@ -99,6 +106,9 @@ public actor XDPNATPlane: DataPlane {
         warn(of: network)
         let names = Set(next.map(\.name))
         past = past.filter { names.contains($0.key) }
+        for listener in next {
+            past[listener.name]?.receivers.settle(present: listener.downstreams.map(\.endpoint))
+        }
     }
 
     public func attachments() -> [Attachment] {
@@ -140,6 +150,11 @@ public actor XDPNATPlane: DataPlane {
         listeners = []
         past = [:]
         warnings = []
+    }
+
+    /// The wait for packets that are on their way by what has gone is still to come.
+    func logInForce() {
+        logger.debug("packets meet the new tables", metadata: ["mode": "xdp_nat"])
     }
 
     private func log(_ change: Change, isFirst: Bool) {

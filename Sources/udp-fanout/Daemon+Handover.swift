@@ -63,6 +63,9 @@ extension Daemon: TakeoverHost {
             await performHandover()
         case .abandon: await takeBack(from: client)
         }
+        logger.debug(
+            "a step of another process that takes over is done",
+            metadata: ["step": "\(step.rawValue)"])
         let report = TakeoverReport(version: Version.number, pid: ThisProcess.number)
         return (.takeover(report), [])
     }

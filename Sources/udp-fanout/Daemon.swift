@@ -117,6 +117,7 @@ actor Daemon {
         inheritance.sockets = nil
         tasks.append(Task { await discovery.run { await self.discoveryChanged() } })
         tasks.append(Task { await health.run { await self.healthChanged() } })
+        tasks.append(Task { await reconciler.warm { await self.shareRises() } })
         if let path {
             let watch = FileWatch(path: path)
             tasks.append(Task { await watch.run(since: source) { await self.fileChanged() } })

@@ -125,6 +125,30 @@ extension DaemonTests.TakeoverTests {
         try await succession.settle(sinks)
     }
 
+    @Test(
+        "by a process that is killed half-way leaves the daemon as it was, and nothing is lost",
+        arguments: ["begin", "release"])
+    func killed(step: String) async throws {
+        let sinks = try tallyingSinks(2)
+        var config = try ConfigText.simple(receivers: sinks.ports, metrics: true)
+        config.settings[0] = "workers: 2"
+        let target = Endpoint(.loopback, port: config.listeners[0].port)
+        let succession = try await Succession(
+            config.yaml, environment: ["UDP_FANOUT_LOG": "debug"]
+        ) {
+            try Load((0..<16).map { _ in try Traffic(to: target) }, rate: Succession.rate)
+        }
+        var kills = 0
+        for _ in 0..<8 where kills < 3 {
+            if try await succession.kill(config.yaml, after: step) { kills += 1 }
+        }
+        #expect(kills == 3)
+        let page = try await MetricsPage.scrape(config.metricsPort!)
+        #expect(page.count("packets_received_total") > 0)
+        try await succession.takeOver(config.yaml)
+        try await succession.settle(sinks)
+    }
+
     @Test("a receiver that is drained or down stays so")
     func inheritedState() async throws {
         let sinks = try tallyingSinks(3)

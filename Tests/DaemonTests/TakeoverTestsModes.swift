@@ -54,6 +54,29 @@ struct TakeoverTestsModes {
         }
     }
 
+    @Test("one that is killed half-way leaves the hook to the daemon before; nothing is lost")
+    func killed() async throws {
+        let lab = try VethLab()
+        try await lab.balancer.run(ownMounts: true) {
+            let sinks = try lab.sinks()
+            let config = VethLab.config(sinks.map(\.endpoint))
+            let succession = try await Succession(
+                config, environment: ["UDP_FANOUT_LOG": "debug"]
+            ) { try Load([lab.traffic()], rate: Succession.rate) }
+            var kills = 0
+            for _ in 0..<8 where kills < 2 {
+                if try await succession.kill(config, after: "release") { kills += 1 }
+            }
+            #expect(kills == 2)
+            let report = await succession.load.stop()
+            try await eventually("all arrive") { sinks.arrivals >= report.datagrams }
+            try await succession.current.stop()
+            // What the program of a killed one counted is gone with it.
+            let delivery = Delivery(of: report, at: sinks)
+            #expect(delivery.lost == 0 && delivery.duplicates == 0, "\(delivery)")
+        }
+    }
+
     @Test("a change of mode on one address, from sockets to the hook and back, loses nothing")
     func otherMode() async throws {
         let lab = try VethLab()

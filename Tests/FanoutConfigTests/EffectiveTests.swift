@@ -44,7 +44,7 @@ struct EffectiveTests {
                 mode: tc_ebpf
                 interface: eth0
                 addresses: any
-                settings: {steer: kernel, tc_attach: clsact, seed: 77, xdp_mode: skb, busy_poll: true}
+                settings: {steer: kernel, tc_attach: clsact, seed: 77, xdp_mode: skb, busy_poll: true, slow_start_secs: 30}
                 downstream: [{name: "null", address: "192.0.2.1:1", mac: 0A-00-00-00-00-01, weight: 0}]
                 """),
     ]
@@ -86,6 +86,7 @@ struct EffectiveTests {
                       seed: 0
                       xdp_mode: auto
                       busy_poll: false
+                      slow_start_secs: 0
                 settings:
                   max_packet_size: 9000
                   max_downstream: 64
@@ -99,6 +100,7 @@ struct EffectiveTests {
                   seed: 0
                   xdp_mode: auto
                   busy_poll: false
+                  slow_start_secs: 0
                 health:
                   enabled: false
                   interval_secs: 5

@@ -50,7 +50,8 @@ enum Floors {
             ])),
         // 1½: what several planes stand on
         "HostNetwork": Rule(
-            floor: 1.5, imports: system.union(["CDatapath", "FanoutCore", "Logging", "Netlink"])),
+            floor: 1.5,
+            imports: system.union(["CDatapath", "FanoutCore", "LinuxNet", "Logging", "Netlink"])),
         "Workers": Rule(
             floor: 1.5, imports: system.union(["CDatapath", "CNet", "FanoutCore"])),
         // 2: adapters

@@ -16,5 +16,5 @@ public struct Promise: Sendable, CustomStringConvertible {
 
     public var description: String { says }
 
-    public static let all: [Promise] = balance + sizes + changes + scale + load
+    public static let all: [Promise] = balance + sizes + changes + departures + scale + load
 }

@@ -14,7 +14,7 @@ extension XDPNATPlaneTests {
             "source_ip takes", "four_tuple takes", "an empty datagram", "the same over IPv6",
             "a datagram above max_packet_size", "with nobody to send to",
             "a listener that is removed", "each datagram arrives once",
-            "receivers that come, go and change weight",
+            "receivers that come, go and change weight", "thousands of receivers that came",
         ]
         return fitting.contains { promise.says.hasPrefix($0) }
     }
@@ -26,7 +26,7 @@ extension XDPNATPlaneTests {
     }
 
     @Test("all of those promises are there")
-    func promisesAreThere() { #expect(Self.promises.count == 11) }
+    func promisesAreThere() { #expect(Self.promises.count == 12) }
 }
 
 extension NATNet {

@@ -41,7 +41,7 @@ extension ConfigKey {
         case .maxPacketSize: .value("9000")
         case .maxDownstream: .value("64")
         case .batchSize: .value("32")
-        case .workers, .receiveBuffer, .seed: .value("0")
+        case .workers, .receiveBuffer, .seed, .slowStart: .value("0")
         case .pinCPUs: .value("true")
         case .kubernetesVIP, .sharePort, .busyPoll, .healthEnabled, .metricsEnabled: .value("false")
         case .steer: .value("source_ip")

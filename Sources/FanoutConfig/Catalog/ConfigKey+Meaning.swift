@@ -63,6 +63,8 @@ extension ConfigKey {
         case .xdpMode:
             "Where af_xdp and xdp_nat meet packets: native = in the driver, skb = in the network stack."
         case .busyPoll: "Whether workers of af_xdp poll all the time rather than sleep."
+        case .slowStart:
+            "Seconds over which the share of a receiver rises that comes or is healthy again; 0 = at once."
         case .healthEnabled: "Whether downstreams are probed."
         case .healthInterval: "Seconds from one probe of a downstream to the next."
         case .healthTimeout: "Seconds that an answer may take; at most interval_secs."

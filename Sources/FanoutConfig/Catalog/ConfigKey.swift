@@ -56,6 +56,7 @@ public enum ConfigKey: String, CaseIterable, Hashable, Sendable {
     case seed = "settings.seed"
     case xdpMode = "settings.xdp_mode"
     case busyPoll = "settings.busy_poll"
+    case slowStart = "settings.slow_start_secs"
 
     case healthEnabled = "health.enabled"
     case healthInterval = "health.interval_secs"
@@ -132,6 +133,7 @@ extension ConfigKey {
         case .workers: .integer(0...256)
         case .receiveBuffer: .integer(0...(1 << 30))
         case .seed: .integer(0...Int.max)
+        case .slowStart: .integer(0...3600)
         case .healthInterval, .healthTimeout: .integer(1...3600)
         case .healthProtocol: .choice(ProbeKind.allCases.map(\.rawValue))
         case .healthPort, .filePort, .dnsPort: .integer(1...65535)

@@ -17,6 +17,7 @@ extension ListenerSettings {
         if let field = reader.integer(.seed) { seed = UInt64(field.value) }
         if let field = reader.choice(.xdpMode, of: XDPAttach.self) { xdpMode = field.value }
         if let field = reader.boolean(.busyPoll) { busyPoll = field.value }
+        if let field = reader.integer(.slowStart) { slowStartSeconds = field.value }
     }
 }
 

@@ -178,5 +178,6 @@ extension YAMLWriter {
         plain(.seed, Int(settings.seed))
         plain(.xdpMode, settings.xdpMode.rawValue)
         plain(.busyPoll, settings.busyPoll)
+        plain(.slowStart, settings.slowStartSeconds)
     }
 }

@@ -2,18 +2,39 @@
 
 /// Addresses as text, both ways, without the C library: FanoutCore makes no system call.
 enum AddressText {
-    static func parseV4(_ text: some StringProtocol) -> UInt32? {
-        let parts = text.split(separator: ".", omittingEmptySubsequences: false)
-        guard parts.count == 4 else { return nil }
-        var value: UInt32 = 0
-        for part in parts {
-            // A leading zero is refused: some readers take 010 for eight.
-            guard let byte = UInt8(digits: part), part.count == 1 || part.first != "0" else {
-                return nil
-            }
-            value = value << 8 | UInt32(byte)
+    /// Dotted decimal. Thousands are written at a time, for the names of receivers that have none.
+    static func v4(_ bits: UInt32) -> String {
+        var digits: [UInt8] = []
+        digits.reserveCapacity(15)
+        for shift: UInt32 in [24, 16, 8, 0] {
+            let byte = UInt8(truncatingIfNeeded: bits >> shift)
+            if byte >= 100 { digits.append(48 + byte / 100) }
+            if byte >= 10 { digits.append(48 + byte / 10 % 10) }
+            digits.append(48 + byte % 10)
+            if shift > 0 { digits.append(46) }
         }
-        return value
+        return String(decoding: digits, as: UTF8.self)
+    }
+
+    static func parseV4(_ text: some StringProtocol) -> UInt32? {
+        var (value, dots): (UInt32, Int) = (0, 0)
+        var (part, digits): (UInt32, Int) = (0, 0)
+        for byte in text.utf8 {
+            switch byte {
+            case 48...57:
+                // A leading zero is refused: some readers take 010 for eight.
+                guard digits == 0 || part > 0 else { return nil }
+                part = part * 10 + UInt32(byte - 48)
+                digits += 1
+                guard part <= 255 else { return nil }
+            case 46:
+                guard digits > 0, dots < 3 else { return nil }
+                value = value << 8 | part
+                (part, digits, dots) = (0, 0, dots + 1)
+            default: return nil
+            }
+        }
+        return dots == 3 && digits > 0 ? value << 8 | part : nil
     }
 
     static func parseV6(_ text: some StringProtocol) -> IPAddress? {

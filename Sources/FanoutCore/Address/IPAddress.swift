@@ -61,7 +61,7 @@ extension IPAddress: CustomStringConvertible {
     /// Dotted decimal, or the canonical text of RFC 5952 with `%zone` behind it.
     public var description: String {
         switch family {
-        case .v4: return [24, 16, 8, 0].map { String(v4 >> $0 & 0xff) }.joined(separator: ".")
+        case .v4: return AddressText.v4(v4)
         case .v6: return AddressText.v6(high: high, low: low) + (zone.map { "%" + $0 } ?? "")
         }
     }

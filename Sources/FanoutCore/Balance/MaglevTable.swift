@@ -25,7 +25,7 @@ public enum MaglevTable {
             let endpoint = downstreams[position].endpoint
             return lb_preference_of(endpoint.address.datapath, endpoint.port)
         }
-        var turns = Turns(weights: ready.map { downstreams[$0].weight })
+        var turns = Turns(weights: downstreams.shares(at: ready))
         var slots = [UInt16](repeating: .max, count: size)
         for _ in 0..<size {
             let turn = turns.next()

@@ -16,7 +16,7 @@ public enum SmoothWeightedTable {
     static func build(_ downstreams: [Downstream]) -> SlotTable {
         let ready = downstreams.readyPositions
         guard !ready.isEmpty else { return .empty }
-        let weights = ready.map { downstreams[$0].weight }
+        let weights = downstreams.shares(at: ready)
         let divisor = weights.reduce(0, greatestCommonDivisor)
         let lowest = weights.map { Int($0 / divisor) }
         let order =
@@ -30,6 +30,8 @@ public enum SmoothWeightedTable {
     /// total. O(n times the sum of the weights).
     private static func smoothOrder(of weights: [Int]) -> [Int] {
         let total = weights.reduce(0, +)
+        // All alike, in lowest terms: everyone once, in order.
+        guard total > weights.count else { return Array(weights.indices) }
         var credit = [Int](repeating: 0, count: weights.count)
         return (0..<total).map { _ in
             var richest = 0

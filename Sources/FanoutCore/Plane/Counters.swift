@@ -61,6 +61,9 @@ public struct ListenerCounters: Equatable, Sendable {
     public var sendCalls: UInt64 = 0
     public var workers: Int = 0
     public var downstreams: [DownstreamCounters] = []
+    /// What went to receivers that the listener has no more: together with those of `downstreams` it makes
+    /// the listener's own.
+    public var departed = ReceiverSums()
     /// The other direction, in modes that carry it: packets of receivers for clients. Its ledger is its
     /// own.
     public var answers: AnswerCounters?

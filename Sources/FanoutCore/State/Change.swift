@@ -30,6 +30,11 @@ public struct Change: Equatable, Sendable {
         added.isEmpty && removed.isEmpty && retargeted.isEmpty && replaced.isEmpty
     }
 
+    /// Whether listeners stay as they are, but for who receives.
+    public var concernsReceiversAlone: Bool {
+        added.isEmpty && removed.isEmpty && replaced.isEmpty
+    }
+
     /// Listeners are matched by name, in the order of the states. O(n).
     public static func diff(from old: DesiredState, to new: DesiredState) -> Change {
         var change = Change()

@@ -10,6 +10,12 @@ public struct Downstream: Hashable, Sendable {
     public let weight: UInt16
     /// Whether it gets new traffic at all; false while health checks keep it out.
     public var isEnabled: Bool
+    /// How many tenths of its weight count in slot tables by now, 1...10; less than all while `SlowStart` has its
+    /// share rise.
+    public var warmth = Downstream.warm
+
+    /// All of the tenths.
+    public static let warm = 10
 
     public init(name: String, endpoint: Endpoint, weight: UInt16 = 1, isEnabled: Bool = true) {
         self.name = name

@@ -57,6 +57,9 @@ extension DesiredState {
 extension Downstream {
     /// The same receiver with another weight.
     public func weighing(_ weight: UInt16) -> Downstream {
-        Downstream(name: name, endpoint: endpoint, weight: weight, isEnabled: isEnabled)
+        var result = Downstream(
+            name: name, endpoint: endpoint, weight: weight, isEnabled: isEnabled)
+        result.warmth = warmth
+        return result
     }
 }

@@ -26,12 +26,15 @@ public struct ListenerSettings: Hashable, Sendable {
     public var xdpMode: XDPAttach
     /// Whether the workers of `af_xdp` poll the device all the time rather than sleep.
     public var busyPoll: Bool
+    /// Over how many seconds the share of a receiver rises that comes or is ready again, 0...3600; 0: it has all
+    /// of it at once.
+    public var slowStartSeconds: Int
 
     public init(
         maxPacketSize: Int = 9000, maxDownstream: Int = 64, batchSize: Int = 32, workers: Int = 0,
         pinCPUs: Bool = true, receiveBufferBytes: Int = 0, sharePort: Bool = false,
         steer: Steer = .sourceIP, tcAttach: TCAttach = .auto, seed: UInt64 = 0,
-        xdpMode: XDPAttach = .auto, busyPoll: Bool = false
+        xdpMode: XDPAttach = .auto, busyPoll: Bool = false, slowStartSeconds: Int = 0
     ) {
         self.maxPacketSize = maxPacketSize
         self.maxDownstream = maxDownstream
@@ -45,5 +48,6 @@ public struct ListenerSettings: Hashable, Sendable {
         self.seed = seed
         self.xdpMode = xdpMode
         self.busyPoll = busyPoll
+        self.slowStartSeconds = slowStartSeconds
     }
 }

@@ -34,6 +34,8 @@ struct FileSource: DiscoverySource {
         let watch = FileWatch(path: path, interval: interval)
         await watch.run(since: state) {
             guard !Task.isCancelled else { return }
+            logger.debug(
+                "file discovery: the file is another one", metadata: ["path": "\(path)"])
             tally.relist(.changed)
             read(publish)
         }

@@ -23,41 +23,56 @@ struct ReceiverList: Equatable {
     init(_ text: String, port: UInt16?) throws(Malformed) {
         var isIn: Bool?
         var seen: Set<Endpoint> = []
-        // A carriage return and its newline are one character.
-        let lines = text.split(omittingEmptySubsequences: false) { $0.isNewline }
-        let isINI = lines.contains {
-            Self.bare($0).hasPrefix("[") && !Self.isAddress(Self.bare($0))
-        }
-        for (index, line) in lines.enumerated() {
-            let content = Self.bare(line)
-            if content.isEmpty { continue }
-            if content.hasPrefix("["), !Self.isAddress(content) {
+        let lines = Self.lines(of: text)
+        let isINI = lines.contains(where: Self.isHeader)
+        var hasSection = false
+        for (index, content) in lines.enumerated() where !content.isEmpty {
+            if Self.isHeader(content) {
                 isIn = content.lowercased() == Self.section
+                hasSection = hasSection || isIn == true
                 continue
             }
             guard isIn ?? !isINI else { continue }
-            let endpoint = try Self.endpoint(content, port, index + 1)
+            let endpoint = try Self.endpoint(String(content), port, index + 1)
             if seen.insert(endpoint).inserted { endpoints.append(endpoint) }
         }
-        if isINI,
-            isIn == nil || !lines.contains(where: { Self.bare($0).lowercased() == Self.section })
-        {
+        if isINI, !hasSection {
             throw Malformed(line: 1, what: "there is no section [Real Servers]")
         }
     }
 
-    /// `[v6]:port`, which begins like a section.
-    private static func isAddress(_ content: String) -> Bool {
-        content.dropFirst().contains(":")
+    /// What begins like `[v6]:port` is an address.
+    private static func isHeader(_ content: Substring) -> Bool {
+        content.utf8.first == UInt8(ascii: "[")
+            && !content.utf8.dropFirst().contains(UInt8(ascii: ":"))
     }
 
-    /// A line without its comment and the blanks around it.
-    private static func bare(_ line: Substring) -> String {
-        let content = line.prefix { $0 != "#" && $0 != ";" }
-        let trimmed = content.drop(while: \.isWhitespace)
-        guard let last = trimmed.lastIndex(where: { !$0.isWhitespace }) else { return "" }
-        return String(trimmed[...last])
+    /// The lines without their comments and the blanks around them. A carriage return ends a line, too, and
+    /// one with its newline is one end. Byte by byte: thousands of lines are read while packets wait for
+    /// their receiver.
+    private static func lines(of text: String) -> [Substring] {
+        var lines: [Substring] = []
+        var wasReturn = false
+        var start = text.utf8.startIndex
+        for index in text.utf8.indices {
+            let byte = text.utf8[index]
+            defer { wasReturn = byte == 13 }
+            guard byte == 10 || byte == 13 else { continue }
+            if byte == 13 || !wasReturn { lines.append(bare(text.utf8[start..<index])) }
+            start = text.utf8.index(after: index)
+        }
+        lines.append(bare(text.utf8[start...]))
+        return lines
     }
+
+    private static func bare(_ line: Substring.UTF8View) -> Substring {
+        var content = line.prefix { $0 != UInt8(ascii: "#") && $0 != UInt8(ascii: ";") }
+            .drop(while: isBlank)
+        while let last = content.last, isBlank(last) { content.removeLast() }
+        return Substring(content)
+    }
+
+    private static func isBlank(_ byte: UInt8) -> Bool { byte == 32 || (9...13).contains(byte) }
 
     private static func endpoint(
         _ content: String, _ port: UInt16?, _ line: Int

@@ -60,6 +60,48 @@ final class Succession {
         return next
     }
 
+    /// Starts one that is killed when the current one has done a step of the takeover for it. The first daemon
+    /// writes a debug log.
+    ///
+    /// - Returns: false when it was too quick for that, and has taken over.
+    func kill(_ config: String, after step: String) async throws -> Bool {
+        let former = current
+        let path = try folder.write(config, to: "killed.yaml")
+        let next = try DaemonUnderTest(
+            nil, ["--takeover", "--config", path], environment: ["UDP_FANOUT_LOG": "debug"],
+            folder: folder)
+        let earlier = Self.steps(of: former, named: step)
+        try await eventually("the step is done") { Self.steps(of: former, named: step) > earlier }
+        next.process.send(SIGSTOP)
+        // Requests are answered in turn: what it had asked for before it stopped is done after this.
+        _ = try await DaemonUnderTest.run(["status"], folder: folder)
+        guard Self.steps(of: former, named: "finish") == 0, former.times("udp-fanout stopped") == 0
+        else {
+            next.process.send(SIGCONT)
+            try await next.isRunning()
+            #expect(try await former.process.exit() == .exited(0))
+            daemons.append(next)
+            return false
+        }
+        let times = former.times(Self.goesOn)
+        next.process.send(SIGKILL)
+        _ = try await next.process.exit()
+        try await former.says(Self.goesOn, times: times + 1)
+        refused.append(next)
+        try await load.pass(1000)
+        return true
+    }
+
+    /// What a daemon says whose successor has failed.
+    static let goesOn = "the process that was to take over has failed; this one goes on"
+
+    private static func steps(of daemon: DaemonUnderTest, named step: String) -> Int {
+        daemon.log.count {
+            $0.message == "a step of another process that takes over is done"
+                && $0.fields["step"] == step
+        }
+    }
+
     /// Ends the current one by SIGTERM and starts another, which gets what the manager has kept.
     func restart(_ config: String, by manager: NotifySocket) async throws {
         let former = current

@@ -8,10 +8,11 @@ internal import Synchronization
 
 /// The thread on which a plane does all that it does.
 ///
-/// Opening a socket may have to wait for the one before it to be gone, closing one waits for the kernel, and
-/// each change waits for the workers: none of Swift's shared threads should. That one thread opens and
-/// closes all sockets also keeps those that share a memory in order.
-final class PlaneThread: SerialExecutor {
+/// A change waits: for the kernel until no packet meets what has gone, for workers, for a socket to be gone
+/// before another can be opened. None of Swift's shared threads should, of which there may be two: the other
+/// planes would wait as well. That one thread opens and closes all sockets of `af_xdp` also keeps those that
+/// share a memory in order.
+package final class PlaneThread: SerialExecutor {
     /// What the thread and its owner share; the thread outlives the owner by the job in hand.
     private final class Queue: Sendable {
         private let jobs = Mutex<[UnownedJob]>([])
@@ -38,19 +39,23 @@ final class PlaneThread: SerialExecutor {
     }
 
     private let queue = Queue()
+    private let name: String
     /// Started with the first job.
     private let isStarted = Mutex(false)
 
+    /// - Parameter name: what `top -H` shows.
+    package init(name: String) { self.name = name }
+
     deinit { queue.end() }
 
-    func enqueue(_ job: consuming ExecutorJob) {
+    package func enqueue(_ job: consuming ExecutorJob) {
         let job = UnownedJob(job)
         start()
         queue.add(job)
     }
 
     // SAFETY: whoever runs on it keeps it.
-    func asUnownedSerialExecutor() -> UnownedSerialExecutor {
+    package func asUnownedSerialExecutor() -> UnownedSerialExecutor {
         unsafe UnownedSerialExecutor(ordinary: self)
     }
 
@@ -58,13 +63,13 @@ final class PlaneThread: SerialExecutor {
         isStarted.withLock { started in
             guard !started else { return }
             started = true
-            // SAFETY: a job keeps the actor, and that the executor, whose name this is.
-            let (queue, name) = unsafe (queue, UnownedSerialExecutor(ordinary: self))
+            // SAFETY: a job keeps the actor, and that the executor, which this names.
+            let (queue, executor) = unsafe (queue, UnownedSerialExecutor(ordinary: self))
             do {
-                _ = try Thread(name: "af_xdp", stackBytes: 1 << 20) {
+                _ = try Thread(name: name, stackBytes: 1 << 20) {
                     // Nobody joins it: its owner may go while it is at work for it.
                     pthread_detach(pthread_self())
-                    while let job = queue.next() { unsafe job.runSynchronously(on: name) }
+                    while let job = queue.next() { unsafe job.runSynchronously(on: executor) }
                 }
             } catch {
                 preconditionFailure("no thread for the plane: \(error)")

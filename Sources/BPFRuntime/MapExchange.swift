@@ -1,0 +1,83 @@
+// SPDX-License-Identifier: Apache-2.0
+
+internal import Dispatch
+internal import Glibc
+internal import Synchronization
+
+/// Maps that take their places in an array of maps, without the wait for it.
+///
+/// The kernel puts a map into its place with one store, and then lets the caller wait until no program is
+/// under way that may have seen the one before (kernel/bpf/syscall.c, maybe_wait_bpf_programs): some tens of
+/// milliseconds. Whoever has more to do until then needs to know only that the store is done. So another
+/// thread makes the call and waits, and this one looks whether the maps are in their places.
+package final class MapExchange: Sendable {
+    private let outcome = Mutex<Result<Void, BPFError>?>(nil)
+    private let isOver = DispatchSemaphore(value: 0)
+
+    /// How long to go on looking without a pause, and how long pauses are after that, microseconds.
+    private static let patience = 50
+    private static let pause: UInt32 = 20
+
+    private init() {}
+
+    /// Puts maps into their places. When it returns packets meet them.
+    ///
+    /// - Parameters:
+    ///   - array: an array of maps; kept until the wait is over.
+    ///   - maps: by their places, kept by the caller until the wait is over.
+    package static func begin(
+        in array: SharedMap, _ maps: [(place: UInt32, map: SharedMap)]
+    ) throws(BPFError) -> MapExchange {
+        let exchange = MapExchange()
+        guard let last = maps.last else {
+            exchange.end(.success(()))
+            return exchange
+        }
+        DispatchQueue.global(qos: .userInitiated).async {
+            do throws(BPFError) {
+                try array.map.set(
+                    maps.map { (key: $0.place, value: $0.map.map.descriptor) })
+                exchange.end(.success(()))
+            } catch {
+                exchange.end(.failure(error))
+            }
+        }
+        var looks = 0
+        // They are put in one after the other, so the last one tells of all.
+        while try !exchange.isEnded,
+            try array.map.value(of: last.place)?.words(of: UInt32.self).first
+                != last.map.map.number
+        {
+            looks += 1
+            if looks > patience { usleep(pause) }
+        }
+        return exchange
+    }
+
+    /// Waits until no program is under way that may have seen what was in the places before.
+    package func wait() throws(BPFError) {
+        isOver.wait()
+        isOver.signal()
+        try outcome.withLock { $0 }?.get()
+    }
+
+    private var isEnded: Bool {
+        get throws(BPFError) {
+            guard let outcome = outcome.withLock({ $0 }) else { return false }
+            try outcome.get()
+            return true
+        }
+    }
+
+    private func end(_ result: Result<Void, BPFError>) {
+        outcome.withLock { $0 = result }
+        isOver.signal()
+    }
+}
+
+/// A map that several refer to.
+package final class SharedMap: Sendable {
+    package let map: BPFMap
+
+    package init(_ map: consuming BPFMap) { self.map = map }
+}

@@ -1,0 +1,128 @@
+// SPDX-License-Identifier: Apache-2.0
+
+internal import BPFRuntime
+internal import CDatapath
+internal import FanoutCore
+
+// How the maps of a program are led from one layout to the next. Packets meet the new receivers as soon as
+// the tables are exchanged; the kernel's waits come after that.
+
+extension NATProgram {
+    /// Maps on their way into the kernel, which no packet meets yet.
+    final class Prepared: Sendable {
+        fileprivate let tables: [Table]
+        /// Those of both layouts.
+        fileprivate let union: Table
+        /// nil when it is the union.
+        fileprivate let final: Table?
+
+        fileprivate init(tables: [Table], union: Table, final: Table?) {
+            (self.tables, self.union, self.final) = (tables, union, final)
+        }
+
+        /// What stands in the map of endpoints in the end.
+        fileprivate var last: Table { final ?? union }
+    }
+
+    fileprivate final class Table: Sendable {
+        let number: UInt32
+        let shared: SharedMap
+
+        init(_ bytes: [UInt8], number: UInt32, named name: String) throws(BPFError) {
+            self.number = number
+            shared = SharedMap(try BPFMap(singleNamed: name, valueBytes: bytes.count))
+            try shared.map.set(UInt32(0), to: bytes)
+        }
+    }
+
+    /// A layout that packets meet, while some may still be on their way by the one before.
+    struct Entering {
+        fileprivate let exchanges: [MapExchange]
+
+        /// Waits until none is.
+        func wait() throws(BPFError) { for exchange in exchanges { try exchange.wait() } }
+    }
+
+    /// Makes what `layout` needs and `former` has not. Nothing is altered yet.
+    ///
+    /// - Parameter isNew: whether nothing stands in this program's own maps.
+    /// - Returns: nil when the endpoints do not fit into the places that there are.
+    func prepare(
+        _ layout: NATLayout, from former: NATLayout, isNew: Bool
+    ) throws(BPFError) -> Prepared? {
+        var made: [Table] = []
+        for (name, front) in layout.fronts
+        where isNew || former.fronts[name]?.table != front.table
+            || former.fronts[name]?.number != front.number
+        {
+            made.append(try Table(front.table, number: front.number, named: "lb_table"))
+        }
+        let (next, both) = (layout.endpoints, layout.endpoints + former.endpoints)
+        guard let final = EndpointTable.bytes(next, places: capacity.places),
+            let union = EndpointTable.bytes(both, places: capacity.places)
+        else { return nil }
+        return Prepared(
+            tables: made, union: try Table(union, number: 0, named: "lb_endpoints"),
+            final: union == final ? nil : try Table(final, number: 0, named: "lb_endpoints"))
+    }
+
+    /// Brings in who is new: the answers of a server are known for such before it has clients. When it
+    /// returns packets meet the new tables; `leave` waits for those that met the former ones.
+    func enter(
+        _ layout: NATLayout, from former: NATLayout, _ prepared: Prepared
+    ) throws(BPFError) -> Entering {
+        for front in layout.fronts.values {
+            for (service, number) in front.services
+            where former.roll.services[service]?.front != front.number {
+                let entry = lb_nat_service(service, front: front.number)
+                try services.set(UInt32(number), to: entry)
+            }
+        }
+        let known = try MapExchange.begin(in: endpoints, [(0, prepared.union.shared)])
+        var new: [(key: UInt32, value: lb_nat_server)] = []
+        for front in layout.fronts.values {
+            for (endpoint, server) in front.servers
+            where former.roll.servers[.init(front: front.number, server: endpoint)]?.generation
+                != server.generation
+            {
+                let entry = lb_nat_server(endpoint, server, front: front.number)
+                new.append((UInt32(server.number), entry))
+            }
+        }
+        try servers.set(new)
+        let met = try MapExchange.begin(
+            in: tables, prepared.tables.map { ($0.number, $0.shared) })
+        return Entering(exchanges: [known, met])
+    }
+
+    /// Takes out who has left, once no packet can be given to them. When it returns, none is on its way by
+    /// what has gone: the kernel lets a change of an array of maps wait for the programs that run
+    /// (kernel/bpf/syscall.c, maybe_wait_bpf_programs).
+    func leave(
+        _ former: NATLayout, for layout: NATLayout, _ prepared: Prepared, after entering: Entering
+    ) throws(BPFError) {
+        try entering.wait()
+        try servers.set(
+            layout.roll.departed(from: former.roll).values.map {
+                (key: UInt32($0.number), value: lb_nat_server(departed: $0.generation))
+            })
+        try settle(prepared)
+        let numbers = Set(layout.fronts.values.map(\.number))
+        for front in former.fronts.values where !numbers.contains(front.number) {
+            try tables.map.remove(front.number)
+        }
+    }
+
+    /// Undoes `enter` as far as another program could notice it.
+    func withdraw(_ layout: NATLayout, to former: NATLayout) {
+        for entry in former.roll.departed(from: layout.roll).values {
+            try? servers.set(
+                UInt32(entry.number), to: lb_nat_server(departed: entry.generation))
+        }
+    }
+
+    /// Waits until no packet is on its way through the program.
+    func settle(_ maps: Prepared) throws(BPFError) {
+        try endpoints.map.set(UInt32(0), to: maps.last.shared.map.descriptor)
+    }
+}
