@@ -47,7 +47,8 @@ changelog() {
     *) fail "CHANGELOG.md begins with '$heading' and VERSION says $version" ;;
     esac
     printf 'udp-fanout (%s) unstable; urgency=medium\n\n' "$debian"
-    awk '/^## / { section++ } section == 1 && !/^## / && NF { sub(/^- /, "* "); print "  " $0 }' CHANGELOG.md
+    awk '/^## / { section++ } section == 1 && !/^## / && NF { sub(/^- /, "* "); print "  " $0 }' CHANGELOG.md |
+        fmt --split-only --width=79
     printf '\n -- %s  %s\n' "$(sed -n 's/^Maintainer: //p' packaging/debian/control)" \
         "$(date -u -R -d "@$SOURCE_DATE_EPOCH")"
 }

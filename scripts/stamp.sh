@@ -5,8 +5,8 @@
 #                                     from it; the commit's time in seconds
 # stamp.sh swift FILE                 writes version and commit as Swift, unless FILE has them already
 #
-# The version stands in VERSION, quoted, since C includes it. The commit is git's, or what the file COMMIT
-# has in an archive; a tree with neither has the commit "unknown" and the time 0.
+# The version stands in VERSION, quoted, since C includes it. The commit and its time are git's, or
+# what the file COMMIT has in an archive; a tree with neither has the commit "unknown" and the time 0.
 set -eu
 cd "$(dirname "$0")/.."
 
@@ -19,7 +19,7 @@ git_here() {
 version() { tr -d '"\n' <VERSION; }
 
 commit() {
-    read -r archived <COMMIT || archived=
+    read -r archived _ <COMMIT || archived=
     case $archived in
     '' | *Format:*) ;;
     *)
@@ -35,7 +35,14 @@ commit() {
     fi
 }
 
-time_of_commit() { git_here log -1 --format=%ct || echo "${SOURCE_DATE_EPOCH:-0}"; }
+time_of_commit() {
+    git_here log -1 --format=%ct && return
+    read -r _ archived <COMMIT || archived=
+    case $archived in
+    '' | *%*) echo "${SOURCE_DATE_EPOCH:-0}" ;;
+    *) echo "$archived" ;;
+    esac
+}
 
 as_swift() {
     cat <<END

@@ -120,6 +120,10 @@ struct ReleaseTests {
             #expect(files.contains("Package.swift") && files.contains("bpf/xdp_nat.bpf.c"))
             #expect(files.filter(Tidy.built) == [])
             #expect(try Self.run("scripts/stamp.sh", "commit", in: tree) == commit)
+            let times = try [tree, SourceTree.root].map {
+                try Self.run("scripts/stamp.sh", "time", in: $0)
+            }
+            #expect(times[0] == times[1])
             let described = try Self.run(
                 "swift", "package", "describe", "--type", "json", in: tree)
             let package = try JSONSerialization.jsonObject(with: Data(described.utf8))
