@@ -5,7 +5,7 @@ public import Logging
 internal import NIOCore
 internal import NIOPosix
 
-/// Serves `/metrics`, `/healthz` and `/readyz` over HTTP/1.1, from one thread of its own.
+/// Serves `/metrics` and `/healthz` over HTTP/1.1, from one thread of its own.
 ///
 /// Nothing a client does reaches beyond that thread and the limits: connections, bytes and times are
 /// bounded, at most one snapshot is being taken at any time, and none unless somebody asks.
@@ -34,7 +34,7 @@ public actor MetricsServer {
     ///
     /// - Parameters:
     ///   - bind: port 0 lets the kernel choose one.
-    ///   - path: where the metrics are, such as `/metrics`; comes before the others.
+    ///   - path: where the metrics are, such as `/metrics`; comes before `/healthz`.
     ///   - readiness: why there is no service at this moment; nil when there is.
     ///   - snapshot: called for a scrape, never twice at a time, on no particular thread.
     /// - Throws: `MetricsServerError` when the port cannot be opened; nothing is left behind then.
