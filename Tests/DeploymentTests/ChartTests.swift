@@ -36,6 +36,15 @@ struct ChartTests {
         return Manifests(title: "chart", objects: objects)
     }
 
+    @Test("says after the installation how to look at it")
+    func notes() throws {
+        let root = Value.object([
+            "Release": .object(["Name": .text("fan"), "Namespace": .text("udp")])
+        ])
+        let text = try ChartTemplate(Tree.text("\(Self.folder)/templates/NOTES.txt")).rendered(root)
+        #expect(text.contains("kubectl -n udp exec daemonset/fan -- udp-fanout status"))
+    }
+
     static func rules() throws -> Schema { try Schema(Tree.value("\(folder)/values.schema.json")) }
 
     /// Values for one listener of a mode.

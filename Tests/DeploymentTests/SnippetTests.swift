@@ -97,5 +97,21 @@ struct SnippetTests {
         let paths = page.matches(of: /packaging\/[a-z\/.-]*[a-z]/).map { String($0.output) }
         #expect(paths.count > 5)
         for path in Set(paths) { #expect(Tree.exists(path), "\(path)") }
+        for match in page.matches(of: /kubectl apply -k (packaging\S+)/) {
+            let objects = try Kustomization(folder: String(match.output.1)).objects
+            #expect(!objects.isEmpty)
+        }
+    }
+
+    @Test("the commands of the Kubernetes guide name what the manifests make")
+    func names() throws {
+        let page = try Tree.text("docs/kubernetes.md")
+        let daemonSet = try #require(KustomizeTests.manifests("base").first("DaemonSet"))
+        let named = page.matches(of: /kubectl -n (\S+) .*daemonset\/(\S+)/)
+        #expect(named.count >= 2)
+        for match in named {
+            #expect(daemonSet["metadata"]?["namespace"]?.text == String(match.output.1))
+            #expect(daemonSet["metadata"]?["name"]?.text == String(match.output.2))
+        }
     }
 }
