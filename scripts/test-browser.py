@@ -238,7 +238,7 @@ def look(browser, scene, pictures):
     check(browser.evaluate(visible.format(".scripted")) == 0, "without scripts: nothing that needs one")
 
 
-def look_at_many(browser, daemon, folder, listeners, receivers):
+def look_at_many(browser, daemon, folder, listeners, receivers, pictures):
     """A large configuration: the page has to stay quick."""
     metrics = free_port(socket.SOCK_STREAM)
     base = 20000
@@ -261,6 +261,7 @@ def look_at_many(browser, daemon, folder, listeners, receivers):
         check(worst < 500, f"{listeners} × {receivers} /{target}: the longest pause is {worst:.0f} ms")
         check(browser.evaluate("document.getElementById('live').textContent") == "live",
               f"{listeners} × {receivers} /{target}: it is live")
+        browser.picture(pictures / f"many{'-one' if target else ''}.png")
     stop(process)
 
 
@@ -281,7 +282,7 @@ def main():
             look(browser, scene, options.pictures)
         finally:
             scene.end()
-        look_at_many(browser, options.daemon, folder, 64, min(1024, most // 70))
+        look_at_many(browser, options.daemon, folder, 64, min(1024, most // 70), options.pictures)
     finally:
         browser.end()
         shutil.rmtree(folder, ignore_errors=True)

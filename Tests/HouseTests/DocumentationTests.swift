@@ -112,6 +112,31 @@ struct DocumentationTests {
         #expect(quotes.filter { $0.value == 0 }.keys.sorted() == [])
     }
 
+    @Test("every suite that a page names as holding a promise is there")
+    func suites() throws {
+        let sources = try SourceTree.sources().filter { $0.path.contains("Tests/") }
+        let names = Set(
+            sources.flatMap { source in
+                [source.name.replacing(".swift", with: "")]
+                    + source.path.split(separator: "/").map(String.init)
+                    + source.text.matches(of: /struct (\w+)/).map { String($0.output.1) }
+            })
+        var missing: [String] = []
+        for page in try MarkdownPage.all() {
+            for (number, text) in page.prose {
+                for code in MarkdownPage.code(in: text) {
+                    guard let match = code.wholeMatch(of: /(?:\w+\/)*([A-Z]\w*Tests\w*)/) else {
+                        continue
+                    }
+                    if !names.contains(String(match.output.1)) {
+                        missing.append("\(page.path):\(number): \(code)")
+                    }
+                }
+            }
+        }
+        #expect(missing == [])
+    }
+
     @Test("every symbol that DocC's pages name is one of the library")
     func docc() throws {
         let folder = "Sources/ReusePortLB/ReusePortLB.docc"
