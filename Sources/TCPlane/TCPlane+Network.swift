@@ -36,12 +36,23 @@ extension TCPlane {
             while (try? await Task.sleep(for: Self.period)) != nil {
                 guard let self else { return }
                 await self.restoreHooks()
+                await self.keepPeers()
             }
         }
     }
 
-    /// How often the hooks are looked at.
+    /// How often the hooks are looked at, and the hosts behind veths asked for.
     private static let period = Duration.seconds(2)
+
+    /// Has the kernel make sure that hosts at the other end of a veth still have the address that frames
+    /// bear: it sees none of these frames. Others it resolves for each packet.
+    private func keepPeers() {
+        guard let network, netlink != nil else { return }
+        let peers = network.paths.values.filter {
+            if case .peer = $0 { true } else { false }
+        }
+        LinkLayer.use(Set(peers.compactMap(\.hop)), &netlink!)
+    }
 
     func unfollow() {
         watch?.stop()

@@ -111,6 +111,11 @@ final class NATHook {
         folder.removeIfEmpty()
     }
 
+    /// Leaves no empty folder of pins behind where nothing was attached.
+    func leaveIfIdle() {
+        if link == nil { folder.removeIfEmpty() }
+    }
+
     private func detach() {
         try? link?.detach()
         link = nil
@@ -143,13 +148,22 @@ final class NATHook {
 
     /// What programs at work in this network namespace remember, whoever runs them: each with the
     /// interfaces where it is.
+    ///
+    /// - Throws: `BPFError` with EACCES or EPERM for somebody who may not look.
     static func memories(
         root: String, interfaces: [HostInterface]
-    ) -> [(memory: NATMemory, interfaces: [String])] {
+    ) throws(BPFError) -> [(memory: NATMemory, interfaces: [String])] {
         var result: [UInt32: (memory: NATMemory, interfaces: [String])] = [:]
         for interface in interfaces {
             let path = "\(root)/udp-fanout/\(folderName(interface.index))"
-            guard let link = try? XDPLink.pinned(at: "\(path)/\(pin)"), link.programNumber != 0,
+            let found: XDPLink?
+            do throws(BPFError) {
+                found = try XDPLink.pinned(at: "\(path)/\(pin)")
+            } catch {
+                guard [EACCES, EPERM].contains(error.errno) else { continue }
+                throw error
+            }
+            guard let link = found, link.programNumber != 0,
                 let memory = NATMemory(pinnedIn: path)
             else { continue }
             result[memory.number, default: (memory, [])].interfaces.append(interface.name)

@@ -16,7 +16,7 @@ public struct NATInspection: Sendable {
     /// The programs at work in the network namespace of the calling thread, by their interfaces.
     ///
     /// - Parameter root: the BPF file system where they are pinned.
-    /// - Throws: `PlaneError` when the kernel does not tell of the interfaces.
+    /// - Throws: `PlaneError` when the kernel does not tell of the interfaces, or who asks may not look.
     public static func all(
         root: String = PinFolder.usualRoot
     ) throws(PlaneError) -> [NATInspection] {
@@ -27,8 +27,13 @@ public struct NATInspection: Sendable {
         } catch {
             throw PlaneError(looking: error)
         }
-        let found = NATHook.memories(
-            root: root, interfaces: links.map { HostInterface(index: $0.index, name: $0.name) })
+        let found: [(memory: NATMemory, interfaces: [String])]
+        do throws(BPFError) {
+            found = try NATHook.memories(
+                root: root, interfaces: links.map { HostInterface(index: $0.index, name: $0.name) })
+        } catch {
+            throw PlaneError(error)
+        }
         return found.map { NATInspection(interfaces: $0.interfaces.sorted(), memory: $0.memory) }
             .sorted { $0.interfaces.lexicographicallyPrecedes($1.interfaces) }
     }

@@ -12,9 +12,28 @@ struct Obstacle: Sendable, CustomStringConvertible {
     var description: String { "\(listener): \(reason)" }
 
     static func all(of listeners: [Listener], on network: NetworkView) -> [Obstacle] {
-        listeners.filter { !$0.nat.isOneArm }.flatMap { listener in
-            unforwarded(listener, network) + routeless(listener, network)
+        listeners.flatMap { listener in
+            local(listener, network)
+                + (listener.nat.isOneArm
+                    ? [] : unforwarded(listener, network) + routeless(listener, network))
         }
+    }
+
+    /// What a server on this host answers comes in by no interface, so it would leave as the server's.
+    private static func local(_ listener: Listener, _ network: NetworkView) -> [Obstacle] {
+        let names = listener.downstreams.filter {
+            let address = $0.endpoint.address
+            return network.paths[address] == .stack && !network.forwarded.contains(address)
+        }.map(\.name)
+        guard !names.isEmpty else { return [] }
+        return [
+            Obstacle(
+                listener: listener.name,
+                reason: "\(names.joined(separator: ", ")): on this host, where no program sees "
+                    + "the answers",
+                remedy: "name servers on other hosts or in namespaces of their own, or choose "
+                    + "mode userspace")
+        ]
     }
 
     /// The kernel's look at its routes is refused where it would not forward.

@@ -25,7 +25,7 @@ extension XDPNATPlane {
 
     public func events() -> [String: UInt64] {
         guard let serving else { return [:] }
-        var sum = NATTally()
+        var sum = departed
         for listener in listeners {
             for (index, count) in tally(of: listener).events.enumerated() {
                 sum.events[index] &+= count
@@ -78,6 +78,16 @@ extension XDPNATPlane {
         for (name, front) in layout.frontsLeft(by: former) {
             add(front.number, to: &past[name.listener, default: NATTally()], program)
             try? program.clearRows(front.number)
+        }
+    }
+
+    /// Forgets listeners that have gone, but for what became of their packets: those sums bear no listener,
+    /// and do not fall.
+    func keepEvents(but listeners: [Listener]) {
+        let names = Set(listeners.map(\.name))
+        for (name, tally) in past where !names.contains(name) {
+            for (index, count) in tally.events.enumerated() { departed.events[index] &+= count }
+            past[name] = nil
         }
     }
 

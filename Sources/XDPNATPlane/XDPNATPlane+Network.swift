@@ -37,11 +37,22 @@ extension XDPNATPlane {
     func follow() throws(PlaneError) {
         guard watch == nil else { return }
         watch = try NetworkWatch { [weak self] in await self?.refresh() ?? true }
+        clock = Task { [weak self] in
+            while (try? await Task.sleep(for: Self.period)) != nil {
+                guard let self else { return }
+                await self.keepNeighbours()
+            }
+        }
     }
+
+    /// How often the neighbours in use are asked for.
+    private static let period = Duration.seconds(2)
 
     func unfollow() {
         watch?.stop()
         watch = nil
+        clock?.cancel()
+        clock = nil
         netlink = nil
     }
 
@@ -73,6 +84,21 @@ extension XDPNATPlane {
         } catch {
             logger.warning("routes are remembered flow by flow", metadata: ["error": "\(error)"])
             try? program.forgetRoutes(byFlow: true)
+        }
+    }
+
+    /// Has the kernel make sure that those whom packets are sent to are still where they were. It sees none
+    /// of these packets, so an address that has changed would be in use for ever. Servers are known; clients
+    /// and their routers are among those on the interfaces that were not heard of for a while.
+    private func keepNeighbours() {
+        guard let network, serving?.layout.capacity.isRouted == true, netlink != nil else { return }
+        LinkLayer.use(Set(network.paths.values.compactMap(\.hop)), &netlink!)
+        for hook in hooks.values {
+            let known = (try? netlink!.neighbours(on: hook.interface.index)) ?? []
+            let silent = known.filter { $0.state == .stale }.map {
+                LinkLayer.Hop(interface: $0.interface, address: $0.address)
+            }
+            LinkLayer.use(silent, &netlink!)
         }
     }
 

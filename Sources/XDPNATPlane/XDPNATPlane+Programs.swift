@@ -56,7 +56,13 @@ extension XDPNATPlane {
         capacity.places = try EndpointTable.places(
             for: layout.endpoints + former.endpoints, atLeast: capacity.places)
         layout.capacity = capacity
-        let program = try NATProgram(source, capacity: capacity, heritage: heritage)
+        let program: NATProgram
+        do throws(BPFError) {
+            program = try NATProgram(source, capacity: capacity, heritage: heritage)
+        } catch {
+            for hook in opened { hook.leaveIfIdle() }
+            throw error
+        }
         if !program.forgotten.isEmpty { warnForgotten(program.forgotten, capacity) }
         try replace(by: program, layout, from: former, at: opened, wanted)
     }
@@ -77,12 +83,13 @@ extension XDPNATPlane {
             serving?.layout.burn(layout)
             throw error
         }
+        try program.leave(former, for: layout, prepared, after: entering)
+        // Where answers of those who leave come in, nothing goes before nobody is led to them any more.
         let indices = Set(opened.map(\.interface.index))
         for (index, hook) in hooks where !indices.contains(index) {
             hook.remove()
             hooks[index] = nil
         }
-        try program.leave(former, for: layout, prepared, after: entering)
         if serving == nil {
             Self.removeLeftovers(at: interfacesNow, root: root, logger: logger)
         }

@@ -38,8 +38,11 @@ public actor XDPNATPlane: DataPlane {
     var network: NetworkView?
     var netlink: Netlink?
     var watch: NetworkWatch?
+    var clock: Task<Void, Never>?
     /// What was counted in rows that are no more, by listener.
     var past: [String: NATTally] = [:]
+    /// What became of packets of listeners that are no more.
+    var departed = NATTally()
     /// What was warned of and still is so.
     var warnings: Set<String> = []
 
@@ -104,8 +107,7 @@ public actor XDPNATPlane: DataPlane {
         listeners = next
         self.network = network
         warn(of: network)
-        let names = Set(next.map(\.name))
-        past = past.filter { names.contains($0.key) }
+        keepEvents(but: next)
         for listener in next {
             past[listener.name]?.receivers.settle(present: listener.downstreams.map(\.endpoint))
         }
@@ -149,6 +151,7 @@ public actor XDPNATPlane: DataPlane {
         network = nil
         listeners = []
         past = [:]
+        departed = NATTally()
         warnings = []
     }
 

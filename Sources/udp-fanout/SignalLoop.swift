@@ -5,7 +5,7 @@ internal import Logging
 internal import UnixSignals
 
 /// What the process does about signals: SIGHUP reloads; SIGTERM and SIGINT end in order; a second of
-/// those ends at once.
+/// those, later than a second after the first, ends at once.
 struct SignalLoop {
     private let signals: UnixSignalsSequence
     private let logger: Logger
@@ -20,16 +20,18 @@ struct SignalLoop {
     /// Hears signals for the rest of the process's life. Neither closure may take long; the second
     /// is called once.
     func run(onHangUp: () -> Void, onTermination: () -> Void) async {
-        var isEnding = false
+        var ending: ContinuousClock.Instant?
         for await signal in signals {
             logger.info("received \(signal)")
             if signal == .sighup {
                 onHangUp()
-            } else if isEnding {
+            } else if let since = ending {
+                // timeout(1) and terminals signal the process and its group: one wish, told twice.
+                guard ContinuousClock.now - since > .seconds(1) else { continue }
                 logger.warning("ending at once, before what was received is forwarded")
                 ThisProcess.exitNow(128 + signal.rawValue)
             } else {
-                isEnding = true
+                ending = .now
                 onTermination()
             }
         }

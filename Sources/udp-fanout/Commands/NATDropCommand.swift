@@ -29,10 +29,12 @@ struct NATDropCommand: ParsableCommand {
         #if KernelModes
             do {
                 var dropped = 0
-                for program in try NATInspection.all() {
+                for program in try NATInspection.present(for: "drop") {
                     dropped += try program.drop(filter.filter)
                 }
-                StandardStream.output.write("\(dropped) associations dropped\n")
+                guard StandardStream.output.write("\(dropped) associations dropped\n") else {
+                    throw ExitCode(1)
+                }
             } catch let error as PlaneError {
                 StandardStream.error.write("nat drop: \(error)\n")
                 throw ExitCode(1)

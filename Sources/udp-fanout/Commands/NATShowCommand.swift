@@ -55,7 +55,7 @@ struct NATShowCommand: ParsableCommand {
     func run() throws {
         #if KernelModes
             do {
-                try print(NATInspection.all())
+                try print(NATInspection.present(for: "show"))
             } catch let error as PlaneError {
                 StandardStream.error.write("nat show: \(error)\n")
                 throw ExitCode(1)
@@ -84,16 +84,25 @@ struct NATShowCommand: ParsableCommand {
 
     extension NATShowCommand {
         private func print(_ programs: [NATInspection]) throws {
-            guard !programs.isEmpty else {
-                StandardStream.error.write(
-                    "nat show: no program of mode xdp_nat is attached in this network namespace\n")
-                throw ExitCode(1)
-            }
             var listing = AssociationListing(isJSON: json, showsCountsAlone: counts)
             for program in programs {
                 try program.each(filter.filter) { listing.add($0) }
             }
-            listing.end(interfaces: programs.flatMap(\.interfaces))
+            try listing.end(interfaces: programs.flatMap(\.interfaces))
+        }
+    }
+
+    extension NATInspection {
+        /// The programs at work here; at least one.
+        static func present(for command: String) throws -> [NATInspection] {
+            let programs = try all()
+            guard !programs.isEmpty else {
+                StandardStream.error.write(
+                    "nat \(command): no program of mode xdp_nat is attached in this network namespace\n"
+                )
+                throw ExitCode(1)
+            }
+            return programs
         }
     }
 #endif

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 
 #if KernelModes
+    internal import ArgumentParser
     internal import FanoutCore
     internal import LinuxNet
     internal import XDPNATPlane
@@ -14,6 +15,8 @@
         private var void = 0
         private var byServer: [Endpoint: Int] = [:]
         private var text = ""
+        /// Whether all of it was taken by whom it is for.
+        private var isWhole = true
 
         init(isJSON: Bool, showsCountsAlone: Bool) {
             self.isJSON = isJSON
@@ -30,7 +33,7 @@
                 text += line(association)
             }
             if text.utf8.count > 1 << 16 {
-                StandardStream.output.write(text)
+                isWhole = StandardStream.output.write(text) && isWhole
                 text = ""
             }
         }
@@ -65,7 +68,7 @@
         }
 
         /// Prints what is left, and the counts.
-        mutating func end(interfaces: [String]) {
+        mutating func end(interfaces: [String]) throws {
             let servers = byServer.sorted { $0.key < $1.key }
             if isJSON {
                 let counts = servers.map { "\"\($0.key)\": \($0.value)" }.joined(separator: ", ")
@@ -79,7 +82,7 @@
                     + "\(interfaces.joined(separator: ", ")): \(answered) answered, "
                     + "\(unanswered) unanswered, \(void) of servers that are gone\n"
             }
-            StandardStream.output.write(text)
+            guard StandardStream.output.write(text), isWhole else { throw ExitCode(1) }
         }
     }
 #endif

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 
-internal import FanoutConfig
 internal import FanoutCore
+internal import LinuxNet
 
 /// The addresses of real servers, as arguments or as a file has them:
 ///
@@ -44,10 +44,10 @@ struct RealServers: Equatable, Sendable {
     /// - Throws: `Fault` that names the file, and the line where one is to blame.
     init(path: String) throws(Fault) {
         let bytes: [UInt8]
-        do {
+        do throws(SystemError) {
             bytes = try SmallFile.bytes(of: path)
         } catch {
-            throw Fault(reason: "\(path): \(error.reason)")
+            throw Fault(reason: "\(path) cannot be read: \(error.reason)")
         }
         try self.init(text: String(decoding: bytes, as: UTF8.self), file: path)
     }

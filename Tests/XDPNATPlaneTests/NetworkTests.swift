@@ -1,0 +1,115 @@
+// SPDX-License-Identifier: Apache-2.0
+
+import FanoutCore
+import LabNet
+import Netlink
+import PlaneContract
+import Synchronization
+import Testing
+
+extension XDPNATPlaneTests {
+    @Suite("Among hosts that change")
+    struct NetworkTests {
+        @Test("a server whose hardware address changes without a word is met again")
+        func hardwareAddress() async throws {
+            let net = try NATNet(.routed)
+            // A neighbour that was not heard of is asked soon.
+            for (name, value) in [
+                ("base_reachable_time_ms", "500"), ("delay_first_probe_time", "1"),
+            ] {
+                try net.balancer.set("ipv4/neigh/out0/\(name)", to: value)
+            }
+            let server = try net.server(0)
+            try await net.balancer.run {
+                let rig = try await net.rig([net.listener([server])])
+                var netlink = try Netlink()
+                let out = try #require(try netlink.link(named: "out0"))
+                let client = try net.talker()
+                #expect(try await client.ask("1", net.service()).text == "a 1")
+                try net.servers[0].set("ipv4/conf/in0/arp_notify", to: "0")
+                try net.servers[0].set("ipv6/conf/in0/disable_ipv6", to: "1")
+                try await eventually(within: .seconds(20), "the neighbour is stale") {
+                    let known = try netlink.neighbour(of: VethLab.v4(1, 2), on: out.index)
+                    return known?.state == .stale
+                }
+                try net.servers[0].ip("link set in0 address 02:00:00:00:00:77")
+                try await eventually(within: .seconds(30), "the server is met again") {
+                    try client.send("2", to: net.service())
+                    return try client.heard() != nil
+                }
+                await rig.stop()
+            }
+        }
+
+        @Test("the answers of a server that is removed come from the virtual address to the last")
+        func lastAnswers() async throws {
+            let net = try NATNet(.routed)
+            let servers = try (0..<2).map { try net.server($0) }
+            try await net.balancer.run {
+                let rig = try await net.rig([net.listener(servers)])
+                let clients = try (0..<32).map { _ in try net.talker() }
+                let (heard, strange, isOver) = (Atomic(0), Atomic(0), Atomic(false))
+                let asking = Task.detached {
+                    while !isOver.load(ordering: .relaxed) {
+                        for client in clients {
+                            try client.send("x", to: net.service())
+                            while let answer = try client.heard() {
+                                heard.add(1, ordering: .relaxed)
+                                if answer.from != net.service() {
+                                    strange.add(1, ordering: .relaxed)
+                                }
+                            }
+                        }
+                        await Task.yield()
+                    }
+                }
+                for turn in 0..<10 {
+                    let before = heard.load(ordering: .relaxed)
+                    try await rig.apply([net.listener(turn % 2 == 0 ? [servers[0]] : servers)])
+                    try await eventually("answers go on") {
+                        heard.load(ordering: .relaxed) > before + 200
+                    }
+                }
+                isOver.store(true, ordering: .relaxed)
+                try await asking.value
+                #expect(strange.load(ordering: .relaxed) == 0)
+                await rig.stop()
+            }
+        }
+
+        @Test("what became of packets does not fall when a listener goes")
+        func events() async throws {
+            let net = try NATNet(.routed)
+            let (first, second) = (try net.server(0), try net.server(1, port: 5684))
+            try await net.balancer.run {
+                var other = net.listener([second], port: 5684)
+                other.name = "other"
+                let rig = try await net.rig([net.listener([first]), other])
+                for port: UInt16 in [5683, 5684] {
+                    _ = try await net.talker().ask("1", net.service(port: port))
+                }
+                #expect(await rig.plane.events()["ingress_new_nat"] == 2)
+                try await rig.apply([net.listener([first])])
+                #expect(await rig.plane.events()["ingress_new_nat"] == 2)
+                _ = try await net.talker().ask("2", net.service())
+                #expect(await rig.plane.events()["ingress_new_nat"] == 3)
+                await rig.stop()
+            }
+        }
+
+        @Test("a server on the balancer itself is told of, with what to do")
+        func local() async throws {
+            let (net, log) = (try NATNet(.routed), LogRecorder())
+            let server = try net.server(0)
+            try await net.balancer.run {
+                var listener = net.listener([server])
+                listener.downstreams.append(
+                    Downstream(name: "own", endpoint: Endpoint(VethLab.v4(1, 1), port: 5683)))
+                let rig = try await net.rig([listener], logger: log.logger)
+                let said = log.lines("packets will not get through").map(\.fields)
+                #expect(said.map { $0["reason"]?.contains("own: on this host") } == [true])
+                await rig.stop()
+            }
+        }
+    }
+}
