@@ -104,8 +104,11 @@ extension StatusPage {
 
           function fillBars(cells, values) {
             const most = Math.max(...values, 0);
-            cells.forEach((cell, i) => cell.querySelector("rect:last-child").setAttribute(
-              "width", most ? (values[i] / most * 100).toFixed(1) : 0));
+            cells.forEach((cell, i) => {
+              const bar = cell.firstChild.lastChild;
+              const width = most ? (values[i] / most * 100).toFixed(1) : "0.0";
+              if (bar.getAttribute("width") !== width) bar.setAttribute("width", width);
+            });
           }
 
           function showListener(section, index, now, then, seconds, time) {
