@@ -257,6 +257,11 @@ def look_at_many(browser, daemon, folder, listeners, receivers, pictures):
           last = now; now < end ? setTimeout(frame, 10) : done(worst); }; frame(); })"""
     for target in ["", "?listener=listener-07"]:
         browser.open(f"http://127.0.0.1:{metrics}/{target}", 1280)
+        # How long the first page takes is the machine's affair; from then on it must not stand still.
+        for _ in range(60):
+            if browser.evaluate("(document.getElementById('live') || {}).textContent") == "live":
+                break
+            time.sleep(0.5)
         worst = browser.evaluate(gaps)
         check(worst < 1000, f"{listeners} × {receivers} /{target}: the longest pause is {worst:.0f} ms")
         check(browser.evaluate("document.getElementById('live').textContent") == "live",

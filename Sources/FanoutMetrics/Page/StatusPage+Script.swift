@@ -176,6 +176,7 @@ extension StatusPage {
             clearTimeout(timer);
             if (document.hidden || isAsking) return;
             isAsking = true;
+            const began = performance.now();
             try {
               let now = await (await ask("status.json")).json();
               if (document.querySelector("main").dataset.shape !== now.shape) {
@@ -191,7 +192,8 @@ extension StatusPage {
               write(live, `no answer for ${Math.round((Date.now() - lastAnswer) / 1000)} s`);
             }
             isAsking = false;
-            timer = setTimeout(look, period);
+            // A daemon that takes long for an answer is not kept busy by looking at it.
+            timer = setTimeout(look, Math.max(period, 3 * (performance.now() - began)));
           }
 
           document.addEventListener("visibilitychange", () => { if (!document.hidden) look(); });
