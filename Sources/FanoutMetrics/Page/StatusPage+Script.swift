@@ -104,8 +104,11 @@ extension StatusPage {
 
           function fillBars(cells, values) {
             const most = Math.max(...values, 0);
-            cells.forEach((cell, i) => cell.querySelector("rect:last-child").setAttribute(
-              "width", most ? (values[i] / most * 100).toFixed(1) : 0));
+            cells.forEach((cell, i) => {
+              const bar = cell.firstChild.lastChild;
+              const width = most ? (values[i] / most * 100).toFixed(1) : "0.0";
+              if (bar.getAttribute("width") !== width) bar.setAttribute("width", width);
+            });
           }
 
           function showListener(section, index, now, then, seconds, time) {
@@ -173,6 +176,7 @@ extension StatusPage {
             clearTimeout(timer);
             if (document.hidden || isAsking) return;
             isAsking = true;
+            const began = performance.now();
             try {
               let now = await (await ask("status.json")).json();
               if (document.querySelector("main").dataset.shape !== now.shape) {
@@ -188,7 +192,8 @@ extension StatusPage {
               write(live, `no answer for ${Math.round((Date.now() - lastAnswer) / 1000)} s`);
             }
             isAsking = false;
-            timer = setTimeout(look, period);
+            // A daemon that takes long for an answer is not kept busy by looking at it.
+            timer = setTimeout(look, Math.max(period, 3 * (performance.now() - began)));
           }
 
           document.addEventListener("visibilitychange", () => { if (!document.hidden) look(); });
