@@ -167,7 +167,8 @@ final class ListenerGroup {
         let present = Set(next.downstreams.map(\.endpoint))
         for links in former {
             for (endpoint, link) in links where !present.contains(endpoint) {
-                pastOfReceivers.add(ReceiverSums(link.counters), of: endpoint)
+                let sums = ReceiverSums(link.counters)
+                if sums != ReceiverSums() { pastOfReceivers.add(sums, of: endpoint) }
             }
         }
         pastOfReceivers.settle(present: present)

@@ -44,6 +44,10 @@ extension ReceiverSums {
         packetsForwarded = row[LB_COUNT_PACKETS_FORWARDED]
         bytesForwarded = row[LB_COUNT_BYTES_FORWARDED]
         refusals = row[LB_COUNT_REFUSALS]
-        drops = row.drops.filter { $0.value > 0 && $0.key.isDownstreams }
+        // Reasons that never came up are left out: a thousand receivers may leave at once.
+        for reason in DropReason.allCases where reason.isDownstreams {
+            let count = row[lb_counter(LB_COUNT_DROPS.rawValue + UInt32(reason.index))]
+            if count > 0 { drops[reason] = count }
+        }
     }
 }

@@ -127,7 +127,7 @@ extension DaemonTests.TakeoverTests {
 
     @Test(
         "by a process that is killed half-way leaves the daemon as it was, and nothing is lost",
-        arguments: ["begin", "release"])
+        arguments: ["release"])
     func killed(step: String) async throws {
         let sinks = try tallyingSinks(2)
         var config = try ConfigText.simple(receivers: sinks.ports, metrics: true)

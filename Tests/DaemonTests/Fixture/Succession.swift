@@ -66,11 +66,11 @@ final class Succession {
     /// - Returns: false when it was too quick for that, and has taken over.
     func kill(_ config: String, after step: String) async throws -> Bool {
         let former = current
+        let earlier = Self.steps(of: former, named: step)
         let path = try folder.write(config, to: "killed.yaml")
         let next = try DaemonUnderTest(
             nil, ["--takeover", "--config", path], environment: ["UDP_FANOUT_LOG": "debug"],
             folder: folder)
-        let earlier = Self.steps(of: former, named: step)
         try await eventually("the step is done") { Self.steps(of: former, named: step) > earlier }
         next.process.send(SIGSTOP)
         // Requests are answered in turn: what it had asked for before it stopped is done after this.
