@@ -48,7 +48,9 @@ extension XDPNATPlaneTests {
             try await net.balancer.run {
                 let rig = try await net.rig([net.listener(servers)])
                 let clients = try (0..<32).map { _ in try net.talker() }
-                let (heard, strange, isOver) = (Atomic(0), Atomic(0), Atomic(false))
+                let heard = Atomic(0)
+                let strange = Atomic(0)
+                let isOver = Atomic(false)
                 let asking = Task.detached {
                     while !isOver.load(ordering: .relaxed) {
                         for client in clients {
