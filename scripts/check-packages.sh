@@ -43,7 +43,14 @@ if [ ! -f "$cache/root.tar" ]; then
     mv "$cache/root.part.tar" "$cache/root.tar"
 fi
 root=$(mktemp -d "$cache/root.XXXXXX")
-trap 'rm -rf --one-file-system "$root"' EXIT
+newer=
+# The package raises limits of the machine, which are not the root's alone.
+limits=$(sysctl net.core.rmem_max net.core.wmem_max)
+leave() {
+    rm -rf --one-file-system "$root" ${newer:+"$newer"}
+    printf '%s\n' "$limits" | sysctl -q -p -
+}
+trap leave EXIT
 tar -x -C "$root" -f "$cache/root.tar" --exclude='./dev/*'
 cp /etc/resolv.conf "$root/etc/"
 echo 'APT::Get::Assume-Yes "true";' >"$root/etc/apt/apt.conf.d/99check"
@@ -165,7 +172,6 @@ END
 
 # A later version of the same package; the configuration is the user's.
 newer=$(mktemp -d "$cache/newer.XXXXXX")
-trap 'rm -rf --one-file-system "$root" "$newer"' EXIT
 rm "$root"/check/udp-fanout_*.deb
 dpkg-deb -R "$debs"/udp-fanout_*.deb "$newer/tree"
 sed -i 's/^Version: .*/&+1/' "$newer/tree/DEBIAN/control"

@@ -63,7 +63,7 @@ packages_for() {
     packages)
         packages_for deb
         echo lintian mmdebstrap debian-archive-keyring
-        echo iproute2 util-linux curl
+        echo iproute2 util-linux procps curl
         ;;
     browser)
         packages_for build

@@ -5,7 +5,7 @@ internal import Logging
 internal import UnixSignals
 
 /// What the process does about signals: SIGHUP reloads; SIGTERM and SIGINT end in order; a second of
-/// those, later than a second after the first, ends at once.
+/// those ends at once.
 struct SignalLoop {
     private let signals: UnixSignalsSequence
     private let logger: Logger
@@ -20,18 +20,20 @@ struct SignalLoop {
     /// Hears signals for the rest of the process's life. Neither closure may take long; the second
     /// is called once.
     func run(onHangUp: () -> Void, onTermination: () -> Void) async {
-        var ending: ContinuousClock.Instant?
+        var ending: (signal: UnixSignal, since: ContinuousClock.Instant)?
         for await signal in signals {
             logger.info("received \(signal)")
             if signal == .sighup {
                 onHangUp()
-            } else if let since = ending {
-                // timeout(1) and terminals signal the process and its group: one wish, told twice.
-                guard ContinuousClock.now - since > .seconds(1) else { continue }
+            } else if let first = ending {
+                // timeout(1) signals the process and its group: one wish, told twice. No hand is so quick.
+                let isEcho =
+                    signal == first.signal && ContinuousClock.now - first.since < .milliseconds(100)
+                if isEcho { continue }
                 logger.warning("ending at once, before what was received is forwarded")
                 ThisProcess.exitNow(128 + signal.rawValue)
             } else {
-                ending = .now
+                ending = (signal, .now)
                 onTermination()
             }
         }

@@ -1,17 +1,18 @@
 // SPDX-License-Identifier: Apache-2.0
 
 import FanoutCore
+import Foundation
 import LabNet
 
 extension Promise {
     static let balance: [Promise] = [
         Promise("round robin gives equal weights equal counts") { stage in
             let counts = try await send(300, over: .roundRobin, stage, weights: [1, 1, 1])
-            try claim(counts, is: [100, 100, 100], "datagrams of each receiver")
+            try claimShares(counts, [100, 100, 100], stage)
         },
         Promise("round robin gives each weight its share, and weight 0 nothing") { stage in
             let counts = try await send(600, over: .roundRobin, stage, weights: [1, 2, 0, 3])
-            try claim(counts, is: [100, 200, 0, 300], "datagrams of each receiver")
+            try claimShares(counts, [100, 200, 0, 300], stage)
         },
         Promise("random gives each weight its share within six standard deviations") { stage in
             let counts = try await send(4000, over: .random, stage, weights: [1, 3, 0])
@@ -32,6 +33,20 @@ extension Promise {
             try await checkOwners(.fourTuple, stage, .v6)
         },
     ]
+
+    /// The exact shares; in the kernel, where each CPU takes turns of its own and the sender may move
+    /// between them, two turns a CPU more or less.
+    private static func claimShares(
+        _ counts: [UInt64], _ share: [UInt64], _ stage: Stage
+    ) throws {
+        let slack =
+            stage.mode == .tcEBPF ? UInt64(2 * ProcessInfo.processInfo.activeProcessorCount) : 0
+        let isFair = zip(counts, share).allSatisfy { count, share in
+            share == 0 ? count == 0 : count + slack >= share && count <= share + slack
+        }
+        try claim(
+            isFair, "datagrams of each receiver: \(counts), not \(share) give or take \(slack)")
+    }
 
     /// Sends `count` datagrams from one client and returns what each receiver got.
     private static func send(

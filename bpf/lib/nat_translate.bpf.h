@@ -8,7 +8,7 @@
 
 #include "nat_association.bpf.h"
 
-/* The most bytes of UDP payload, or of a segment's, that a client may send; the loader sets it. */
+/* The most bytes of UDP payload that a client may send in a datagram; the loader sets it. */
 const volatile __u32 lb_nat_packet_max = 65535;
 
 /* What a decision comes to. */
@@ -114,7 +114,8 @@ static __always_inline int ingress(const struct nat_packet *packet,
 	move->direction = LB_NAT_INGRESS;
 	move->listener = endpoint->listener;
 	move->server = LB_SERVERS_MAX;
-	if (packet->at.payload > lb_nat_packet_max)
+	/* TCP has no datagrams. */
+	if (packet->protocol == LB_IP_UDP && packet->at.payload > lb_nat_packet_max)
 		return dropped(move, LB_NAT_OVERSIZE, LB_DROP_OVERSIZE);
 	if (packet->at.ttl <= 1)
 		return dropped(move, LB_NAT_LIFETIME_EXPIRED, LB_DROP_TTL_EXPIRED);
