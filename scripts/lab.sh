@@ -53,7 +53,8 @@ build() {
         ip netns add "$name"
         ip -n "$name" link set lo up
     done
-    within ns-lb sysctl -qw net.ipv4.ip_forward=1 net.ipv6.conf.all.forwarding=1
+    within ns-lb sysctl -qw net.ipv4.ip_forward=1 net.ipv6.conf.all.forwarding=1 \
+        net.ipv6.conf.all.keep_addr_on_down=1
     connect ns-src veth-src veth-proxy-src 0
     for number in $receivers; do
         connect "ns-dst$number" "veth-dst$number" "veth-proxy-dst$number" "$number"

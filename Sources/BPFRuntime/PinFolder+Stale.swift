@@ -24,6 +24,13 @@ extension PinFolder {
         }
     }
 
+    /// Removes the marks whose names begin like this, but for one.
+    public func removeMarks(startingWith prefix: String, but kept: String? = nil) {
+        for name in Self.entries(of: path) where name.hasPrefix(prefix) && name != kept {
+            setMark(name, false)
+        }
+    }
+
     /// Whether there is a folder of that name, whoever holds it.
     public static func exists(root: String = usualRoot, name: String) -> Bool {
         unsafe access("\(root)/udp-fanout/\(name)", F_OK) == 0

@@ -71,7 +71,7 @@ final class InterfaceHook {
     func put(_ program: TCProgram, by wanted: TCAttach) throws(BPFError) {
         switch kind {
         case .tcx where wanted != .clsact: try link?.replace(with: program.program)
-        case .clsact where wanted != .tcx: try filter.put(program.program)
+        case .clsact where wanted != .tcx: try putFilter(program)
         default: try attach(program, by: wanted)
         }
     }
@@ -133,18 +133,41 @@ final class InterfaceHook {
 
     private func attachFilter(_ program: TCProgram) throws(BPFError) {
         if try filter.makeDiscipline() { folder.setMark(Self.mark, true) }
-        if let other = filter.programName {
-            guard other == TCProgram.name else {
-                throw BPFError(
-                    operation: "attach filter to", subject: interface.name, errno: EEXIST,
-                    reason: "the program \(other) of another tool has priority "
-                        + "\(ClsactFilter.priority)",
-                    remedy: "give its filter another priority, or write tc_attach: tcx")
-            }
+        if isFilterOurs {
             isAdopted = true
+        } else if let other = filter.programName {
+            throw BPFError(
+                operation: "attach filter to", subject: interface.name, errno: EEXIST,
+                reason: "the program \(other) of another tool has priority "
+                    + "\(ClsactFilter.priority)",
+                remedy: "give its filter another priority, or write tc_attach: tcx")
+        } else if let number = filter.programNumber, number != 0 {
+            throw BPFError(
+                operation: "attach filter to", subject: interface.name, errno: EEXIST,
+                reason: "the program number \(number), whose name may not be asked for, has "
+                    + "priority \(ClsactFilter.priority)",
+                remedy: "remove it: tc filter del dev \(interface.name) ingress pref "
+                    + "\(ClsactFilter.priority); or start with CAP_SYS_ADMIN")
         }
-        try filter.put(program.program)
+        try putFilter(program)
     }
+
+    /// Marks the program's number before the filter is there: whose it is can be told then, even by a process
+    /// that may not ask for the names of programs (CAP_SYS_ADMIN).
+    private func putFilter(_ program: TCProgram) throws(BPFError) {
+        let mark = Self.filterMark(program.program.number)
+        folder.setMark(mark, true)
+        try filter.put(program.program)
+        folder.removeMarks(startingWith: Self.filterPrefix, but: mark)
+    }
+
+    private var isFilterOurs: Bool {
+        guard let number = filter.programNumber, number != 0 else { return false }
+        return folder.hasMark(Self.filterMark(number)) || filter.programName == TCProgram.name
+    }
+
+    private static let filterPrefix = "filter-"
+    private static func filterMark(_ number: UInt32) -> String { "\(filterPrefix)\(number)" }
 
     /// Takes our program, and what we made for it, off the interface.
     func remove() {
@@ -164,7 +187,8 @@ final class InterfaceHook {
     }
 
     private func removeFilter() {
-        if filter.programName == TCProgram.name { try? filter.remove() }
+        if isFilterOurs { try? filter.remove() }
+        folder.removeMarks(startingWith: Self.filterPrefix)
         guard folder.hasMark(Self.mark) else { return }
         try? filter.removeDisciplineIfUnused()
         folder.setMark(Self.mark, false)

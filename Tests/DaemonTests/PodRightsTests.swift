@@ -19,17 +19,21 @@ extension DaemonTests {
 extension DaemonTests.PodRightsTests {
     private static let modes = ForwardingMode.allCases.filter(\.needsInterface)
 
+    /// What a command has in front of it to be run with these capabilities.
+    private static func prefix(_ rights: Capabilities) -> [String] {
+        let set = ["-all"] + rights.names.map { "+" + $0.dropFirst("CAP_".count).lowercased() }
+        return [
+            "/usr/bin/prlimit", "--memlock=65536:65536", "/usr/bin/setpriv", "--no-new-privs",
+            "--bounding-set=\(set.joined(separator: ","))", "--inh-caps=-all",
+        ]
+    }
+
     /// Starts a daemon with these capabilities and says whether it runs.
     private func starts(
         _ mode: ForwardingMode, _ rights: Capabilities, to receivers: [Endpoint]
     ) async throws -> Bool {
-        let set = ["-all"] + rights.names.map { "+" + $0.dropFirst("CAP_".count).lowercased() }
-        let prefix = [
-            "/usr/bin/prlimit", "--memlock=65536:65536", "/usr/bin/setpriv", "--no-new-privs",
-            "--bounding-set=\(set.joined(separator: ","))", "--inh-caps=-all",
-        ]
         let daemon = try DaemonUnderTest(
-            VethLab.config(receivers, mode: mode.rawValue), prefix: prefix)
+            VethLab.config(receivers, mode: mode.rawValue), prefix: Self.prefix(rights))
         do {
             try await daemon.isRunning()
         } catch {
@@ -39,6 +43,30 @@ extension DaemonTests.PodRightsTests {
         }
         try await daemon.stop()
         return true
+    }
+
+    @Test("a filter of clsact is known again and taken off with the rights that the mode asks for")
+    func filter() async throws {
+        let lab = try VethLab()
+        let config = VethLab.config([Endpoint(VethLab.v4(1, 2), port: 9000)], attach: "clsact")
+        try await lab.balancer.run(ownMounts: true) {
+            try Namespace.command("mount -t bpf bpf /sys/fs/bpf")
+            let before = try VethLab.state()
+            let prefix = Self.prefix(ForwardingMode.tcEBPF.capabilities)
+            for replaced in ["false", "true"] {
+                let daemon = try DaemonUnderTest(config, prefix: prefix)
+                try await daemon.isRunning()
+                let said = try await daemon.says("attached TC eBPF program to ingress")
+                #expect(said.fields["attach"] == "clsact")
+                #expect(said.fields["replaced"] == replaced)
+                if replaced == "true" {
+                    try await daemon.stop()
+                } else {
+                    await daemon.process.end()
+                }
+            }
+            #expect(try VethLab.state() == before)
+        }
     }
 
     @Test(

@@ -69,9 +69,9 @@ struct TCFaultTests {
         }
     }
 
-    /// The line of a filter has its program's number, and tag.
+    /// The line of a filter has its program's number, and tag; so does its mark.
     private static func withoutNumbers(_ text: String) -> String {
-        text.replacing(#/:\[\d+\]| id \d+| tag \w+/#, with: "")
+        text.replacing(#/:\[\d+\]| id \d+| tag \w+|filter-\d+/#, with: "")
     }
 
     @Test("a second daemon is refused with the reason, and not one datagram moves")
