@@ -109,7 +109,8 @@ extension DaemonTests.NATCommandTests {
             #expect(gone.contains("does not exist"))
             // A pipe that nobody writes into would hold a reader up for ever.
             #expect(mkfifo(path, 0o600) == 0)
-            _ = try await Self.said(process, refused, times: 6)
+            let pipe = try await Self.said(process, refused, times: 6)
+            #expect(pipe.contains("it is a pipe"))
             unlink(path)
             try lab.traffic(5683).send([1])
             try await eventually("the first server is still met") { sinks[0][0].count == 2 }

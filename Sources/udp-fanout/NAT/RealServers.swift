@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 
 internal import FanoutCore
+internal import Glibc
 internal import LinuxNet
 
 /// The addresses of real servers, as arguments or as a file has them:
@@ -47,7 +48,8 @@ struct RealServers: Equatable, Sendable {
         do throws(SystemError) {
             bytes = try SmallFile.bytes(of: path)
         } catch {
-            throw Fault(reason: "\(path) cannot be read: \(error.reason)")
+            let why = error.code == ESPIPE ? "it is a pipe, not a file" : error.reason
+            throw Fault(reason: "\(path) cannot be read: \(why)")
         }
         try self.init(text: String(decoding: bytes, as: UTF8.self), file: path)
     }
