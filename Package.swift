@@ -89,7 +89,8 @@ let floor2: [Target] = [
     .target(
         name: "TCPlane",
         dependencies: [
-            "BPFRuntime", "CDatapath", "FanoutCore", "HostNetwork", "KernelPrograms", "Netlink",
+            "BPFRuntime", "CDatapath", "FanoutCore", "HostNetwork", "KernelPrograms", "LinuxNet",
+            "Netlink",
             .product(name: "Logging", package: "swift-log"),
         ],
         swiftSettings: strict),
@@ -104,7 +105,8 @@ let floor2: [Target] = [
     .target(
         name: "XDPNATPlane",
         dependencies: [
-            "BPFRuntime", "CDatapath", "FanoutCore", "HostNetwork", "KernelPrograms", "Netlink",
+            "BPFRuntime", "CDatapath", "FanoutCore", "HostNetwork", "KernelPrograms", "LinuxNet",
+            "Netlink",
             .product(name: "Logging", package: "swift-log"),
         ],
         swiftSettings: strict),
@@ -160,6 +162,8 @@ let floor4: [Target] = [
             "FanoutDiscovery", "FanoutHealth", "FanoutMetrics", "FanoutControl",
             .target(name: "AFXDPPlane", condition: kernelModes),
             .target(name: "BPFRuntime", condition: kernelModes),
+            .target(name: "HostNetwork", condition: kernelModes),
+            .target(name: "Netlink", condition: kernelModes),
             .target(name: "ReusePortLB", condition: kernelModes),
             .target(name: "TCPlane", condition: kernelModes),
             .target(name: "XDPNATPlane", condition: kernelModes),

@@ -13,6 +13,8 @@ cd "$(dirname "$0")/.."
 debs=$(realpath "${1:-.build/deb}")
 cache=$PWD/.build/packages
 version=$(scripts/stamp.sh version)
+# As --version shows it, without a word on files that differ from it.
+commit=$(scripts/stamp.sh commit | cut -c 1-12)
 
 say() { printf 'check-packages: %s\n' "$*"; }
 fail() {
@@ -58,26 +60,45 @@ printf '#!/bin/sh\nexit 101\n' >"$root/usr/sbin/policy-rc.d"
 mkdir "$root/check"
 cp "$debs"/*.deb Tests/CReusePortLBTests/collector20.c "$root/check/"
 
-# systemctl enable --now UNIT | restart UNIT | stop UNIT
+# systemctl enable --now UNIT | restart UNIT... | stop UNIT... | kill UNIT | is-active UNIT | is-enabled UNIT |
+# daemon-reload. An active unit is enabled. It logs what changes something.
 cat >"$root/usr/local/bin/systemctl" <<'END'
 #!/bin/sh
 set -eu
-word=$1
-for unit; do :; done
-file=/lib/systemd/system/$unit.service
-[ -f "$file" ] || { echo "no unit $unit" >&2; exit 5; }
-case $word in
-stop | restart)
-    kill "$(cat /run/$unit.pid)"
-    while kill -0 "$(cat /run/$unit.pid)" 2>/dev/null; do sleep 0.1; done
-    ;;
-esac
-[ "$word" != stop ] || exit 0
+word=
+units=
+for argument; do
+    case $argument in
+    -*) ;;
+    *) [ -n "$word" ] && units="$units ${argument%.service}" || word=$argument ;;
+    esac
+done
 mkdir -p /run/udp-fanout
-: >/run/$unit.log
-$(sed -n 's/^ExecStart=//p' "$file") >/run/$unit.log 2>&1 &
-echo $! >/run/$unit.pid
-await /run/$unit.log 'udp-fanout is running'
+is_active() { kill -0 "$(cat "/run/$1.pid" 2>/dev/null || echo none)" 2>/dev/null; }
+for unit in $units; do
+    file=/lib/systemd/system/$unit.service
+    [ -f "$file" ] || { echo "no unit $unit" >&2; exit 5; }
+    case $word in
+    is-active) is_active "$unit" && exit 0 || exit 3 ;;
+    # What a kill has ended is no less enabled.
+    is-enabled) [ -f "/run/$unit.pid" ] && echo enabled && exit 0 || { echo disabled; exit 1; } ;;
+    esac
+    echo "$word $unit" >>/run/systemctl.log
+    case $word in
+    kill) kill -KILL "$(cat "/run/$unit.pid")" ;;
+    stop | restart)
+        ! is_active "$unit" || kill "$(cat "/run/$unit.pid")"
+        while is_active "$unit"; do sleep 0.1; done
+        ;;
+    esac
+    case $word in stop) rm -f "/run/$unit.pid" ;; enable | restart)
+        : >"/run/$unit.log"
+        $(sed -n 's/^ExecStart=//p' "$file") >"/run/$unit.log" 2>&1 &
+        echo $! >"/run/$unit.pid"
+        await "/run/$unit.log" 'udp-fanout is running'
+        ;;
+    esac
+done
 END
 # await FILE TEXT [COUNT]: until so many lines of FILE have TEXT.
 cat >"$root/usr/local/bin/await" <<'END'
@@ -127,8 +148,8 @@ census() {
 inside network 'apt-get has its lists' <<<'apt-get update -q'
 census >"$cache/before"
 inside network 'udp-fanout is installed from its .deb' <<<"$(block install)"
-inside alone "it is version $version, with everything that belongs to it" <<END
-case "\$(udp-fanout --version)" in '$version ('*) ;; *) exit 1 ;; esac
+inside alone "it is version $version of commit $commit, with everything that belongs to it" <<END
+case "\$(udp-fanout --version)" in '$version (commit $commit'*) ;; *) exit 1 ;; esac
 for file in /lib/systemd/system/udp-fanout.service /lib/systemd/system/udp-fanout-tc.service \
     /lib/systemd/system/udp-fanout-xdp.service /usr/share/man/man1/udp-fanout.1.gz \
     /usr/share/bash-completion/completions/udp-fanout /usr/share/zsh/vendor-completions/_udp-fanout \
@@ -182,6 +203,49 @@ $(block upgrade)
 dpkg-query -W -f='\${Version}' udp-fanout | grep -q '+1\$'
 grep -qx '# mine' /etc/udp-fanout/config.yaml
 END
+# In a kernel mode: nothing is taken off the hook, and the new daemon takes over what the old one has there. The
+# package before is taken back first, since an upgrade to the same version is none.
+cp "$debs"/udp-fanout_*.deb "$root/check/udp-fanout_older.deb"
+inside alone 'an upgrade in mode tc_ebpf leaves the program at its hook, and the new daemon takes it over' <<'END'
+rm /usr/sbin/policy-rc.d
+dpkg --force-downgrade -i udp-fanout_older.deb
+ip link add eth0 type veth peer name eth1
+ip address add 192.0.2.1/24 dev eth0
+ip link set eth1 up
+ip link set eth0 up
+mv /etc/udp-fanout/config.yaml /etc/udp-fanout/config.mine
+cat >/etc/udp-fanout/config.yaml <<'YAML'
+listeners:
+  - name: in
+    bind: "192.0.2.1:5514"
+    mode: tc_ebpf
+    interface: eth0
+    settings: {tc_attach: clsact}
+    downstream: [{name: out, address: "192.0.2.9:5514"}]
+YAML
+systemctl enable --now udp-fanout-tc
+grep -q 'replaced="false"' /run/udp-fanout-tc.log
+( while tc filter show dev eth0 ingress | grep -q udp_fanout; do sleep 0.01; done; echo gone >/run/gap ) & watch=$!
+mkdir -p /run/systemd/system
+dpkg -i udp-fanout_newer.deb
+test "$(tail -n 2 /run/systemctl.log | xargs)" = 'kill udp-fanout-tc restart udp-fanout-tc'
+grep -q 'replaced="true"' /run/udp-fanout-tc.log
+test ! -e /run/gap
+kill $watch
+systemctl stop udp-fanout-tc
+! tc filter show dev eth0 ingress | grep -q udp_fanout
+# Who forbids packages to restart anything is heeded, and a unit that does not run is left alone.
+systemctl enable --now udp-fanout-tc
+printf '#!/bin/sh\nexit 101\n' >/usr/sbin/policy-rc.d
+chmod +x /usr/sbin/policy-rc.d
+: >/run/systemctl.log
+dpkg --force-downgrade -i udp-fanout_older.deb
+dpkg -i udp-fanout_newer.deb
+test ! -s /run/systemctl.log
+systemctl stop udp-fanout-tc
+mv /etc/udp-fanout/config.mine /etc/udp-fanout/config.yaml
+END
+rm "$root/check/udp-fanout_older.deb"
 inside network 'purged' <<<"$(block uninstall)"
 census >"$cache/after"
 diff "$cache/before" "$cache/after" || fail "purge has left, or taken, what is above"

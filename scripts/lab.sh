@@ -101,8 +101,9 @@ the balancer in mode af_xdp, in place of that one:
   $(enter ns-lb) $bin/udp-fanout --config $folder/af-xdp.yaml
 its program at the hook (ip link show for mode af_xdp):
   $(enter ns-lb) tc filter show dev veth-proxy-src ingress
-what a receiver sees, in a terminal of its own (2 and 3 likewise):
+what a receiver sees, a terminal for each line (2 and 3 likewise, dst2 with 10.77.2.2 and fd77:2::2):
   $(enter ns-dst1) $bin/collector 10.77.1.2 $port 0 1
+  $(enter ns-dst1) $bin/collector fd77:1::2 $port 0 1
 ten datagrams:
   $(enter ns-src) $bin/publisher 10.77.0.1 $port 10 --rate 10
   $(enter ns-src) $bin/publisher fd77::1 $port 10 --rate 10

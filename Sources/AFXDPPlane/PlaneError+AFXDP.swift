@@ -13,7 +13,9 @@ extension PlaneError {
 
     /// What libbpf or the kernel refused.
     init(_ error: BPFError) {
-        self.init(error, mode: .afXDP, oldestKernel: Self.oldestKernel)
+        self.init(
+            error, mode: .afXDP, oldestKernel: Self.oldestKernel,
+            lacking: Capabilities.kernelPrograms.subtracting(.permitted).names)
     }
 
     /// The program that is on the interface is that of another daemon.

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 
+internal import CNet
 internal import Glibc
 
 extension BPFError {
@@ -44,9 +45,11 @@ extension BPFError {
                 + "the same at the other end of a veth"
         // veth counts its queues against its peer's; virtio_net and others need a spare one a CPU.
         case ENOSPC, ENOMEM:
-            return
-                "the driver wants other queues: ethtool -L \(name) combined N (a veth needs as many "
-                + "to receive as its other end has to transmit)"
+            // SAFETY: the call reads the name before it returns.
+            return unsafe cnet_has_combined_queues(name) == 0
+                ? "there are too few queues: ethtool -L \(name) rx N tx N (a veth needs as many to "
+                    + "receive as its other end has to transmit)"
+                : "the driver wants other queues: ethtool -L \(name) combined N"
         default: return nil
         }
     }

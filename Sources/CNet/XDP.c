@@ -61,23 +61,39 @@ int cnet_wait_either(int fd, int event, int milliseconds)
 	       (wanted[1].revents ? CNET_EVENT : 0);
 }
 
-int cnet_queues(const char *interface, uint32_t *receive, uint32_t *transmit)
+static int get_channels(const char *interface, struct ethtool_channels *channels)
 {
-	struct ethtool_channels channels = {.cmd = ETHTOOL_GCHANNELS};
-	struct ifreq request = {.ifr_data = (void *)&channels};
+	struct ifreq request = {.ifr_data = (void *)channels};
 	int fd = socket(AF_INET, SOCK_DGRAM | SOCK_CLOEXEC, 0);
 	int result;
 
 	if (fd < 0)
 		return -errno;
+	*channels = (struct ethtool_channels){.cmd = ETHTOOL_GCHANNELS};
 	strncpy(request.ifr_name, interface, sizeof(request.ifr_name) - 1);
 	result = ioctl(fd, SIOCETHTOOL, &request) < 0 ? -errno : 0;
 	close(fd);
+	return result;
+}
+
+int cnet_queues(const char *interface, uint32_t *receive, uint32_t *transmit)
+{
+	struct ethtool_channels channels;
+	int result = get_channels(interface, &channels);
+
 	if (result)
 		return result;
 	*receive = channels.rx_count + channels.combined_count;
 	*transmit = channels.tx_count + channels.combined_count;
 	return 0;
+}
+
+int cnet_has_combined_queues(const char *interface)
+{
+	struct ethtool_channels channels;
+	int result = get_channels(interface, &channels);
+
+	return result ? result : channels.max_combined > 0;
 }
 
 int cnet_take_headers(int fd)

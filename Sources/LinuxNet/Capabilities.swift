@@ -21,6 +21,10 @@ public struct Capabilities: OptionSet, Hashable, Sendable {
     public static let perfmon = Capabilities(number: 38)
     public static let bpf = Capabilities(number: 39)
 
+    /// What loading and attaching our kernel programs takes. The verifier refuses some of what they do to who
+    /// lacks CAP_PERFMON (`perfmon_capable`, include/linux/bpf.h).
+    public static let kernelPrograms: Capabilities = [.bpf, .netAdmin, .perfmon]
+
     static let named: [(Capabilities, String)] = [
         (.netBindService, "CAP_NET_BIND_SERVICE"), (.netAdmin, "CAP_NET_ADMIN"),
         (.netRaw, "CAP_NET_RAW"), (.ipcLock, "CAP_IPC_LOCK"), (.sysAdmin, "CAP_SYS_ADMIN"),

@@ -42,6 +42,14 @@ public enum ThisProcess {
         _ = unsafe setrlimit(__rlimit_resource_t(RLIMIT_NOFILE.rawValue), &limit)
     }
 
+    /// Whether it may raise its limit of locked memory (RLIMIT_MEMLOCK) to any amount.
+    public static var mayLockAllMemory: Bool {
+        var limit = rlimit()
+        // SAFETY: the call writes the limit before it returns.
+        let result = unsafe getrlimit(__rlimit_resource_t(8), &limit)
+        return result == 0 && limit.rlim_max == rlim_t.max
+    }
+
     /// Whose rights the process has (geteuid(2)); 0 is root.
     public static var effectiveUser: UInt32 { geteuid() }
 

@@ -4,6 +4,7 @@ internal import BPFRuntime
 internal import CDatapath
 internal import FanoutCore
 internal import Glibc
+internal import LinuxNet
 
 extension PlaneError {
     /// The oldest kernel that can verify the program, one of whose global functions takes a pointer to
@@ -11,22 +12,11 @@ extension PlaneError {
     /// (Linux 5.10).
     private static let oldestKernel = "5.12"
 
-    /// The verifier refuses some of what the program does to who lacks CAP_PERFMON
-    /// (`perfmon_capable`, include/linux/bpf.h), so all three are named.
-    private static let capabilities = "CAP_BPF and CAP_NET_ADMIN and CAP_PERFMON"
-
     /// What libbpf or the kernel refused.
     init(_ error: BPFError) {
-        var remedy = error.remedy
-        if !error.log.isEmpty {
-            remedy = "with \(Self.capabilities), or as root, " + remedy
-        } else if error.errno == EPERM {
-            remedy = "needs \(Self.capabilities); run as root or grant all of them"
-        }
-        let named = BPFError(
-            operation: error.operation, subject: error.subject, errno: error.errno,
-            reason: error.reason, remedy: remedy, log: error.log, wholeLog: error.wholeLog)
-        self.init(named, mode: .tcEBPF, oldestKernel: Self.oldestKernel)
+        self.init(
+            error, mode: .tcEBPF, oldestKernel: Self.oldestKernel,
+            lacking: Capabilities.kernelPrograms.subtracting(.permitted).names)
     }
 
     /// Two listeners of one interface want it hooked in different ways.

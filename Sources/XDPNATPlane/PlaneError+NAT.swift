@@ -4,15 +4,18 @@ internal import BPFRuntime
 internal import CDatapath
 internal import FanoutCore
 internal import Glibc
+internal import LinuxNet
 
 extension PlaneError {
-    /// The oldest kernel that can verify the program: it asks for packets of several buffers
-    /// (`xdp.frags`).
-    private static let oldestKernel = "5.18"
+    /// The oldest kernel that can verify the program, whose global functions take keys of maps as arguments.
+    /// Packets of several buffers (`xdp.frags`) are older: Linux 5.18.
+    private static let oldestKernel = "6.2"
 
     /// What libbpf or the kernel refused.
     init(_ error: BPFError) {
-        self.init(error, mode: .xdpNAT, oldestKernel: Self.oldestKernel)
+        self.init(
+            error, mode: .xdpNAT, oldestKernel: Self.oldestKernel,
+            lacking: Capabilities.kernelPrograms.subtracting(.permitted).names)
     }
 
     /// Two listeners have one server.

@@ -71,7 +71,7 @@ extension XDPSocketError {
                     + "zero copy, or lower the MTU: ip link set dev \(name) mtu 1500"
             case EINVAL:
                 "the interface has no such queue (ethtool -l \(name) shows them, ethtool -L \(name) "
-                    + "combined N alters them), or its MTU does not fit its frames: "
+                    + "\(Self.queueWords(name)) alters them), or its MTU does not fit its frames: "
                     + "ip link set dev \(name) mtu 1500"
             case ENOBUFS, ENOMEM: "out of memory: ask for shorter rings"
             case EMFILE: "raise the limit of open files (ulimit -n)"
@@ -88,6 +88,12 @@ extension XDPSocketError {
             remedy: errno == EPERM
                 ? "needs CAP_NET_ADMIN; or leave busy polling out"
                 : "needs Linux 5.11; or leave busy polling out")
+    }
+
+    /// How ethtool(8) is told of another number of queues.
+    private static func queueWords(_ name: String) -> String {
+        // SAFETY: the call reads the name before it returns.
+        unsafe cnet_has_combined_queues(name) == 0 ? "rx N tx N" : "combined N"
     }
 
     private static let capability = "needs CAP_NET_RAW; run as root or grant it"

@@ -63,11 +63,10 @@ extension ForwardingMode {
     var capabilities: Capabilities {
         switch self {
         case .userspace: []
-        // CAP_PERFMON lets the verifier accept what these programs do with pointers.
-        case .tcEBPF, .xdpNAT: [.bpf, .netAdmin, .perfmon]
+        case .tcEBPF, .xdpNAT: .kernelPrograms
         // CAP_IPC_LOCK: frames are locked memory, which counts against RLIMIT_MEMLOCK without it
         // (net/xdp/xdp_umem.c, xdp_umem_account_pages).
-        case .afXDP: [.bpf, .netAdmin, .perfmon, .netRaw, .ipcLock]
+        case .afXDP: .kernelPrograms.union([.netRaw, .ipcLock])
         }
     }
 }
@@ -79,8 +78,9 @@ extension Listener {
         switch mode {
         case .xdpNAT, .afXDP: return needed
         case .tcEBPF:
-            // A filter of clsact is known by its program, and the kernel opens one by its number for
-            // CAP_SYS_ADMIN alone (kernel/bpf/syscall.c, bpf_prog_get_fd_by_id).
+            // Our own filter of clsact is known by a mark. Whose another tool's is, tells its program, and the
+            // kernel opens one by its number for CAP_SYS_ADMIN alone (kernel/bpf/syscall.c,
+            // bpf_prog_get_fd_by_id): kept by who has it, asked of nobody.
             let isClsact = settings.tcAttach == .clsact || !limits.hasTCX
             return isClsact ? needed.union(.sysAdmin) : needed
         case .userspace:
@@ -90,7 +90,7 @@ extension Listener {
             if settings.receiveBufferBytes > limits.receiveBufferMax { needed.insert(.netAdmin) }
             // The better of the ways to steer workers; without it there is another.
             if settings.steer == .sourceIP, settings.workers != 1 {
-                needed.formUnion([.bpf, .netAdmin, .perfmon])
+                needed.formUnion(.kernelPrograms)
             }
             return needed
         }

@@ -15,7 +15,7 @@ extension DaemonTests {
 }
 
 extension DaemonTests.DoctorTests {
-    private func configuration(
+    static func configuration(
         mode: ForwardingMode = .userspace,
         settings: ListenerSettings = ListenerSettings(workers: 1),
         receiver: IPAddress = IPAddress(v4: 0xc000_0201)
@@ -31,35 +31,21 @@ extension DaemonTests.DoctorTests {
     }
 
     /// A host that can do everything.
-    private var good: HostFacts {
+    static var good: HostFacts {
         var host = HostFacts()
-        host.capabilities = [.bpf, .netAdmin, .perfmon, .netRaw, .ipcLock, .sysAdmin]
+        host.capabilities = [.bpf, .netAdmin, .perfmon, .netRaw, .ipcLock]
         host.openFilesMax = 1 << 20
         host.interfaces = ["eth7": HostFacts.Interface(mtu: 9100)]
         return host
     }
 
-    @Test(
-        "looks at the interfaces of the network that it is in, whichever /sys shows",
-        .enabled(if: Privilege.isRoot, "NOT TESTED: needs root"))
-    func network() async throws {
-        let facts = try await Namespace.run([
-            "link add doc0 type veth peer name doc1", "link set doc0 mtu 1400",
-        ]) { HostFacts.current(interfaces: ["doc0", "doc7"]) }
-        let found = try #require(facts.interfaces["doc0"] ?? nil)
-        #expect(found.mtu == 1400 && found.receiveQueues == 1)
-        #expect((facts.interfaces["doc7"] ?? nil) == nil)
-        let outside = HostFacts.current(interfaces: ["doc0"])
-        #expect((outside.interfaces["doc0"] ?? nil) == nil)
-    }
-
     @Test("finds nothing wrong with a host that can do it all", arguments: ForwardingMode.allCases)
     func nothingWrong(mode: ForwardingMode) {
         let settings = ListenerSettings(maxPacketSize: 1400, workers: 1)
-        var host = good
+        var host = Self.good
         host.interfaces = ["eth7": HostFacts.Interface(mtu: 1500)]
         let findings = Doctor(
-            host: host, configuration: configuration(mode: mode, settings: settings)
+            host: host, configuration: Self.configuration(mode: mode, settings: settings)
         ).findings
         #expect(findings.allSatisfy { $0.level == .ok }, "\(findings)")
     }
@@ -78,7 +64,7 @@ extension DaemonTests.DoctorTests {
                 { _ = $0.interfaces.updateValue(nil, forKey: "eth7") }
             ),
             (
-                "forwarding at eth7", "sysctl -w net.ipv4.conf.eth7.forwarding=1", .tcEBPF,
+                "forwarding of IPv4", "sysctl -w net.ipv4.conf.eth7.forwarding=1", .xdpNAT,
                 { $0.interfaces["eth7"]??.forwardsV4 = false }
             ),
             (
@@ -90,47 +76,53 @@ extension DaemonTests.DoctorTests {
     @Test("names each fault and its remedy", arguments: faults.indices)
     func fault(index: Int) {
         let (check, remedy, mode, breakIt) = Self.faults[index]
-        var host = good
+        var host = Self.good
         breakIt(&host)
-        let findings = Doctor(host: host, configuration: configuration(mode: mode)).findings
+        let findings = Doctor(host: host, configuration: Self.configuration(mode: mode)).findings
         let problems = findings.filter { $0.level == .problem }
         #expect(problems.map(\.check) == [check], "\(findings)")
         #expect(problems.first?.remedy.contains(remedy) == true, "\(problems)")
         #expect(!DoctorReport(findings).ok)
     }
 
-    @Test("asks for forwarding of IPv6 where the stack and the programs look for it")
-    func forwardingV6() throws {
-        let receiver = try #require(IPAddress("2001:db8::1"))
-        let wanted = configuration(mode: .tcEBPF, receiver: receiver)
-        for (faults, setting) in [
-            ((false, true), "all"), ((true, false), "eth7"), ((false, false), "all"),
-        ] {
-            var host = good
-            host.forwardsV6Everywhere = faults.0
-            host.interfaces["eth7"]??.forwardsV6 = faults.1
-            let found = Doctor(host: host, configuration: wanted).findings
-                .filter { $0.level == .problem }
-            #expect(found.map(\.remedy) == ["sysctl -w net.ipv6.conf.\(setting).forwarding=1"])
+    @Test("says which capabilities are missing, and asks for none that a mode can do without")
+    func capabilities() throws {
+        func found(_ configuration: Configuration, _ alter: (inout HostFacts) -> Void) throws
+            -> Finding
+        {
+            var host = Self.good
+            alter(&host)
+            let findings = Doctor(host: host, configuration: configuration).findings
+            return try #require(findings.first { $0.check == "capabilities" })
         }
+        let one = try found(Self.configuration(mode: .afXDP)) { $0.capabilities.remove(.perfmon) }
+        #expect(one.found == "CAP_PERFMON is missing" && one.remedy.contains("grant it"), "\(one)")
+        let two = try found(Self.configuration(mode: .tcEBPF)) { $0.capabilities = [.netAdmin] }
+        #expect(two.found == "CAP_PERFMON and CAP_BPF are missing", "\(two)")
+        #expect(two.level == .problem && two.remedy.contains("grant them"))
+        let clsact = Self.configuration(
+            mode: .tcEBPF, settings: ListenerSettings(tcAttach: .clsact))
+        #expect(
+            try found(clsact) { _ in }.level == .ok, "a filter of clsact needs no CAP_SYS_ADMIN")
+        let unlocked = try found(Self.configuration(mode: .afXDP)) {
+            $0.capabilities.remove(.ipcLock)
+            $0.mayLockAllMemory = true
+        }
+        #expect(unlocked.level == .ok, "memory that is not limited needs no CAP_IPC_LOCK")
     }
 
-    @Test("judges the receive buffer by what the kernel allows, and queues by the CPUs")
-    func sizes() {
-        var host = good
+    @Test("judges the receive buffer by what the kernel allows")
+    func buffer() {
+        var host = Self.good
         host.capabilities = []
         host.receiveBufferMax = 212_992
         let settings = ListenerSettings(workers: 1, receiveBufferBytes: 8 << 20)
-        let buffer = Doctor(host: host, configuration: configuration(settings: settings)).findings
+        let buffer = Doctor(host: host, configuration: Self.configuration(settings: settings))
+            .findings
         #expect(
             buffer.contains {
                 $0.level == .problem && $0.remedy == "sysctl -w net.core.rmem_max=8388608"
             }, "\(buffer)")
-        host = good
-        host.interfaces["eth7"]??.receiveQueues = 8
-        host.cpus = 2
-        let queues = Doctor(host: host, configuration: configuration(mode: .afXDP)).findings
-        #expect(queues.contains { $0.remedy == "ethtool -L eth7 combined 2" }, "\(queues)")
     }
 
     @Test("reads who does not answer from the kernel's ARP table")

@@ -68,31 +68,36 @@ struct LabScriptTests {
                 #expect(shown.contains("udp_fanout"), "\(shown)")
             }
 
-            let first = try commands(advice, below: "what a receiver sees")[0]
-            let receivers = try (1...3).map { number in
-                try start(
-                    first.replacingOccurrences(of: "dst1", with: "dst\(number)")
-                        .replacingOccurrences(of: "10.77.1", with: "10.77.\(number)"))
-            }
-            for receiver in receivers {
-                try await receiver.record.wait("its place") { state in
-                    (state.output + state.errors).first { $0.contains("5514") }
+            var receivers: [ChildProcess] = []
+            for (index, family) in ["v4", "v6"].enumerated() {
+                let first = try commands(advice, below: "what a receiver sees")[index]
+                let three = try (1...3).map { number in
+                    try start(
+                        first.replacingOccurrences(of: "dst1", with: "dst\(number)")
+                            .replacingOccurrences(of: "10.77.1", with: "10.77.\(number)")
+                            .replacingOccurrences(of: "fd77:1:", with: "fd77:\(number):"))
                 }
-            }
-            let sender = try start(commands(advice, below: "ten datagrams")[0])
-            #expect(try await sender.exit() == .exited(0))
-            let greetings = {
-                receivers.map { $0.record.state.output.count { $0.contains("Hello World") } }
-            }
-            try await eventually("ten datagrams arrive") { greetings().reduce(0, +) == 10 }
-            // In a kernel mode each CPU takes turns of its own, and the sender may be moved to another one.
-            #expect(greetings().allSatisfy { $0 >= 1 }, "\(greetings())")
+                receivers += three
+                for receiver in three {
+                    try await receiver.record.wait("its place") { state in
+                        (state.output + state.errors).first { $0.contains("5514") }
+                    }
+                }
+                let sender = try start(commands(advice, below: "ten datagrams")[index])
+                #expect(try await sender.exit() == .exited(0))
+                let greetings = {
+                    three.map { $0.record.state.output.count { $0.contains("Hello World") } }
+                }
+                try await eventually("ten datagrams arrive") { greetings().reduce(0, +) == 10 }
+                // In a kernel mode each CPU takes turns of its own, and the sender may be moved to another one.
+                #expect(greetings().allSatisfy { $0 >= 1 }, "\(greetings())")
 
-            let page = try MetricsPage(
-                Shell.output(commands(advice, below: "the counts")[0]))
-            let labels = ["listener": "lab-v4", "mode": mode]
-            #expect(page.count("packets_received_total", labels) == 10)
-            #expect(page.count("packets_forwarded_total", labels) == 10)
+                let page = try MetricsPage(
+                    Shell.output(commands(advice, below: "the counts")[0]))
+                let labels = ["listener": "lab-\(family)", "mode": mode]
+                #expect(page.count("packets_received_total", labels) == 10)
+                #expect(page.count("packets_forwarded_total", labels) == 10)
+            }
             let status = try await make("ARGS=status").joined(separator: "\n")
             #expect(status.contains("process \(daemon.pid)"), "\(status)")
 

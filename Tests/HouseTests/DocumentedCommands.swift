@@ -35,7 +35,7 @@ enum DocumentedCommands {
     private static let nat = "Tests/DaemonTests/NATCommandTests.swift"
     private static let lab = "Tests/DaemonTests/LabScriptTests.swift"
     private static let walk = "Tests/CollectorTests/WalkthroughTests.swift"
-    private static let rights = "Tests/CollectorTests/PrivilegeTests.swift"
+    private static let page = "Tests/CollectorTests/WalkthroughPageTests.swift"
     private static let installed = "Tests/CReusePortLBTests/installed.sh"
     private static let daemon = ".build/release/udp-fanout"
     private static let sbulb =
@@ -97,23 +97,25 @@ enum DocumentedCommands {
         ]
 
     private static let collectors: [Entry] =
-        (0..<3).flatMap { slot in
-            [".build/release/collector 127.0.0.1 2055", "collector 192.0.2.1 2055"].map {
-                Entry("\($0) \(slot) 3", walk, "10.0.2.15 10001 \\(index) 3")
-            }
+        (0..<3).map {
+            Entry(
+                ".build/release/collector 127.0.0.1 2055 \($0) 3", walk,
+                "10.0.2.15 10001 \\(index) 3")
         } + [
             Entry(
                 ".build/release/publisher 127.0.0.1 2055 0 --sources 127.0.1.0/24 --rate 50",
-                "Tests/PublisherTests/TroubleTests.swift", "--rate 3000"),
-            Entry(
-                "publisher 192.0.2.1 2055 0 --sources 198.51.100.0/24",
-                "Tests/PublisherTests/TroubleTests.swift", "--sources"),
-            Entry("collector status", "Tests/CollectorTests/CollectorTests.swift", "\"status\""),
-            Entry("mount -t bpf bpf /sys/fs/bpf", lab, "mount -t"),
-            Entry("chmod 711 /sys/fs/bpf", rights, "chmod 711"),
-            Entry("collector create netflow --count 3 --owner collector", rights, "--owner"),
-            Entry(
-                "runuser -u collector -- collector 192.0.2.1 2055 0 3 --group netflow", rights,
-                "\"--group\""),
+                "Tests/PublisherTests/TroubleTests.swift", "--rate 3000")
         ]
+        + ([
+            "ip address add 192.0.2.1/32 dev lo", "ip route add local 198.51.100.0/24 dev lo",
+            "publisher 192.0.2.1 2055 0 --rate 50 --sources 198.51.100.0/24", "collector status",
+            "collector destroy collector-192-0-2-1-2055",
+            "ip route del local 198.51.100.0/24 dev lo", "ip address del 192.0.2.1/32 dev lo",
+        ] + (0..<3).map { "collector 192.0.2.1 2055 \($0) 3" })
+        .map { Entry($0, page, "\"## Run it\"") }
+        + [
+            "useradd -r collector", "mount -t bpf bpf /sys/fs/bpf", "chmod 711 /sys/fs/bpf",
+            "collector create netflow --count 3 --owner collector",
+            "runuser -u collector -- collector 192.0.2.1 2055 0 3 --group netflow",
+        ].map { Entry($0, page, "\"### Without privilege\"") }
 }

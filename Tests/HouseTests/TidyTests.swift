@@ -42,6 +42,18 @@ struct TidyTests {
         #expect(!sources.contains { $0.path.contains(".build/") })
     }
 
+    @Test("has pages that name their licence, those of DocC apart, which begin with their title")
+    func pages() throws {
+        let pages = try MarkdownPage.all().filter { !$0.path.contains(".docc/") }
+        #expect(pages.count > 40)
+        let bare = pages.filter { page in
+            !page.prose.prefix(2).contains {
+                $0.text == "<!-- SPDX-License-Identifier: Apache-2.0 -->"
+            }
+        }
+        #expect(bare.map(\.path) == [])
+    }
+
     @Test("has nothing in git that a build makes")
     func trackedFiles() throws {
         let tracked = try #require(

@@ -255,8 +255,9 @@ extension TCPlaneTests {
                         _ = try await stage.rig([listener])
                     }
                 }
-                #expect(
-                    error.remedy.contains("CAP_BPF and CAP_NET_ADMIN and CAP_PERFMON"), "\(error)")
+                for name in ["CAP_BPF", "CAP_NET_ADMIN", "CAP_PERFMON"] {
+                    #expect(error.remedy.contains(name), "\(error)")
+                }
             }
         }
     }

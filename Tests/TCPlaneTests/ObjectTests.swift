@@ -89,7 +89,7 @@ extension TCPlaneTests {
             #expect(error.reason.contains("GPL"), "\(error)")
             #expect(error.reason.split(separator: "\n").count <= 14, "\(error)")
             #expect(error.remedy.contains("needs Linux \(KernelRelease.takesFanout), and this is"))
-            #expect(error.remedy.contains("CAP_PERFMON"), "who lacks it is rejected as well")
+            #expect(!error.remedy.contains("CAP_"), "nothing is missing: \(error)")
             let whole = try #require(outcome.log.lines("the kernel's words").first)
             #expect(whole.level == .debug)
             #expect(whole.fields["log"]?.contains("GPL") == true)

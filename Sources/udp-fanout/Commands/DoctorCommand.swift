@@ -39,8 +39,7 @@ struct DoctorCommand: ParsableCommand {
                 .problem("configuration", "\($0)", do: "run udp-fanout check --config \(config)")
             }
         }
-        let names = Set(configuration.listeners.compactMap(\.interface))
-        return Doctor(host: .current(interfaces: names), configuration: configuration).findings
+        return Doctor(host: .current(for: configuration), configuration: configuration).findings
     }
 
     static func text(_ report: DoctorReport, _ paint: Paint) -> String {

@@ -11,7 +11,7 @@ struct Doctor {
 
     var findings: [Finding] {
         [kernel, capabilities, bpfFileSystem, openFiles].compactMap { $0 }
-            + configuration.listeners.flatMap(findings(of:)) + neighbours
+            + configuration.listeners.flatMap(findings(of:)) + interfaces + neighbours
     }
 
     private var modes: Set<ForwardingMode> { Set(configuration.listeners.map(\.mode)) }
@@ -47,16 +47,26 @@ struct Doctor {
         var limits = NetworkLimits()
         limits.firstFreePort = host.firstFreePort
         limits.receiveBufferMax = host.receiveBufferMax
-        let missing = configuration.capabilities(limits: limits).subtracting(host.capabilities)
+        // Nothing that a mode does needs CAP_SYS_ADMIN, which is too much to advise.
+        var needed = configuration.capabilities(limits: limits).subtracting(.sysAdmin)
+        if host.mayLockAllMemory { needed.remove(.ipcLock) }
+        let missing = needed.subtracting(host.capabilities)
         guard !missing.isEmpty else {
             return .ok("capabilities", "all that the configuration needs")
         }
-        let names = missing.names.joined(separator: ", ")
+        let names = missing.names
+        let found =
+            names.joined(separator: " and ") + (names.count == 1 ? " is" : " are") + " missing"
         let remedy =
-            "run it as root, or grant them: AmbientCapabilities= of the unit, or setcap(8)"
-        if needsBPF { return .problem("capabilities", "\(names) are missing", do: remedy) }
+            "run it as root, or grant \(names.count == 1 ? "it" : "them"): AmbientCapabilities= of the "
+            + "unit, or setcap(8)"
+        let required = modes.reduce(into: Capabilities()) { $0.formUnion($1.capabilities) }
+        if !missing.isDisjoint(with: required) {
+            return .problem("capabilities", found, do: remedy)
+        }
         return .advice(
-            "capabilities", "\(names) are missing: what asks for them does without or fails",
+            "capabilities",
+            "\(found): what asks for \(names.count == 1 ? "it" : "them") does without or fails",
             do: remedy)
     }
 

@@ -1,12 +1,14 @@
 // SPDX-License-Identifier: Apache-2.0
 
+internal import FanoutConfig
+internal import FanoutCore
 internal import LinuxNet
 
 /// The host as a daemon would find it: a value, so that the judgement on it can be shown any host.
 struct HostFacts: Equatable {
     struct Interface: Equatable {
         var mtu = 1500
-        var receiveQueues = 1
+        var queues = InterfaceQueues(receive: 1, areCombined: true)
         /// `rp_filter`: the stricter of the interface's and everybody's.
         var sourceCheck = 0
         var forwardsV4 = true
@@ -23,8 +25,16 @@ struct HostFacts: Equatable {
     /// Those that the configuration names; nil for one that is not there.
     var interfaces: [String: Interface?] = [:]
     var sourceCheckEverywhere = 0
+    /// No limit of locked memory, or none that this process is held to.
+    var mayLockAllMemory = false
+    /// Setting it sets the interfaces' own; setting it to what it is does nothing.
+    var forwardsV4Everywhere = true
     /// Of IPv6 the kernel's stack asks for this one, lookups of routes by programs for the interface's own.
     var forwardsV6Everywhere = true
+    /// The interfaces out of which receivers are reached, by their names.
+    var exits: [IPAddress: String] = [:]
+    /// Receivers on other hosts that only the kernel's forwarding reaches.
+    var forwarded: Set<IPAddress> = []
     /// IPv4 addresses that do not answer ARP.
     var silentNeighbours: Set<String> = []
 
@@ -34,10 +44,8 @@ struct HostFacts: Equatable {
 
     init() {}
 
-    /// This host.
-    ///
-    /// - Parameter names: of the interfaces to look at.
-    static func current(interfaces names: Set<String>) -> HostFacts {
+    /// This host, as far as a configuration is concerned.
+    static func current(for configuration: Configuration) -> HostFacts {
         var host = HostFacts()
         let release = KernelSetting.text("kernel/osrelease") ?? ""
         let numbers = release.split { !$0.isNumber }.prefix(2).compactMap { Int($0) }
@@ -50,7 +58,13 @@ struct HostFacts: Equatable {
         host.cpus = CPUAffinity.allowed.count
         host.sourceCheckEverywhere = KernelSetting.number("net/ipv4/conf/all/rp_filter") ?? 0
         host.forwardsV6Everywhere = KernelSetting.number("net/ipv6/conf/all/forwarding") != 0
-        for name in names { host.interfaces[name] = .some(interface(name)) }
+        host.forwardsV4Everywhere = KernelSetting.number("net/ipv4/conf/all/forwarding") != 0
+        host.mayLockAllMemory = ThisProcess.mayLockAllMemory
+        let ofKernel = configuration.listeners.filter(\.mode.needsInterface)
+        host.lookUp(Set(ofKernel.flatMap { $0.downstreams.map(\.address.address) }))
+        for name in Set(ofKernel.compactMap(\.interface)).union(host.exits.values) {
+            host.interfaces[name] = .some(interface(name))
+        }
         host.silentNeighbours = silent(KernelSetting.firstBytes(of: "/proc/net/arp") ?? "")
         return host
     }
@@ -64,11 +78,8 @@ struct HostFacts: Equatable {
         let mtu = KernelSetting.firstBytes(of: "\(folder)/mtu") ?? ""
         result.mtu =
             Int(mtu.filter(\.isNumber)) ?? KernelSetting.number("net/ipv6/conf/\(name)/mtu") ?? 1500
-        // Without any to be seen there is one.
-        result.receiveQueues =
-            (1..<1024).first {
-                !ThisProcess.canSee("\(folder)/queues/rx-\($0)")
-            } ?? 1024
+        // A driver that does not say has one.
+        result.queues = InterfaceQueues(of: name) ?? result.queues
         let settings = "net/ipv4/conf/\(name)"
         result.sourceCheck = KernelSetting.number("\(settings)/rp_filter") ?? 0
         result.forwardsV4 = KernelSetting.number("\(settings)/forwarding") != 0

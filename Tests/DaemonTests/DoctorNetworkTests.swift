@@ -1,0 +1,154 @@
+// SPDX-License-Identifier: Apache-2.0
+
+import FanoutConfig
+import FanoutCore
+import Foundation
+import LabNet
+import LinuxNet
+import Testing
+
+@testable import udp_fanout
+
+extension DaemonTests {
+    @Suite("Doctor on interfaces and routes")
+    struct DoctorNetworkTests {}
+}
+
+extension DaemonTests.DoctorNetworkTests {
+    private typealias Doctors = DaemonTests.DoctorTests
+
+    private func problems(_ host: HostFacts, _ configuration: Configuration) -> [Finding] {
+        Doctor(host: host, configuration: configuration).findings.filter { $0.level == .problem }
+    }
+
+    /// `doctor --json` in the namespace of the calling thread.
+    private func report(_ yaml: String) async throws -> DoctorReport {
+        let folder = try ScratchFolder()
+        try folder.write(yaml, to: "config.yaml")
+        let answer = try await DaemonUnderTest.run(["doctor", "--json"], folder: folder)
+        return try JSONDecoder().decode(DoctorReport.self, from: Data(answer.output.utf8))
+    }
+
+    @Test(
+        "looks at the interfaces of the network that it is in, whichever /sys shows",
+        .enabled(if: Privilege.isRoot, "NOT TESTED: needs root"))
+    func network() async throws {
+        var configuration = Doctors.configuration(mode: .afXDP)
+        configuration.listeners[0].interface = "doc0"
+        var missing = configuration
+        missing.listeners[0].interface = "doc7"
+        let both = [configuration, missing]
+        let facts = try await Namespace.run([
+            "link add doc0 type veth peer name doc1", "link set doc0 mtu 1400",
+        ]) { both.map(HostFacts.current(for:)) }
+        let found = try #require(facts[0].interfaces["doc0"] ?? nil)
+        #expect(found.mtu == 1400)
+        #expect(found.queues == InterfaceQueues(receive: 1, areCombined: false))
+        #expect((facts[1].interfaces["doc7"] ?? nil) == nil)
+        let outside = HostFacts.current(for: configuration)
+        #expect((outside.interfaces["doc0"] ?? nil) == nil)
+    }
+
+    @Test("asks for forwarding of IPv6 where the stack and the programs look for it")
+    func forwardingV6() throws {
+        let receiver = try #require(IPAddress("2001:db8::1"))
+        let wanted = Doctors.configuration(mode: .xdpNAT, receiver: receiver)
+        for (faults, setting) in [
+            ((false, true), "all"), ((true, false), "eth7"), ((false, false), "all"),
+        ] {
+            var host = Doctors.good
+            host.forwardsV6Everywhere = faults.0
+            host.interfaces["eth7"]??.forwardsV6 = faults.1
+            #expect(
+                problems(host, wanted).map(\.remedy)
+                    == ["sysctl -w net.ipv6.conf.\(setting).forwarding=1"])
+        }
+    }
+
+    @Test("asks tc_ebpf for forwarding only where a receiver needs it, and one arm never")
+    func whoForwards() {
+        var host = Doctors.good
+        host.interfaces["eth7"]??.forwardsV4 = false
+        let direct = Doctors.configuration(mode: .tcEBPF)
+        #expect(problems(host, direct).isEmpty)
+        host.forwarded = [IPAddress(v4: 0xc000_0201)]
+        #expect(problems(host, direct).map(\.check) == ["forwarding of IPv4"])
+        var oneArm = Doctors.configuration(mode: .xdpNAT)
+        oneArm.listeners[0].nat.isOneArm = true
+        #expect(problems(host, oneArm).isEmpty)
+    }
+
+    @Test("names every interface that has to forward for xdp_nat, and the setting that alters it")
+    func exits() {
+        var host = Doctors.good
+        host.exits = [IPAddress(v4: 0xc000_0201): "eth8"]
+        for name in ["eth7", "eth8"] {
+            host.interfaces[name] = HostFacts.Interface(mtu: 1500, forwardsV4: false)
+        }
+        host.forwardsV4Everywhere = false
+        let wanted = Doctors.configuration(mode: .xdpNAT)
+        let off = problems(host, wanted)
+        #expect(off.count == 1 && off[0].found.hasPrefix("off at eth7, eth8:"), "\(off)")
+        #expect(off.map(\.remedy) == ["sysctl -w net.ipv4.ip_forward=1"])
+        // Writing 1 where it is 1 already would turn on nothing.
+        host.forwardsV4Everywhere = true
+        #expect(
+            problems(host, wanted).map(\.remedy) == [
+                "sysctl -w net.ipv4.conf.eth7.forwarding=1 net.ipv4.conf.eth8.forwarding=1"
+            ])
+    }
+
+    @Test("says each thing of an interface once, however many listeners share it")
+    func once() {
+        var host = Doctors.good
+        host.cpus = 2
+        host.interfaces["eth7"] = HostFacts.Interface(
+            mtu: 1500, queues: InterfaceQueues(receive: 8, areCombined: true), forwardsV4: false)
+        for mode in [ForwardingMode.tcEBPF, .afXDP, .xdpNAT] {
+            host.forwarded = [IPAddress(v4: 0xc000_0201)]
+            var shared = Doctors.configuration(mode: mode)
+            var second = shared.listeners[0]
+            second.name = "in-2"
+            second.settings.maxPacketSize = 9000
+            shared.listeners.append(second)
+            let checks = Doctor(host: host, configuration: shared).findings.map(\.check)
+            #expect(checks.count == Set(checks).count, "\(checks)")
+            #expect(checks.contains("MTU of eth7"))
+        }
+    }
+
+    @Test("names the command that sets the queues of this driver")
+    func queues() {
+        for (combined, command) in [
+            (true, "ethtool -L eth7 combined 2"),
+            (false, "ethtool -L eth7 rx 2 tx 2, and as many at the other end of a veth"),
+        ] {
+            var host = Doctors.good
+            host.interfaces["eth7"]??.queues = InterfaceQueues(receive: 8, areCombined: combined)
+            host.cpus = 2
+            let found = Doctor(host: host, configuration: Doctors.configuration(mode: .afXDP))
+                .findings
+            #expect(found.contains { $0.remedy == command }, "\(found)")
+        }
+    }
+
+    @Test(
+        "what it says to do about forwarding and queues does it",
+        .enabled(if: Privilege.isRoot, "NOT TESTED: needs root"))
+    func remedies() async throws {
+        let lab = try VethLab()
+        let yaml = VethLab.config([Endpoint(VethLab.v4(1, 2), port: 9000)], mode: "xdp_nat")
+        try await lab.balancer.run(ownMounts: true) {
+            try Namespace.command("mount -t bpf bpf /sys/fs/bpf")
+            try Namespace.command("sysctl -qw net.ipv4.ip_forward=0")
+            for setting in ["net.ipv4.ip_forward", "net.ipv4.conf.out0.forwarding"] {
+                try Namespace.command("sysctl -qw \(setting)=0")
+                let before = try await report(yaml).findings.filter { $0.level == .problem }
+                #expect(before.map(\.check) == ["forwarding of IPv4"], "\(before)")
+                for finding in before { try Namespace.command(finding.remedy) }
+                let after = try await report(yaml)
+                #expect(after.ok, "\(after)")
+            }
+        }
+    }
+}
