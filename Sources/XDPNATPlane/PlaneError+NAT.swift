@@ -6,9 +6,9 @@ internal import FanoutCore
 internal import Glibc
 
 extension PlaneError {
-    /// The oldest kernel that can verify the program: it asks for packets of several buffers
-    /// (`xdp.frags`).
-    private static let oldestKernel = "5.18"
+    /// The oldest kernel that can verify the program: it takes the keys of maps from memory that functions are
+    /// given.
+    private static let oldestKernel = "6.2"
 
     /// What libbpf or the kernel refused.
     init(_ error: BPFError) {
