@@ -140,9 +140,9 @@ static __always_inline int translate_error(struct xdp_md *ctx, const struct nat_
 	return verdict;
 }
 
-/* Any packet; the verdict. `is_begun`: the quick way has associated its client. By itself, as leave_to_stack is:
- * what it keeps on its stack is not there while the quick way is gone. */
-static __noinline int go_the_long_way(struct xdp_md *ctx, int is_begun)
+/* Any packet; the verdict. `is_begun`: the quick way has associated its client; `in_stack`: it is in the network
+ * stack. By itself, as leave_to_stack is: what it keeps on its stack is not there while the quick way is gone. */
+static __noinline int go_the_long_way(struct xdp_md *ctx, int is_begun, int in_stack)
 {
 	const __u8 *data = (void *)(long)ctx->data, *end = (void *)(long)ctx->data_end;
 	struct nat_packet packet;
@@ -161,7 +161,8 @@ static __noinline int go_the_long_way(struct xdp_md *ctx, int is_begun)
 		if (kind != NAT_WHOLE && kind != NAT_FIRST)
 			return refuse(&packet, kind);
 	}
-	decision = decide(&packet, &move);
+	packet.in_stack = (__u8)in_stack;
+	decision = decide(ctx, &packet, &move);
 	if (is_begun && move.event == LB_NAT_INGRESS_REUSED_NAT)
 		move.event = LB_NAT_INGRESS_NEW_NAT;
 	if (decision == NAT_UNTOUCHED) {
@@ -184,18 +185,19 @@ static __noinline int go_the_long_way(struct xdp_md *ctx, int is_begun)
 	return verdict;
 }
 
-static __always_inline int translate(struct xdp_md *ctx)
+static __always_inline int translate(struct xdp_md *ctx, int in_stack)
 {
-	int verdict = go_quickly(ctx);
+	int verdict = in_stack ? go_quickly_in_stack(ctx) : go_quickly(ctx);
 
-	return verdict < 0 ? go_the_long_way(ctx, verdict == NAT_LONG_WAY_BEGUN) : verdict;
+	return verdict < 0 ? go_the_long_way(ctx, verdict == NAT_LONG_WAY_BEGUN, in_stack)
+			   : verdict;
 }
 
 /* In the driver: packets in several pieces, too, which a large MTU makes (Linux 5.18). */
 SEC("xdp.frags")
 int xdp_nat(struct xdp_md *ctx)
 {
-	return translate(ctx);
+	return translate(ctx, 0);
 }
 
 /* In the network stack, which puts every packet into one piece. For a program that takes several it makes a
@@ -204,7 +206,7 @@ int xdp_nat(struct xdp_md *ctx)
 SEC("xdp")
 int xdp_nat_skb(struct xdp_md *ctx)
 {
-	return translate(ctx);
+	return translate(ctx, 1);
 }
 
 char _license[] SEC("license") = "Dual BSD/GPL";

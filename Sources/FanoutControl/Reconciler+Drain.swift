@@ -52,6 +52,17 @@ extension Reconciler {
         return all
     }
 
+    /// The receiver that a source of a listener stays with, where its plane remembers sources.
+    public func receiver(
+        associatedWith source: Endpoint, to destination: Endpoint, of listener: Listener
+    ) async -> Endpoint? {
+        for plane in planes where type(of: plane).mode == listener.mode {
+            return await plane.receiver(
+                associatedWith: source, to: destination, of: listener.name)
+        }
+        return nil
+    }
+
     /// What the workers of every data plane are doing.
     public func progress() async -> [WorkerProgress] {
         var all: [WorkerProgress] = []

@@ -36,15 +36,6 @@ struct Service: Hashable, Sendable {
 }
 
 extension Listener {
-    /// The ports that it serves.
-    var ports: [UInt16] { [bind.port] + nat.furtherPorts }
-
-    /// Where a receiver is met by clients of `port`.
-    func endpoint(of downstream: Downstream, at port: UInt16) -> Endpoint {
-        let own = downstream.endpoint
-        return own.port == bind.port ? Endpoint(own.address, port: port) : own
-    }
-
     /// Receivers that clients may stay with: all but those that health checks keep out.
     var servers: [Downstream] { downstreams.filter(\.isEnabled) }
 }

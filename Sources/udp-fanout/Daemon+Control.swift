@@ -88,13 +88,18 @@ extension Daemon {
             return .failure(ControlFailure("an address cannot be read", remedy: error.reason))
         }
         let state = await reconciler.view.inForce
-        guard let explanation = Explanation(from: ends[0], to: ends[1], in: state) else {
-            let binds = state.listeners.map { "\($0.name) \($0.bind)" }.joined(separator: ", ")
+        guard var explanation = Explanation(from: ends[0], to: ends[1], in: state) else {
+            let binds = state.listeners.map { listener in
+                ["\(listener.name) \(listener.bind)"] + listener.nat.furtherPorts.map { ":\($0)" }
+            }.joined().joined(separator: ", ")
             return .failure(
                 ControlFailure(
                     "no listener takes datagrams to \(ends[1])",
                     remedy: "the listeners are: \(binds)"))
         }
+        let server = await reconciler.receiver(
+            associatedWith: ends[0], to: ends[1], of: explanation.listener)
+        if let server { explanation.associate(with: server) }
         return .explanation(ExplanationReport(explanation, from: ends[0], to: ends[1]))
     }
 

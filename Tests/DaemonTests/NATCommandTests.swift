@@ -183,6 +183,12 @@ extension DaemonTests.NATCommandTests {
             (["eth0", "-vs", "10.0.0.1", "-rs", "10.0.0.2", "-p", "0"], "'0' is not a port"),
             (["eth0", "-vs", "10.0.0.1", "-rs", "10.0.0.2", "-p", "65536"], "65536"),
             (["eth0", "-vs", "vip", "-rs", "10.0.0.2", "-p", "1"], "'vip'"),
+            (["eth0", "-vs", "127.0.0.1", "-rs", "10.0.0.2", "-p", "1"], "such as 10.40.0.1"),
+            (
+                ["eth0", "-vs", "10.0.0.1", "-vs", "10.0.0.3", "-rs", "10.0.0.2", "-p", "1"],
+                "run one for each"
+            ),
+            (["lo", "-vs", "10.0.0.1", "-rs", "10.0.0.2", "-p", "1"], "such as eth0"),
             (["eth0", "-vs", "10.0.0.1", "-rs", "10.0.0.2", "-p", "1", "2", "-mp", "1"], "-mp"),
             (["eth0", "-vs", "10.0.0.1", "-rs", "10.0.0.2", "-p", "1", "-d", "5"], "-d"),
             (["eth0", "-vs", "10.0.0.1", "-rs", "10.0.0.2", "-p", "1", "-l", "loud"], "loud"),
@@ -191,6 +197,36 @@ extension DaemonTests.NATCommandTests {
         let run = try await DaemonUnderTest.run(["nat"] + arguments)
         #expect(run.code == 2)
         #expect(run.errors.contains { $0.contains(says) }, "\(run.errors)")
+        #expect(run.errors.contains { $0.hasPrefix("Usage: udp-fanout nat IFNET -vs VIP") })
+    }
+
+    @Test("a real server that is none is refused with what to write")
+    func badServer() async throws {
+        for server in ["10.0.0.2:5683", "127.0.0.1", "name"] {
+            let run = try await DaemonUnderTest.run([
+                "nat", "eth0", "-vs", "10.0.0.1", "-rs", server, "-p", "1",
+            ])
+            #expect(run.code == 1)
+            #expect(
+                run.errors.contains {
+                    $0.contains("'\(server)'") && $0.contains("write one without a port")
+                }, "\(run.errors)")
+        }
+    }
+
+    @Test("the usage names every option, and no word that nobody has to write")
+    func help() async throws {
+        let help = try await DaemonUnderTest.run(["nat", "--help"])
+        #expect(help.code == 0)
+        for option in [
+            "-vs VIP", "-rs IP", "-cfg FILE", "-p PORT", "-d 0..4", "-l LEVEL", "-mp N", "-mrs N",
+            "-ma N", "--routed", "--balance BALANCE", "--counts", "--json", "--client", "--all",
+        ] {
+            #expect(help.output.contains(option), "\(option)")
+        }
+        #expect(!help.output.contains("nat run"))
+        let run = try await DaemonUnderTest.run(["nat", "run", "--help"])
+        #expect(run.output.contains("USAGE: udp-fanout nat IFNET"))
     }
 
     @Test("port 65535 is served, and more real servers than -mrs are refused")

@@ -79,4 +79,32 @@ struct ExplanationTests {
         #expect(three.receiver == nil && three.slotCount == 0)
         #expect(three.reasons.last?.contains("no_healthy") == true)
     }
+
+    @Test("what remembers clients is explained by associations, and takes any of its ports")
+    func associations() throws {
+        let client = try Endpoint(parsing: "192.0.2.9:7")
+        var listener = try listener("in", "192.0.2.1:1000", .xdpNAT, balance: .roundRobin)
+        listener.nat = NATSettings(furtherPorts: [515, 516])
+        let state = DesiredState(listeners: [listener])
+        let to = try Endpoint(parsing: "192.0.2.1:515")
+        var one = try #require(Explanation(from: client, to: to, in: state))
+        #expect(one.receiver == nil && !one.isAssociated)
+        #expect(one.reasons.contains { $0.contains("has no association") })
+        #expect(one.reasons.last?.contains("association by association") == true)
+        // Of the receivers' ports, 1000 is that of `bind`: its stands for each.
+        one.associate(with: try Endpoint(parsing: "10.0.0.1:1000"))
+        #expect(one.receiver == nil)
+        one.associate(with: try Endpoint(parsing: "10.0.0.1:515"))
+        #expect(one.receiver?.name == "r0" && one.isAssociated)
+        #expect(one.reasons.count == 2)
+        #expect(one.reasons.last?.contains("an association with r0 (10.0.0.1:515)") == true)
+        one.associate(with: try Endpoint(parsing: "10.0.0.1:1001"))
+        #expect(one.receiver?.name == "r1")
+        #expect(try taker("192.0.2.1:516", [listener]) == "in")
+        #expect(try taker("192.0.2.1:517", [listener]) == nil)
+        listener.balance = .random
+        let random = Explanation(
+            from: client, to: to, in: DesiredState(listeners: [listener]))
+        #expect(random?.reasons.last?.contains("a client says nothing") == true)
+    }
 }

@@ -30,6 +30,46 @@ extension XDPNATPlaneTests {
             }
         }
 
+        @Test(
+            "the plane says with whom a client is associated, port by port, and until its server leaves",
+            arguments: [IPAddress.Family.v4, .v6])
+        func associated(family: IPAddress.Family) async throws {
+            let net = try NATNet(.routed)
+            let ports: [UInt16] = [5683, 5684]
+            let servers = try (0..<2).map { try net.server($0, family, port: ports[0]) }
+            let others = try (0..<2).map { try net.server($0, family, port: ports[1]) }
+            let nat = NATSettings(furtherPorts: [ports[1]], transport: .both)
+            try await net.balancer.run {
+                let rig = try await net.rig([net.listener(servers, family, nat: nat)])
+                let client = try net.talker(family)
+                for (port, servers) in zip(ports, [servers, others]) {
+                    func known() async -> Endpoint? {
+                        await rig.plane.receiver(
+                            associatedWith: client.endpoint, to: net.service(family, port: port),
+                            of: "in")
+                    }
+                    #expect(await known() == nil)
+                    let answer = try await client.ask("x", net.service(family, port: port)).text
+                    let met = servers.first { answer.hasPrefix($0.name) }
+                    let found = await known()
+                    #expect(found != nil && found == met?.endpoint)
+                    // Of a client that nobody has answered, too.
+                    let lone = try net.talker(family)
+                    try lone.send("x", to: net.service(family, port: port))
+                    try await eventually("it is associated") {
+                        await rig.plane.receiver(
+                            associatedWith: lone.endpoint, to: net.service(family, port: port),
+                            of: "in") != nil
+                    }
+                }
+                try await rig.apply([net.listener([], family, nat: nat)])
+                #expect(
+                    await rig.plane.receiver(
+                        associatedWith: client.endpoint, to: net.service(family), of: "in") == nil)
+                await rig.stop()
+            }
+        }
+
         @Test("a server that comes gets its share of new clients, and none of the others'")
         func added() async throws {
             try await inLab(.routed) { net, servers, rig in

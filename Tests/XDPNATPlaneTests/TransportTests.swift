@@ -81,6 +81,35 @@ extension XDPNATPlaneTests {
         }
 
         @Test(
+            "a checksum that a host on this machine leaves to a device is right where one makes it",
+            arguments: [IPAddress.Family.v4, .v6])
+        func leftToDevice(family: IPAddress.Family) async throws {
+            let net = try NATNet(.oneArm, servers: 1)
+            // Hosts make no checksum; the gateway does, on the last link, both ways.
+            for name in ["gc0", "gs0"] { try net.gateway?.command("ethtool -K \(name) tx off") }
+            let server = try net.server(0, family)
+            let listening = try net.servers[0].enter {
+                try Stream.listening(on: server.endpoint)
+            }
+            let listener = net.listener([server], family, nat: NATSettings(transport: .both))
+            try await net.balancer.run {
+                let rig = try await net.rig([listener])
+                // With this port and these words the sums say whose they are.
+                let client = try net.talker(family, port: 40_000)
+                for text in ["first", "", String(repeating: "x", count: 1400)] {
+                    #expect(try await client.ask(text, net.service(family)).text == "a " + text)
+                }
+                let stream = try net.client.enter { try Stream.connecting(to: net.service(family)) }
+                let inside = try await Stream.accepted(by: [listening])
+                #expect(try await stream.send(Self.bytes, to: inside) == Self.bytes)
+                #expect(try await inside.send(Self.bytes, to: stream) == Self.bytes)
+                let counters = try await rig.counters()
+                #expect(counters.isBalanced && counters.drops == [:])
+                await rig.stop()
+            }
+        }
+
+        @Test(
             "a server may have another port than the virtual address",
             arguments: NATNet.Way.allCases, [IPAddress.Family.v4, .v6])
         func mapped(way: NATNet.Way, family: IPAddress.Family) async throws {

@@ -194,7 +194,7 @@ static __always_inline struct lb_nat_way *way_of(const struct xdp_md *ctx,
 static __always_inline int send_quick(struct xdp_md *ctx, __u8 *data, const __u8 *end,
 				      const struct nat_quick *packet,
 				      const struct nat_target *target,
-				      enum lb_nat_direction direction, int is_v6)
+				      enum lb_nat_direction direction, int is_v6, int in_stack)
 {
 	int is_source = direction == LB_NAT_EGRESS;
 	int otherwise = target->event == LB_NAT_INGRESS_NEW_NAT ? NAT_LONG_WAY_BEGUN : NAT_LONG_WAY;
@@ -214,6 +214,9 @@ static __always_inline int send_quick(struct xdp_md *ctx, __u8 *data, const __u8
 	}
 	if (!count_quick(packet, target, direction))
 		return otherwise;
+	if (in_stack)
+		change.is_partial =
+			lb_nat_is_partial(ctx, 14, is_v6 ? 54 : 34, LB_IP_UDP, (__u32)is_v6) != 0;
 	rewrite_at(data + 14, data + (is_v6 ? 54 : 34), end, &change, NAT_HAS_HEADER);
 	if (!way) {
 		turn_around(data);
@@ -224,7 +227,7 @@ static __always_inline int send_quick(struct xdp_md *ctx, __u8 *data, const __u8
 }
 
 static __always_inline int translate_quick(struct xdp_md *ctx, __u8 *data, const __u8 *end,
-					   int is_v6)
+					   int is_v6, int in_stack)
 {
 	struct nat_quick packet;
 	struct nat_target target;
@@ -239,18 +242,20 @@ static __always_inline int translate_quick(struct xdp_md *ctx, __u8 *data, const
 				    LB_IP_UDP);
 	if (endpoint && endpoint->roles & LB_NAT_SERVICE)
 		return to_known_server(&packet, endpoint, is_v6, &target)
-			       ? send_quick(ctx, data, end, &packet, &target, LB_NAT_INGRESS, is_v6)
+			       ? send_quick(ctx, data, end, &packet, &target, LB_NAT_INGRESS, is_v6,
+					    in_stack)
 			       : NAT_LONG_WAY;
 	endpoint = find_endpoint_in(places, packet.flow.source, packet.flow.source_port, LB_IP_UDP);
 	if (endpoint && endpoint->roles & LB_NAT_SERVER)
 		return to_known_client(&packet, endpoint, is_v6, &target)
-			       ? send_quick(ctx, data, end, &packet, &target, LB_NAT_EGRESS, is_v6)
+			       ? send_quick(ctx, data, end, &packet, &target, LB_NAT_EGRESS, is_v6,
+					    in_stack)
 			       : NAT_LONG_WAY;
 	return NAT_LONG_WAY;
 }
 
 /* A verdict, or one of the above with the packet as it was. */
-static __noinline int go_quickly(struct xdp_md *ctx)
+static __always_inline int take_quick_way(struct xdp_md *ctx, int in_stack)
 {
 	__u8 *data = (void *)(long)ctx->data;
 	const __u8 *end = (void *)(long)ctx->data_end;
@@ -260,10 +265,21 @@ static __noinline int go_quickly(struct xdp_md *ctx)
 		return NAT_LONG_WAY;
 	type = LB_LOAD(__u16, data + 12);
 	if (type == bpf_htons(LB_ETHERTYPE_IPV4))
-		return translate_quick(ctx, data, end, 0);
+		return translate_quick(ctx, data, end, 0, in_stack);
 	if (type == bpf_htons(LB_ETHERTYPE_IPV6))
-		return translate_quick(ctx, data, end, 1);
+		return translate_quick(ctx, data, end, 1, in_stack);
 	return NAT_LONG_WAY;
+}
+
+/* One for each program: in a driver nothing is spent on what only the stack knows. */
+static __noinline int go_quickly(struct xdp_md *ctx)
+{
+	return take_quick_way(ctx, 0);
+}
+
+static __noinline int go_quickly_in_stack(struct xdp_md *ctx)
+{
+	return take_quick_way(ctx, 1);
 }
 
 #endif

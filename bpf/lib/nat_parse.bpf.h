@@ -35,7 +35,7 @@ struct nat_packet {
 	__u32 event;	     /* enum lb_nat_event, if it is not translated */
 	__u16 bytes;	     /* of the IP packet; of a longer one of IPv6, 65535 */
 	__u8 protocol;
-	__u8 reserved;
+	__u8 in_stack; /* it is in the network stack, nat_partial.bpf.h */
 };
 
 /* lb_bytes, to be written to. The mask changes nothing, since headers reach no further; the verifier does
@@ -142,7 +142,7 @@ static __always_inline int parse_plain(const __u8 *data, const __u8 *end, struct
 	packet->at.fragment = packet->at.reserved = 0;
 	packet->at.fragment_id = 0;
 	packet->at.ip_check_be = packet->at.udp_check_be = 0;
-	packet->event = packet->reserved = 0;
+	packet->event = packet->in_stack = 0;
 	if (type == bpf_htons(LB_ETHERTYPE_IPV4)) {
 		if (ip[0] != 0x45 || (LB_LOAD(__u16, ip + 6) & bpf_htons(0x3fff)))
 			return NAT_NOT_PLAIN;

@@ -7,6 +7,7 @@
 #define LB_NAT_TRANSLATE_BPF_H
 
 #include "nat_association.bpf.h"
+#include "nat_partial.bpf.h"
 
 /* The most bytes of UDP payload that a client may send in a datagram; the loader sets it. */
 const volatile __u32 lb_nat_packet_max = 65535;
@@ -99,8 +100,16 @@ static __always_inline void speak_to(struct lb_nat_association *known, __u64 wor
 	__sync_val_compare_and_swap(&known->word, word, (word & ~service_bits) | service << 12);
 }
 
+/* Whether a datagram is longer than a client may send. TCP has no datagrams, and of an aggregate nobody says how
+ * long each one was. */
+static __always_inline int is_oversize(struct xdp_md *ctx, const struct nat_packet *packet)
+{
+	return packet->protocol == LB_IP_UDP && packet->at.payload > lb_nat_packet_max &&
+	       !(packet->in_stack && is_aggregate(ctx, packet->bytes));
+}
+
 /* From a client to a service. */
-static __always_inline int ingress(const struct nat_packet *packet,
+static __always_inline int ingress(struct xdp_md *ctx, const struct nat_packet *packet,
 				   const struct lb_nat_endpoint *endpoint, struct nat_move *move)
 {
 	struct nat_client client =
@@ -114,8 +123,7 @@ static __always_inline int ingress(const struct nat_packet *packet,
 	move->direction = LB_NAT_INGRESS;
 	move->listener = endpoint->listener;
 	move->server = LB_SERVERS_MAX;
-	/* TCP has no datagrams. */
-	if (packet->protocol == LB_IP_UDP && packet->at.payload > lb_nat_packet_max)
+	if (is_oversize(ctx, packet))
 		return dropped(move, LB_NAT_OVERSIZE, LB_DROP_OVERSIZE);
 	if (packet->at.ttl <= 1)
 		return dropped(move, LB_NAT_LIFETIME_EXPIRED, LB_DROP_TTL_EXPIRED);
@@ -213,7 +221,8 @@ static __always_inline int egress(const struct nat_packet *packet,
 
 /* Decides about a packet with ports; an enum nat_decision. The event of one that is untouched is the
  * move's. */
-static __always_inline int decide(const struct nat_packet *packet, struct nat_move *move)
+static __always_inline int decide(struct xdp_md *ctx, const struct nat_packet *packet,
+				  struct nat_move *move)
 {
 	const struct lb_flow *flow = &packet->at.flow;
 	struct lb_nat_endpoint *endpoint =
@@ -222,7 +231,7 @@ static __always_inline int decide(const struct nat_packet *packet, struct nat_mo
 	move->reason = -1;
 	move->event = LB_NAT_UNHANDLED_TRAFFIC;
 	if (endpoint && endpoint->roles & LB_NAT_SERVICE)
-		return ingress(packet, endpoint, move);
+		return ingress(ctx, packet, endpoint, move);
 	endpoint = find_endpoint(flow->source, flow->source_port, packet->protocol);
 	if (endpoint && endpoint->roles & LB_NAT_SERVER)
 		return egress(packet, endpoint, move);

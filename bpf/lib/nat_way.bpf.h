@@ -11,6 +11,7 @@
 #define LB_NAT_WAY_BPF_H
 
 #include "nat_maps.bpf.h"
+#include "nat_partial.bpf.h"
 #include "nat_routes.bpf.h"
 
 /* What there is of the transport header to be rewritten. */
@@ -49,24 +50,6 @@ static __always_inline struct lb_addr addr_at(const __u8 *at, int is_v6)
 	return is_v6 ? lb_addr_v6(at) : lb_addr_v4(lb_be32(at));
 }
 
-/* Replaces port and checksum of the header of UDP or TCP; `steps` are those of the addresses. 0 when the
- * packet is too short for it, which the parser rules out. */
-static __always_inline int rewrite_transport(__u8 *at, const __u8 *end, __u8 protocol, __u16 port,
-					     int is_source, __u64 steps)
-{
-	__u16 *where = (__u16 *)(is_source ? at : at + 2);
-	__u16 *check = (__u16 *)(at + (protocol == LB_IP_TCP ? 16 : 6));
-	__u16 to = bpf_htons(port);
-
-	if ((__u8 *)(check + 1) > end)
-		return 0;
-	steps += lb_csum_step(*where, to);
-	*where = to;
-	*check = protocol == LB_IP_TCP ? lb_csum_update(*check, steps)
-				       : lb_csum_update_udp(*check, steps);
-	return 1;
-}
-
 /* What is replaced in a packet. */
 struct nat_change {
 	struct lb_addr address;
@@ -75,7 +58,32 @@ struct nat_change {
 	__u8 is_source; /* the source is replaced; else the destination */
 	__u8 keeps_ttl;
 	__u8 is_v6;
+	__u8 is_partial; /* its checksum is yet to be made: lb_nat_is_partial */
 };
+
+/* Replaces port and checksum of the header of UDP or TCP; `steps` are those of the addresses. 0 when the
+ * packet is too short for it, which the parser rules out. */
+static __always_inline int rewrite_transport(__u8 *at, const __u8 *end,
+					     const struct nat_change *change, __u64 steps)
+{
+	__u16 *where = (__u16 *)(change->is_source ? at : at + 2);
+	__u16 *check = (__u16 *)(at + (change->protocol == LB_IP_TCP ? 16 : 6));
+	__u16 to = bpf_htons(change->port);
+
+	if ((__u8 *)(check + 1) > end)
+		return 0;
+	if (change->is_partial) {
+		/* The sum of addresses, length and protocol; who makes the checksum adds the ports. */
+		*where = to;
+		*check = lb_fold(*check + steps);
+		return 1;
+	}
+	steps += lb_csum_step(*where, to);
+	*where = to;
+	*check = change->protocol == LB_IP_TCP ? lb_csum_update(*check, steps)
+					       : lb_csum_update_udp(*check, steps);
+	return 1;
+}
 
 /* Puts an address in another's place; the steps of that. */
 static __always_inline __u64 replace_addr(__u8 *at, struct lb_addr address, int is_v6)
@@ -119,11 +127,12 @@ static __always_inline int rewrite_at(__u8 *ip, __u8 *at, const __u8 *end,
 	}
 	if (transport == NAT_NO_HEADER)
 		return 1;
-	return rewrite_transport(at, end, change->protocol, change->port, is_source, steps);
+	return rewrite_transport(at, end, change, steps);
 }
 
 static __always_inline int rewrite(struct xdp_md *ctx, const struct nat_packet *packet,
-				   const struct nat_move *move, enum nat_transport transport)
+				   const struct nat_move *move, enum nat_transport transport,
+				   int is_partial)
 {
 	__u8 *data = (void *)(long)ctx->data;
 	const __u8 *end = (void *)(long)ctx->data_end;
@@ -134,6 +143,7 @@ static __always_inline int rewrite(struct xdp_md *ctx, const struct nat_packet *
 		.protocol = packet->protocol,
 		.is_source = (__u8)is_source,
 		.keeps_ttl = move->to_stack,
+		.is_partial = (__u8)is_partial,
 	};
 	__u8 *ip, *at;
 
@@ -198,7 +208,8 @@ static __always_inline int look_up(struct xdp_md *ctx, const struct nat_packet *
 
 /* Routes: translates the packet and sends it out of the interface that its new addresses lead to. */
 static __always_inline int route(struct xdp_md *ctx, const struct nat_packet *packet,
-				 struct nat_move *move, enum nat_transport transport)
+				 struct nat_move *move, enum nat_transport transport,
+				 int is_partial)
 {
 	struct bpf_fib_lookup fib = {};
 	__u8 *frame;
@@ -206,7 +217,7 @@ static __always_inline int route(struct xdp_md *ctx, const struct nat_packet *pa
 	if (look_up(ctx, packet, move, &fib))
 		return XDP_DROP;
 	frame = header_at(ctx, 0, 14);
-	if (!frame || !rewrite(ctx, packet, move, transport)) {
+	if (!frame || !rewrite(ctx, packet, move, transport, is_partial)) {
 		forbidden(move, LB_NAT_REWRITE_FAILED, LB_DROP_REWRITE_FAILED);
 		return XDP_DROP;
 	}
@@ -222,14 +233,23 @@ static __always_inline int route(struct xdp_md *ctx, const struct nat_packet *pa
 __noinline int lb_nat_deliver(struct xdp_md *ctx, const struct nat_packet *packet,
 			      struct nat_move *move, enum nat_transport transport)
 {
+	int is_partial = 0;
 	__u8 *frame;
 
 	if (!packet || !move)
 		return XDP_DROP;
+	/* A sender makes the checksum of what it cuts into fragments.
+	 *
+	 * Asked before anything is loaded from the context: where a call is on one of two ways that meet, the
+	 * compiler makes one value of the ends of the packet that were loaded before and after it, and of a
+	 * field of 32 bits that is a copy of 32 bits, though the kernel puts a pointer there. */
+	if (packet->in_stack && transport == NAT_HAS_HEADER && !packet->at.fragment)
+		is_partial = lb_nat_is_partial(ctx, packet->at.ip, packet->at.udp, packet->protocol,
+					       packet->at.is_v6) != 0;
 	if (lb_nat_routed)
-		return route(ctx, packet, move, transport);
+		return route(ctx, packet, move, transport, is_partial);
 	frame = header_at(ctx, 0, 14);
-	if (!frame || !rewrite(ctx, packet, move, transport)) {
+	if (!frame || !rewrite(ctx, packet, move, transport, is_partial)) {
 		forbidden(move, LB_NAT_REWRITE_FAILED, LB_DROP_REWRITE_FAILED);
 		return XDP_DROP;
 	}

@@ -22,6 +22,9 @@ public struct ExplanationReport: Codable, Equatable, Sendable {
     /// Nil when no packet determines it, or nobody is ready.
     public var receiver: String?
     public var receiverAddress: String?
+    /// Whether the sender has an association with the receiver, which goes before its slot; nil in modes
+    /// that remember nobody.
+    public var associated: Bool?
     /// A sentence for each step of the decision.
     public var reasons: [String]
     /// Every receiver of the listener, and how many slots it owns.
@@ -37,11 +40,13 @@ public struct ExplanationReport: Codable, Equatable, Sendable {
         slots = explanation.slotCount
         slot = explanation.slot
         receiver = explanation.receiver?.name
-        receiverAddress = explanation.receiver.map { "\($0.endpoint)" }
+        receiverAddress = explanation.receiver.map { "\(explanation.address(of: $0))" }
+        associated = explanation.listener.mode == .xdpNAT ? explanation.isAssociated : nil
         reasons = explanation.reasons
         shares = explanation.shares.map {
             Share(
-                name: $0.downstream.name, address: "\($0.downstream.endpoint)", slots: $0.slots)
+                name: $0.downstream.name, address: "\(explanation.address(of: $0.downstream))",
+                slots: $0.slots)
         }
     }
 }

@@ -20,17 +20,18 @@ public enum DestinationMatch: Equatable, Sendable {
         }
     }
 
-    func sentence(_ listener: Listener) -> String {
+    /// - Parameter port: that of the destination, one of the listener's.
+    func sentence(_ listener: Listener, port: UInt16) -> String {
         let name = "listener \(listener.name) (\(listener.mode.rawValue))"
         return switch self {
         case .bound: "\(name) is bound to the destination"
         case .listed: "\(name) has the destination among its addresses"
-        case .anyDestination: "\(name) takes every destination on port \(listener.bind.port)"
+        case .anyDestination: "\(name) takes every destination on port \(port)"
         case .wildcard:
             if let interface = listener.interface {
-                "\(name) takes port \(listener.bind.port) on the addresses of \(interface)"
+                "\(name) takes port \(port) on the addresses of \(interface)"
             } else {
-                "\(name) takes port \(listener.bind.port) on every address of this host"
+                "\(name) takes port \(port) on every address of this host"
             }
         }
     }
@@ -40,7 +41,7 @@ extension Listener {
     /// Why it takes datagrams to `destination`; nil when it does not. Whether a wildcard's host or
     /// interface bears the address is not known here.
     public func match(_ destination: Endpoint) -> DestinationMatch? {
-        guard destination.port == bind.port else { return nil }
+        guard ports.contains(destination.port) else { return nil }
         let address = destination.address
         if bind.address.isSameHost(as: address) { return .bound }
         switch served {

@@ -13,13 +13,17 @@ public struct Explanation: Equatable, Sendable {
     public let listener: Listener
     /// Which of the listener's destinations it is for.
     public let match: DestinationMatch
+    /// The destination's, one of the listener's.
+    let port: UInt16
     /// The flow key; nil when it is a counter or a random number, which no packet determines.
     public let key: UInt32?
     public let slotCount: Int
     /// The slot that the key names; nil without a key or without slots.
     public let slot: Int?
     /// Who receives it; nil when no packet determines that, or nobody is ready.
-    public let receiver: Downstream?
+    public private(set) var receiver: Downstream?
+    /// Whether that is for an association, and not for the slot.
+    public private(set) var isAssociated = false
     /// Every receiver of the listener, in its order.
     public let shares: [Share]
 
@@ -34,6 +38,7 @@ public struct Explanation: Equatable, Sendable {
             })
         else { return nil }
         (listener, match) = taker
+        port = destination.port
         let table = listener.slotTable
         slotCount = table.slots.count
         key =
@@ -51,31 +56,17 @@ public struct Explanation: Equatable, Sendable {
         shares = zip(listener.downstreams, owned).map(Share.init)
     }
 
-    /// What leads to the receiver, a sentence each, in the order in which it is decided.
-    public var reasons: [String] {
-        var reasons = [match.sentence(listener)]
-        switch listener.balance.keySource {
-        case .counter:
-            reasons.append(
-                "its key is a counter: datagram by datagram the receivers take turns, whoever sends"
-            )
-        case .randomNumber:
-            reasons.append("its key is a random number: a datagram says nothing of its receiver")
-        case .sourceAddress: reasons.append("its key is a hash of the source address")
-        case .fourTuple: reasons.append("its key is a hash of both addresses and both ports")
+    /// Has the receiver that is met at `server` be the one, since the sender has an association with it.
+    public mutating func associate(with server: Endpoint) {
+        guard let known = listener.downstreams.first(where: { address(of: $0) == server }) else {
+            return
         }
-        if slotCount == 0 {
-            reasons.append("no receiver is ready, so it would be dropped as no_healthy")
-        } else if let key, let slot, let receiver {
-            reasons.append(
-                "the key \(key) modulo \(slotCount) slots is \(slot), which "
-                    + "\(receiver.name) (\(receiver.endpoint)) owns")
-        }
-        if listener.mode == .xdpNAT {
-            reasons.append(
-                "a flow that this mode remembers stays with its receiver, whatever the slot says")
-        }
-        return reasons
+        (receiver, isAssociated) = (known, true)
+    }
+
+    /// Where a receiver of the listener is met by who sends to this port.
+    public func address(of downstream: Downstream) -> Endpoint {
+        listener.endpoint(of: downstream, at: port)
     }
 }
 

@@ -41,10 +41,20 @@ public protocol DataPlane: Sendable {
     /// What became of packets, by the plane's names for it, over all of its listeners; empty for planes
     /// that have nothing to say beyond the counters.
     func events() async -> [String: UInt64]
+
+    /// The receiver that a source stays with at one of a listener's destinations, whatever its slots say:
+    /// where it is met. Nil when the source has no association, and for planes that remember nobody.
+    func receiver(
+        associatedWith source: Endpoint, to destination: Endpoint, of listener: String
+    ) async -> Endpoint?
 }
 
 extension DataPlane {
     public func events() async -> [String: UInt64] { [:] }
+
+    public func receiver(
+        associatedWith source: Endpoint, to destination: Endpoint, of listener: String
+    ) async -> Endpoint? { nil }
 }
 
 extension DataPlane {

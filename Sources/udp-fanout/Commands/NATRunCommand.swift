@@ -9,6 +9,7 @@ internal import Logging
 struct NATRunCommand: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
         commandName: "run", abstract: "Run the balancer (the default).",
+        usage: NATCommand.usageOfRun,
         discussion: """
             Clients of the virtual address stay with one real server each, in both directions, for as \
             long as there is room to remember them. Clients and servers are behind one gateway, as \
@@ -22,7 +23,7 @@ struct NATRunCommand: AsyncParsableCommand {
     @Option(
         name: [.customLong("virtual_server"), .customLong("virtual-server")],
         help: "-vs: the virtual address, such as 10.40.0.1.")
-    var virtualServer: String
+    var virtualServer: [String] = []
 
     @Option(
         name: [.customLong("real_server"), .customLong("real-server")], parsing: .upToNextOption,
@@ -105,6 +106,14 @@ struct NATRunCommand: AsyncParsableCommand {
     }
 
     private func service() throws -> NATService {
+        guard let address = virtualServer.first else {
+            throw ValidationError("write the virtual address behind -vs (--virtual_server)")
+        }
+        guard virtualServer.count == 1 else {
+            throw ValidationError(
+                "-vs stands \(virtualServer.count) times; a balancer has one virtual address: run one for "
+                    + "each, or write them as addresses of a listener of mode xdp_nat")
+        }
         guard realServer.isEmpty != (configFile == nil) else {
             throw ValidationError(
                 realServer.isEmpty
@@ -114,7 +123,7 @@ struct NATRunCommand: AsyncParsableCommand {
         guard (0...4).contains(debug) else { throw ValidationError("-d takes 0 to 4") }
         _ = try Self.level(loglevel)
         return try NATService(
-            interface: ifnet, address: virtualServer, ports: port, balance: balance,
+            interface: ifnet, address: address, ports: port, balance: balance,
             isRouted: routed, maxPorts: maxPorts, maxServers: maxRealservers,
             maxAssociations: maxAssociations)
     }

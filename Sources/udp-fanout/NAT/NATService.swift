@@ -22,9 +22,18 @@ struct NATService: Sendable {
         interface: String, address: String, ports: [String], balance: Balance, isRouted: Bool,
         maxPorts: Int, maxServers: Int, maxAssociations: Int
     ) throws {
+        guard interface != "lo" else {
+            throw ValidationError(
+                "lo: no client's packets come in by the loopback; write the interface that leads to "
+                    + "the clients, such as eth0")
+        }
         guard let parsed = IPAddress(address), parsed.zone == nil, !parsed.isWildcard,
-            !parsed.isMulticastOrBroadcast
-        else { throw ValidationError("-vs: '\(address)' is not the address of a virtual server") }
+            !parsed.isMulticastOrBroadcast, !parsed.isLoopback
+        else {
+            throw ValidationError(
+                "-vs: '\(LineLogHandler.escaped(address))' is not the address of a virtual server; write "
+                    + "the one that clients send to, such as 10.40.0.1")
+        }
         guard (1...64).contains(maxPorts) else { throw ValidationError("-mp takes 1 to 64") }
         guard (1...1024).contains(maxServers) else {
             throw ValidationError("-mrs takes 1 to 1024")

@@ -29,14 +29,16 @@ struct RealServers: Equatable, Sendable {
                 throw Fault(
                     reason:
                         "\(place(index))'\(LineLogHandler.escaped(text))' is not the address of "
-                        + "a real server")
+                        + "a real server; write one without a port, such as 10.40.0.2")
             }
             guard !addresses.contains(address) else {
                 throw Fault(reason: "\(place(index))\(address) stands twice")
             }
             addresses.append(address)
         }
-        guard !addresses.isEmpty else { throw Fault(reason: "there is no real server") }
+        guard !addresses.isEmpty else {
+            throw Fault(reason: "there is no real server; write at least one address")
+        }
         self.addresses = addresses
     }
 

@@ -32,7 +32,11 @@ struct Datagram: Sendable {
     /// Of an IPv4 packet that is whole: whether a router may make fragments of it.
     var mayBeCut = false
 
-    enum Checksum: Sendable { case right, absent, wrong }
+    enum Checksum: Sendable {
+        case right, absent, wrong
+        /// Left to a device: the sum of the pseudo header, not complemented.
+        case leftToDevice
+    }
 
     struct Extension: Sendable {
         var type: UInt8
@@ -87,11 +91,11 @@ struct Datagram: Sendable {
         let whole = ports + bytes(UInt16(truncatingIfNeeded: length)) + [0, 0] + payload
         var sum: UInt16 = 0
         if checksum != .absent {
-            sum = internetChecksum(
-                addresses + bytes(UInt32(8 + payload.count)) + [0, 0, 0, 17] + whole)
+            sum = internetChecksum(pseudoHeader + whole)
             // RFC 768: zero stands for "none", so a sum of zero is sent as its other spelling.
             if sum == 0 { sum = 0xffff }
             if checksum == .wrong { sum ^= 0x5555 }
+            if checksum == .leftToDevice { sum = ~internetChecksum(pseudoHeader) }
         }
         return Array(whole[..<6]) + bytes(sum) + whole[8...]
     }
@@ -103,6 +107,10 @@ struct Datagram: Sendable {
         [source.address, destination.address].flatMap { address in
             isV6 ? bytes(address.high) + bytes(address.low) : bytes(address.v4)
         }
+    }
+
+    private var pseudoHeader: [UInt8] {
+        addresses + bytes(UInt32(8 + payload.count)) + [0, 0, 0, 17]
     }
 
     private var packetV4: [UInt8] {

@@ -15,6 +15,8 @@ struct IPPacket: Sendable {
     var checksumOffset: Int
     /// Whether the checksum is of the addresses, too.
     var sumsAddresses = true
+    /// Whether the checksum is left to a device: the sum of the pseudo header is in its place.
+    var leavesChecksum = false
     var ethernetDestination = [UInt8](repeating: 0, count: 6)
     var ethernetSource: [UInt8] = [2, 0, 0, 0, 0, 9]
 
@@ -45,7 +47,9 @@ struct IPPacket: Sendable {
 
     private var summedBody: [UInt8] {
         let pseudo = addresses + bytes(UInt32(body.count)) + [0, 0, 0, protocolNumber]
-        let sum = internetChecksum((sumsAddresses ? pseudo : []) + body)
+        let sum =
+            leavesChecksum
+            ? ~internetChecksum(pseudo) : internetChecksum((sumsAddresses ? pseudo : []) + body)
         var summed = body
         summed.replaceSubrange(checksumOffset..<checksumOffset + 2, with: bytes(sum))
         return summed

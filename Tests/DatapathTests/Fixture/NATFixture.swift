@@ -14,6 +14,8 @@ final class NATFixture {
     struct Settings {
         var isRouted = false
         var takesTCP = false
+        /// The program for packets in the network stack, in place of the driver's.
+        var isInStack = false
         /// Whether associations that nobody answered lie in a map of their own.
         var waits = true
         var packetMax: UInt32 = 65535
@@ -58,7 +60,7 @@ final class NATFixture {
             try object.size("unanswered" + family, entries: settings.unanswered)
         }
         try object.load()
-        program = try object.program(named: "xdp_nat")
+        program = try object.program(named: settings.isInStack ? "xdp_nat_skb" : "xdp_nat")
         self.object = object
     }
 

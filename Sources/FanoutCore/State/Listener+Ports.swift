@@ -1,0 +1,12 @@
+// SPDX-License-Identifier: Apache-2.0
+
+extension Listener {
+    /// The ports that it serves; several in mode `xdp_nat` alone.
+    public var ports: [UInt16] { [bind.port] + nat.furtherPorts }
+
+    /// Where a receiver is met by clients of `port`.
+    public func endpoint(of downstream: Downstream, at port: UInt16) -> Endpoint {
+        let own = downstream.endpoint
+        return own.port == bind.port ? Endpoint(own.address, port: port) : own
+    }
+}
