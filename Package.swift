@@ -227,8 +227,11 @@ let tests: [Target] = [
         name: "SchemaCheck", dependencies: [.product(name: "Yams", package: "Yams")],
         path: "Tests/SchemaCheck", swiftSettings: strictTests),
     .target(
-        name: "LabNet", dependencies: ["CNet", "FanoutCore", "LinuxNet"], path: "Tests/LabNet",
-        swiftSettings: strictTests),
+        name: "LabNet",
+        dependencies: [
+            "CNet", "FanoutCore", "LinuxNet", .product(name: "Logging", package: "swift-log"),
+        ],
+        path: "Tests/LabNet", swiftSettings: strictTests),
     .target(
         name: "PlaneContract", dependencies: ["FanoutCore", "LabNet"], path: "Tests/PlaneContract",
         swiftSettings: strictTests),
@@ -290,7 +293,8 @@ let tests: [Target] = [
     .testTarget(
         name: "FanoutControlTests",
         dependencies: [
-            "FanoutControl", "FanoutCore", .product(name: "Logging", package: "swift-log"),
+            "FanoutControl", "FanoutCore", "LabNet",
+            .product(name: "Logging", package: "swift-log"),
         ],
         swiftSettings: strictTests),
     .testTarget(

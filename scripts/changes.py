@@ -13,27 +13,22 @@ It ends well (exit 0) when no median is above --limit. Needs root."""
 import argparse
 import datetime
 import os
-import pathlib
 import re
-import signal
 import statistics
-import subprocess
 import sys
 import time
 
-ROOT = pathlib.Path(__file__).resolve().parent.parent
+sys.dont_write_bytecode = True
+from own_network import ROOT, Daemon, begin, put, run  # noqa: E402
+
 MODES = {"userspace": ("10.8.0.1", 5514, None), "tc_ebpf": ("10.8.0.1", 5515, "lb0"),
          "af_xdp": ("10.8.2.1", 5517, "lb1"), "xdp_nat": ("10.8.0.1", 5516, "lb0")}
 NOTICED = "file discovery: the file is another one"
 MET = "packets meet the new tables"
 
 
-def run(command):
-    subprocess.run(command, shell=True, check=True)
-
-
 def build():
-    run("mount -t bpf bpf /sys/fs/bpf && mount -t tmpfs none /mnt && ip link set lo up")
+    run("ip link set lo up")
     for near, far, subnet in ("lb0", "in0", 0), ("lb1", "in1", 2), ("out0", "dst0", 1):
         run(f"ip link add {near} type veth peer name {far} && ip address add 10.8.{subnet}.1/24 dev {near}")
         run(f"ip link set {near} up && ip link set {far} up")
@@ -48,12 +43,6 @@ def configuration(receivers):
         lines += [f"    interface: {interface}"] if interface else []
         lines += ["    file: {path: /mnt/receivers, port: 9000}"]
     return "\n".join(lines) + "\n"
-
-
-def put(path, text):
-    beside = pathlib.Path(path + ".new")
-    beside.write_text(text)
-    beside.rename(path)
 
 
 def receivers(turn, count):
@@ -84,31 +73,19 @@ def measure(arguments):
     build()
     put("/mnt/receivers", receivers(0, arguments.receivers))
     put("/mnt/config.yaml", configuration(arguments.receivers))
-    log = pathlib.Path("/mnt/log")
-    with open(log, "w") as file:
-        daemon = subprocess.Popen([arguments.daemon, "--config", "/mnt/config.yaml", "--log-level", "debug"],
-                                  stderr=file, env=dict(os.environ, RUNTIME_DIRECTORY="/mnt"))
-
-    def wait(what, done):
-        end = time.monotonic() + 60
-        while not done(log.read_text()):
-            if daemon.poll() is not None or time.monotonic() > end:
-                raise SystemExit(f"changes: {what} does not come:\n{log.read_text()[-3000:]}")
-            time.sleep(0.02)
-
+    daemon = Daemon(arguments.daemon, "--config", "/mnt/config.yaml", "--log-level", "debug")
     try:
-        wait("the start", lambda text: text.count(MET) >= len(MODES) and "udp-fanout is running" in text)
+        daemon.wait("the start", lambda text: text.count(MET) >= len(MODES) and "udp-fanout is running" in text)
         for turn in range(1, arguments.rounds + 1):
             # The neighbours that a change brings make the network another one, which is followed as well.
             time.sleep(0.7)
             put("/mnt/receivers", receivers(turn, arguments.receivers))
-            wait(f"change {turn}", lambda text: len(rounds(text)) == turn and len(rounds(text)[-1]) == len(MODES))
+            daemon.wait(f"change {turn}",
+                        lambda text: len(rounds(text)) == turn and len(rounds(text)[-1]) == len(MODES))
             time.sleep(0.3)
-        times = rounds(log.read_text())
+        times = rounds(daemon.text)
     finally:
-        if daemon.poll() is None:
-            daemon.send_signal(signal.SIGTERM)
-        daemon.wait(20)
+        daemon.stop()
     settled = times[2:] or times
     print(f"all of {arguments.receivers} receivers are others: milliseconds until packets meet the new tables")
     print(f"{'mode':12}{'median':>8}{'longest':>9}{'first':>8}{'second':>8}")
@@ -133,9 +110,7 @@ def main():
     parser.add_argument("--limit", type=float, default=50)
     arguments = parser.parse_args()
     arguments.daemon = os.path.abspath(arguments.daemon)
-    if os.environ.get("CHANGES_OWN_NETWORK") != "1":
-        os.environ["CHANGES_OWN_NETWORK"] = "1"
-        os.execvp("unshare", ["unshare", "--mount", "--net", sys.executable] + sys.argv)
+    begin("--mount", "--net")
     sys.exit(measure(arguments))
 
 

@@ -16,20 +16,18 @@ received = forwarded + dropped for every listener.
 Needs root."""
 
 import argparse
-import ctypes
 import math
 import os
 import pathlib
 import random
 import re
-import signal
 import socket
-import subprocess
 import sys
 import time
-import urllib.request
 
-ROOT = pathlib.Path(__file__).resolve().parent.parent
+sys.dont_write_bytecode = True
+from own_network import ROOT, Daemon, at_rest, begin, books, enter, is_over, put, run  # noqa: E402
+
 MODES = {"userspace": ("10.8.0.1", 5514, None), "tc_ebpf": ("10.8.0.1", 5515, "lb0"),
          "xdp_nat": ("10.8.0.1", 5516, "lb0"), "af_xdp": ("10.8.2.1", 5517, "lb1")}
 HOSTS = range(2, 42)
@@ -38,19 +36,7 @@ RECEIVER_PORT = 9000
 FLOORS = {"rss_kib": 2048, "descriptors": 3, "maps": 2, "threads": 2}
 
 
-def run(command, **options):
-    return subprocess.run(command, shell=True, check=True, text=True, **options)
-
-
-def enter(namespace):
-    with open(f"/run/netns/{namespace}") as file:
-        if ctypes.CDLL(None, use_errno=True).setns(file.fileno(), 0):
-            raise OSError(ctypes.get_errno(), f"enter {namespace}")
-
-
 def build():
-    run("mkdir -p /run/netns && mount -t tmpfs none /run/netns && mount -t bpf bpf /sys/fs/bpf")
-    run("mount -t tmpfs none /mnt")
     for name in "src", "lb", "dst":
         run(f"ip netns add {name} && ip -n {name} link set lo up")
     for near, far, end, subnet in ("lb0", "src", "in0", 0), ("lb1", "src", "in1", 2), ("out0", "dst", "in0", 1):
@@ -80,12 +66,6 @@ def configuration(turn):
     return "\n".join(lines) + "\n"
 
 
-def put(path, text):
-    beside = pathlib.Path(path + ".new")
-    beside.write_text(text)
-    beside.rename(path)
-
-
 def receivers():
     some = random.sample(list(HOSTS), random.choice((1, 3, 10, 30)))
     return "# now\n" + "".join(f"10.8.1.{host}\n" for host in some)
@@ -104,7 +84,6 @@ def send(stop, rate):
             outlet = socket.socket(socket.AF_INET, socket.SOCK_DGRAM)
             outlet.connect((address, port))
             outlets.append(outlet)
-    os.set_blocking(stop[0], False)
     start, sent = time.monotonic(), 0
     while True:
         for outlet in outlets:
@@ -113,11 +92,8 @@ def send(stop, rate):
             except OSError:
                 pass
         sent += len(outlets)
-        try:
-            if not os.read(stop[0], 1):
-                os._exit(0)
-        except BlockingIOError:
-            pass
+        if is_over(stop[0]):
+            os._exit(0)
         time.sleep(max(0, start + sent / rate - time.monotonic()))
 
 
@@ -131,16 +107,12 @@ def receive(stop):
     inbox = socket.socket(socket.AF_INET, socket.SOCK_DGRAM)
     inbox.bind(("0.0.0.0", RECEIVER_PORT))
     inbox.settimeout(0.2)
-    os.set_blocking(stop[0], False)
     while True:
         try:
             inbox.recv(2048)
         except TimeoutError:
-            try:
-                if not os.read(stop[0], 1):
-                    os._exit(0)
-            except BlockingIOError:
-                pass
+            if is_over(stop[0]):
+                os._exit(0)
 
 
 def sample(pid):
@@ -182,26 +154,11 @@ def judge(samples):
     return troubles
 
 
-def metrics():
-    with urllib.request.urlopen("http://127.0.0.1:9090/metrics", timeout=5) as answer:
-        return answer.read().decode()
-
-
 def balance():
     """Whether each listener's books are exact, once the counters rest."""
-    before = after = ""
-    for _ in range(50):
-        after = re.sub(r"^(?!udp_fanout_packets).*$\n", "", metrics(), flags=re.M)
-        if before == after:
-            break
-        before = after
-        time.sleep(0.2)
-    troubles = []
+    troubles, page = [], at_rest()
     for mode in MODES:
-        received, forwarded, dropped = (
-            sum(int(float(value)) for value in re.findall(
-                rf'^udp_fanout_packets_{name}_total{{[^}}]*listener="{mode}"[^}}]*}} (\S+)$', after, re.M))
-            for name in ("received", "forwarded", "dropped"))
+        received, forwarded, dropped = books(page, mode)
         print(f"soak: {mode}: received {received} = forwarded {forwarded} + dropped {dropped}")
         if received != forwarded + dropped or not forwarded:
             troubles.append(f"the books of {mode} do not balance")
@@ -231,15 +188,10 @@ def churn(arguments):
     os.set_inheritable(stop[1], False)
     children = [receive(stop)]
     enter("lb")
-    log = open("/mnt/log", "w")
-    daemon = subprocess.Popen([arguments.daemon, "--config", "/mnt/config.yaml"], stderr=log,
-                              env=dict(os.environ, RUNTIME_DIRECTORY="/mnt"))
+    daemon = Daemon(arguments.daemon, "--config", "/mnt/config.yaml")
     samples, dead = [], []
     try:
-        while "udp-fanout is running" not in pathlib.Path("/mnt/log").read_text():
-            if daemon.poll() is not None:
-                raise SystemExit("soak: the daemon ended: " + pathlib.Path("/mnt/log").read_text()[-2000:])
-            time.sleep(0.1)
+        daemon.wait("the start")
         children.append(send(stop, arguments.rate))
         start = time.monotonic()
         for turn in range(int(arguments.seconds * 4)):
@@ -249,7 +201,7 @@ def churn(arguments):
                 dead = []
             dead += shake(turn)
             if turn % 4 == 0:
-                samples.append(sample(daemon.pid))
+                samples.append(sample(daemon.process.pid))
             time.sleep(max(0, start + (turn + 1) / 4 - time.monotonic()))
         os.close(stop[1])
         os.close(stop[0])
@@ -258,10 +210,8 @@ def churn(arguments):
         time.sleep(1)
         troubles = judge(samples) + balance()
     finally:
-        if daemon.poll() is None:
-            daemon.send_signal(signal.SIGTERM)
-        status = daemon.wait(20)
-    text = pathlib.Path("/mnt/log").read_text()
+        status = daemon.stop()
+    text = daemon.text
     for word in "configuration reloaded", "file membership updated", "marked unhealthy", " ERROR ":
         print(f"soak: {text.count(word)} × '{word.strip()}'")
     for said in [said for said in text.splitlines() if " ERROR " in said][:5]:
@@ -281,10 +231,7 @@ def main():
     parser.add_argument("--rate", type=float, default=2000, help="datagrams a second, all listeners together")
     arguments = parser.parse_args()
     arguments.daemon = os.path.abspath(arguments.daemon)
-    # Its own mounts: the names of namespaces, and what is pinned, are nobody else's.
-    if os.environ.get("SOAK_OWN_MOUNTS") != "1":
-        os.environ["SOAK_OWN_MOUNTS"] = "1"
-        os.execvp("unshare", ["unshare", "--mount", sys.executable] + sys.argv)
+    begin("--mount")
     sys.exit(churn(arguments))
 
 

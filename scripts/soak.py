@@ -12,20 +12,18 @@ received = forwarded + the sum of what was dropped.
 The services are 10.8.9.1 and 2001:db8:0:9::1, port 5514, as in Fuzz/corpus/frames. Needs root."""
 
 import argparse
-import ctypes
 import json
 import os
 import pathlib
 import random
-import re
 import socket
 import struct
-import subprocess
 import sys
 import time
-import urllib.request
 
-ROOT = pathlib.Path(__file__).resolve().parent.parent
+sys.dont_write_bytecode = True
+from own_network import ROOT, Daemon, at_rest, begin, books, enter, is_over, run  # noqa: E402
+
 PORT, OTHER_PORT = 5514, 7777
 MACS = {"in0": bytes([2, 0, 0, 8, 0, 2]), "lb0": bytes([2, 0, 0, 8, 0, 1])}
 SERVICES = {4: "10.8.9.1", 6: "2001:db8:0:9::1"}
@@ -33,22 +31,11 @@ SOURCES = {4: "10.8.0.2", 6: "2001:db8::2"}
 HEAD = 19  # of a fuzzer's input, Fuzz/datapath/input.h
 
 
-def run(command, **options):
-    return subprocess.run(command, shell=True, check=True, text=True, **options)
-
-
-def enter(namespace):
-    with open(f"/run/netns/{namespace}") as file:
-        if ctypes.CDLL(None, use_errno=True).setns(file.fileno(), 0):
-            raise OSError(ctypes.get_errno(), f"enter {namespace}")
-
-
 def mac(address):
     return ":".join(f"{byte:02x}" for byte in address)
 
 
 def build():
-    run("mkdir -p /run/netns && mount -t tmpfs none /run/netns && mount -t bpf bpf /sys/fs/bpf")
     for name in "src", "lb", "dst":
         run(f"ip netns add {name} && ip -n {name} link set lo up")
     run(f"ip -n lb link add lb0 address {mac(MACS['lb0'])} type veth"
@@ -200,17 +187,13 @@ def receive(namespace, port, into, out):
     inbox.bind(("::", port))
     inbox.settimeout(0.2)
     counts, seen = {}, set()
-    os.set_blocking(out[0], False)
     os.write(into, b"ready\n")
     while True:
         try:
             data = inbox.recv(65536)
         except TimeoutError:
-            try:
-                if not os.read(out[0], 1):
-                    break
-            except BlockingIOError:
-                pass
+            if is_over(out[0]):
+                break
             continue
         counts[data[:4]] = counts.get(data[:4], 0) + 1
         if data[:4] == b"good":
@@ -219,28 +202,6 @@ def receive(namespace, port, into, out):
     odd = counts.get(b"odd ", 0) + counts.get(b"frag", 0)
     os.write(into, f"{counts.get(mark, 0)} {len(seen)} {odd}\n".encode())
     os._exit(0)
-
-
-def metrics():
-    with urllib.request.urlopen("http://127.0.0.1:9090/metrics", timeout=5) as answer:
-        return answer.read().decode()
-
-
-def total(page, name, listener):
-    lines = re.findall(rf'^udp_fanout_{name}{{[^}}]*listener="{listener}"[^}}]*}} (\S+)$', page, re.M)
-    return sum(int(float(value)) for value in lines)
-
-
-def at_rest():
-    """The metrics once they have stopped moving."""
-    for _ in range(50):
-        before = metrics()
-        time.sleep(0.2)
-        after = metrics()
-        if all(total(before, name, f"v{family}") == total(after, name, f"v{family}")
-               for name in ("packets_received_total", "packets_forwarded_total") for family in (4, 6)):
-            return after
-    raise SystemExit("soak: the counters do not come to rest")
 
 
 def lost_by_links():
@@ -257,9 +218,7 @@ def judge(page, tally, arrived, others):
     troubles = []
     print(f"soak: {tally['frames']} frames sent; dropped by the links: {lost_by_links()}")
     for family in 4, 6:
-        received, forwarded, dropped = (
-            total(page, f"packets_{name}_total", f"v{family}")
-            for name in ("received", "forwarded", "dropped"))
+        received, forwarded, dropped = books(page, f"v{family}")
         print(f"soak: v{family}: received {received} = forwarded {forwarded} + dropped {dropped}")
         if received != forwarded + dropped or not received:
             troubles.append(f"the books of v{family} do not balance")
@@ -290,8 +249,6 @@ def answers_arp():
 
 def soak(arguments):
     build()
-    # In memory of this mount namespace, so that nothing is left behind.
-    run("mount -t tmpfs none /mnt")
     path = "/mnt/config.yaml"
     pathlib.Path(path).write_text(configuration(arguments.mode))
     reports, stops = [], os.pipe()
@@ -302,14 +259,9 @@ def soak(arguments):
         reports.append(os.fdopen(result[0]))
         reports[-1].readline()
     enter("lb")
-    log = pathlib.Path("/mnt/log")
-    with log.open("w") as output:
-        daemon = subprocess.Popen([arguments.daemon, "--config", path, "--log-level", "debug"], stderr=output)
+    daemon = Daemon(arguments.daemon, "--config", path, "--log-level", "debug")
     try:
-        while "udp-fanout is running" not in log.read_text():
-            if daemon.poll() is not None:
-                raise SystemExit(f"soak: the daemon ended with {daemon.wait()}: {log.read_text()}")
-            time.sleep(0.05)
+        daemon.wait("the start")
         tally = {"good": 0, "other": 0}
         send(arguments, tally)
         enter("lb")
@@ -321,9 +273,8 @@ def soak(arguments):
         if not answers_arp():
             troubles.append("ARP is not answered")
     finally:
-        daemon.terminate()
-        status = daemon.wait(10)
-        said = [line for line in log.read_text().splitlines() if "heartbeat" not in line]
+        status = daemon.stop()
+        said = [line for line in daemon.text.splitlines() if "heartbeat" not in line]
         sys.stderr.write("\n".join(said + [""]))
     if arguments.mode == "af_xdp" and not any("frames are accounted for" in line for line in said):
         troubles.append("frames are not accounted for")
@@ -341,10 +292,7 @@ def main():
     parser.add_argument("--rate", type=float, default=5000, help="frames a second")
     arguments = parser.parse_args()
     arguments.daemon = os.path.abspath(arguments.daemon)
-    # Its own mounts: the names of namespaces, and what is pinned, are nobody else's.
-    if os.environ.get("SOAK_OWN_MOUNTS") != "1":
-        os.environ["SOAK_OWN_MOUNTS"] = "1"
-        os.execvp("unshare", ["unshare", "--mount", sys.executable] + sys.argv)
+    begin("--mount")
     sys.exit(soak(arguments))
 
 

@@ -101,6 +101,7 @@ public actor Reconciler {
             take(slowStart)
             return total
         }
+        desired = await Self.withTables(desired, after: inForce)
         if total.concernsReceiversAlone {
             try await moveTogether(to: desired)
         } else {

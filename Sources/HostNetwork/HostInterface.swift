@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 
 package import FanoutCore
+internal import Netlink
 
 /// An interface as far as a plane that hooks into it is concerned.
 package struct HostInterface: Equatable, Sendable {
@@ -29,5 +30,11 @@ package struct HostInterface: Equatable, Sendable {
         self.forwards = forwards
         self.kind = kind
         nameNow = name
+    }
+
+    /// Those that the host has now, by number and name alone; none when they cannot be asked for.
+    package static var present: [HostInterface] {
+        guard var netlink = try? Netlink(), let links = try? netlink.links() else { return [] }
+        return links.map { HostInterface(index: $0.index, name: $0.name) }
     }
 }

@@ -3,7 +3,6 @@
 public import BPFRuntime
 internal import HostNetwork
 public import Logging
-internal import Netlink
 
 // A daemon that is killed leaves its program at the hooks, where it goes on forwarding. A next one that names
 // the same interfaces takes it over; at others it would stay for ever, with receivers of old.
@@ -16,11 +15,8 @@ extension TCPlane {
     public static func removeLeftovers(
         logger: Logger, root: String = PinFolder.usualRoot
     ) {
-        guard PinFolder.exists(root: root, name: ""), var netlink = try? Netlink(),
-            let links = try? netlink.links()
-        else { return }
-        let interfaces = links.map { HostInterface(index: $0.index, name: $0.name) }
-        removeLeftovers(at: interfaces, root: root, logger: logger)
+        guard PinFolder.exists(root: root, name: "") else { return }
+        removeLeftovers(at: HostInterface.present, root: root, logger: logger)
     }
 
     /// The same, of the interfaces that this process does not hold itself.

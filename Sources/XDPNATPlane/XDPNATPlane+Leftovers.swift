@@ -3,7 +3,6 @@
 public import BPFRuntime
 internal import HostNetwork
 public import Logging
-internal import Netlink
 
 // A daemon that is killed leaves its program and what that remembers. The next one that names the interface
 // takes both over; without one they would stay for ever.
@@ -16,11 +15,8 @@ extension XDPNATPlane {
     public static func removeLeftovers(
         logger: Logger, root: String = PinFolder.usualRoot
     ) {
-        guard PinFolder.exists(root: root, name: ""), var netlink = try? Netlink(),
-            let links = try? netlink.links()
-        else { return }
-        let interfaces = links.map { HostInterface(index: $0.index, name: $0.name) }
-        removeLeftovers(at: interfaces, root: root, logger: logger)
+        guard PinFolder.exists(root: root, name: "") else { return }
+        removeLeftovers(at: HostInterface.present, root: root, logger: logger)
     }
 
     /// The same, of the interfaces that this process does not hold itself.

@@ -149,6 +149,18 @@ extension DaemonTests.TakeoverTests {
         try await succession.settle(sinks)
     }
 
+    @Test("by a process that is killed when it has begun leaves the daemon as it was")
+    func killedAtBeginning() async throws {
+        let sinks = try tallyingSinks(2)
+        let config = try ConfigText.simple(receivers: sinks.ports, metrics: true)
+        let succession = try await succession(config)
+        for _ in 0..<2 { try await succession.killAtBeginning(config.yaml) }
+        let page = try await MetricsPage.scrape(config.metricsPort!)
+        #expect(page.count("packets_received_total") > 0)
+        try await succession.takeOver(config.yaml)
+        try await succession.settle(sinks)
+    }
+
     @Test("a receiver that is drained or down stays so")
     func inheritedState() async throws {
         let sinks = try tallyingSinks(3)

@@ -2,6 +2,7 @@
 
 import FanoutControl
 import FanoutCore
+import LabNet
 import Logging
 import Synchronization
 import Testing
@@ -36,7 +37,7 @@ final class FakeSource: DiscoverySource {
 @Suite("The discovery monitor")
 struct DiscoveryMonitorTests {
     private let plane = FakePlane<First>()
-    private let lines = LogLines()
+    private let lines = LogRecorder()
     private let made = Made()
 
     final class Made: Sendable {
@@ -133,8 +134,8 @@ struct DiscoveryMonitorTests {
             #expect(lines.count(warning) == 0, "nothing is known yet")
             try await made.all[0].find([])
             try await until { lines.count(warning) == 1 }
-            let line = lines.all.first { $0.message == warning }
-            #expect(line?.level == .warning && line?.metadata["listener"] == "a")
+            let line = lines.lines.first { $0.message == warning }
+            #expect(line?.level == .warning && line?.fields["listener"] == "a")
             try await made.all[0].find([1])
             try await until { lines.count("k8s discovery: endpoints are ready again") == 1 }
             try await made.all[0].find([2])

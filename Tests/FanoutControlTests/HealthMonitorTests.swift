@@ -2,6 +2,7 @@
 
 import FanoutControl
 import FanoutCore
+import LabNet
 import Logging
 import Synchronization
 import Testing
@@ -43,7 +44,7 @@ final class FakeProbe: HealthProbe {
 struct HealthMonitorTests {
     private let probe = FakeProbe()
     private let plane = FakePlane<First>()
-    private let lines = LogLines()
+    private let lines = LogRecorder()
     private let policy = HealthPolicy()
 
     private func state(_ count: UInt16 = 2, _ mode: ForwardingMode = .userspace) -> DesiredState {
@@ -96,10 +97,10 @@ struct HealthMonitorTests {
             #expect(await ready() == ["d1", "d2"])
             probe.tell(.refused, of: target(1))
             try await until { await ready() == ["d2"] }
-            let line = lines.all.first { $0.message == "downstream marked unhealthy, disabling" }
+            let line = lines.lines.first { $0.message == "downstream marked unhealthy, disabling" }
             #expect(line?.level == .warning)
-            #expect(line?.metadata["downstream"] == "d1" && line?.metadata["listener"] == "in")
-            #expect(line?.metadata["result"] == "refused")
+            #expect(line?.fields["downstream"] == "d1" && line?.fields["listener"] == "in")
+            #expect(line?.fields["result"] == "refused")
             probe.tell(.success, of: target(1))
             try await until { await ready() == ["d1", "d2"] }
             #expect(lines.count("downstream is healthy") == 2)

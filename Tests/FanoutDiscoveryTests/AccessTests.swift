@@ -147,9 +147,9 @@ extension DiscoveryTests.AccessTests {
         let path = try stage.folder.write(text, to: "kubeconfig")
         let follower = try stage.follow(stage.sources { $0 == "KUBECONFIG" ? path : nil })
         try await follower.counts(error: "credentials")
-        let line = stage.log.all.first { $0.message.contains("credentials cannot be read") }
+        let line = stage.log.lines.first { $0.message.contains("credentials cannot be read") }
         #expect(
-            line?.metadata["error"]?.hasPrefix("\(path): \(reason)") == true, "\(stage.log.all)")
+            line?.fields["error"]?.hasPrefix("\(path): \(reason)") == true, "\(stage.log.lines)")
     }
 
     @Test(

@@ -9,7 +9,7 @@ import Testing
 extension DiscoveryTests {
     @Suite("Receivers by DNS")
     struct DNSTests {
-        let log = RecordedLog()
+        let log = LogRecorder()
     }
 }
 

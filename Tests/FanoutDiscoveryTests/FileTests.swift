@@ -75,7 +75,7 @@ extension DiscoveryTests.FileTests {
     @Test("a file that is wrong, empty, gone or unreadable is told of; the set before stays")
     func trouble() async throws {
         let folder = try ScratchFolder()
-        let log = RecordedLog()
+        let log = LogRecorder()
         try folder.write("10.0.0.1\n", to: "r")
         let follower = Follower(
             FileSource(
@@ -94,7 +94,7 @@ extension DiscoveryTests.FileTests {
         try folder.replace("r", with: "10.0.0.2\n")
         try await follower.shows("10.0.0.2")
         #expect(follower.sets.count == 2)
-        let line = log.all.first { $0.metadata["error"]?.contains("line 1") == true }
-        #expect(line?.level == .warning && line?.metadata["path"] == folder.path("r"))
+        let line = log.lines.first { $0.fields["error"]?.contains("line 1") == true }
+        #expect(line?.level == .warning && line?.fields["path"] == folder.path("r"))
     }
 }

@@ -30,7 +30,7 @@ extension DiscoveryTests.OutageTests {
         #expect(follower.source.status.syncAge > .milliseconds(50))
         let message = "k8s discovery: the API server does not answer"
         #expect(stage.log.count(message) == 1)
-        #expect(stage.log.all.first { $0.message == message }?.level == .warning)
+        #expect(stage.log.lines.first { $0.message == message }?.level == .warning)
         try stage.cluster.put(slice(2))
         try stage.cluster.start()
         try await follower.shows("10.0.0.1", "10.0.0.2")
@@ -71,7 +71,7 @@ extension DiscoveryTests.OutageTests {
         let follower = try stage.follow()
         try await follower.shows("10.0.0.1")
         #expect(follower.source.status.errors == ["401": 1, "403": 1, "404": 1, "500": 1])
-        let messages = Set(stage.log.all.filter { $0.level == .warning }.map(\.message))
+        let messages = Set(stage.log.lines.filter { $0.level == .warning }.map(\.message))
         #expect(
             messages.isSuperset(of: [
                 "k8s discovery: 401, the API server does not accept the token or certificate",

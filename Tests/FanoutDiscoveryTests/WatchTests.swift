@@ -38,8 +38,8 @@ extension DiscoveryTests.WatchTests {
         #expect(watch.query["allowWatchBookmarks"] == "true")
         #expect(watch.query["labelSelector"] == "kubernetes.io/service-name=s")
         #expect(follower.sets.count == 1, "a half-read list is not published")
-        let line = stage.log.all.first { $0.message == "starting EndpointSlice watch" }
-        #expect(line?.metadata["namespace"] == "default" && line?.metadata["service"] == "s")
+        let line = stage.log.lines.first { $0.message == "starting EndpointSlice watch" }
+        #expect(line?.fields["namespace"] == "default" && line?.fields["service"] == "s")
     }
 
     @Test(

@@ -34,20 +34,15 @@ extension Promise {
         },
         Promise("counters outlive a change of the listener's sockets") { stage in
             let sinks = try stage.sinks(2)
-            var listener = try stage.listener(to: sinks.downstreams())
-            let rig = try await stage.rig([listener])
-            let traffic = try stage.traffic(to: listener)
-            for _ in 0..<10 { traffic.send([1, 2, 3]) }
-            try await rig.settled(at: 10)
-            listener.settings.batchSize = 8
-            try await rig.apply([listener])
-            for _ in 0..<10 { traffic.send([1, 2, 3]) }
-            let counters = try await rig.settled(at: 20)
+            var course = try await Course(stage, stage.listener(to: sinks.downstreams()))
+            _ = try await course.send(10, [1, 2, 3])
+            course.listener.settings.batchSize = 8
+            let counters = try await course.send(10, [1, 2, 3])
             try claim(counters.bytesForwarded, is: 60, "bytes forwarded")
             try claim(
                 counters.downstreams.map(\.packetsForwarded), is: [10, 10],
                 "datagrams of each receiver")
-            await rig.stop()
+            await course.rig.stop()
         },
         Promise("counters are sorted by listener, and stop returns the last ones") { stage in
             let sinks = try stage.sinks(1)
@@ -68,32 +63,23 @@ extension Promise {
 
     private static func checkNobodyReady(_ stage: Stage) async throws {
         let sinks = try stage.sinks(1)
-        var listener = try stage.listener(to: sinks.downstreams(weights: [0]))
-        let rig = try await stage.rig([listener])
-        let traffic = try stage.traffic(to: listener)
-        for _ in 0..<5 { traffic.send([1]) }
-        var counters = try await rig.settled(at: 5)
+        var course = try await Course(
+            stage, stage.listener(to: sinks.downstreams(weights: [0])))
+        var counters = try await course.send(5)
         try claim(counters.drops[.noHealthy], is: 5, "no_healthy with all weights 0")
-        listener.downstreams = []
-        try await rig.apply([listener])
-        for _ in 0..<5 { traffic.send([1]) }
-        counters = try await rig.settled(at: 10)
+        course.listener.downstreams = []
+        counters = try await course.send(5)
         try claim(counters.drops[.noHealthy], is: 10, "no_healthy without a downstream")
-        listener.downstreams = sinks.downstreams()
-        try await rig.apply([listener])
-        for _ in 0..<5 { traffic.send([1]) }
-        counters = try await rig.settled(at: 15)
+        course.listener.downstreams = sinks.downstreams()
+        counters = try await course.send(5)
         try claim(counters.drops[.noHealthy], is: 10, "no_healthy with one that is ready")
         try await eventually("its datagrams arrive") { sinks[0].count == 5 }
-        await rig.stop()
+        await course.rig.stop()
     }
 
     private static func checkDisabledDownstream(_ stage: Stage) async throws {
         let sinks = try stage.sinks(2)
-        var listener = try stage.listener(to: sinks.downstreams())
-        let rig = try await stage.rig([listener])
-        let traffic = try stage.traffic(to: listener)
-        var sent: UInt64 = 0
+        var course = try await Course(stage, stage.listener(to: sinks.downstreams()))
         // Both, the first alone, nobody, both: how many datagrams each has been sent after ten more.
         let steps: [(enabled: [Bool], forwarded: [UInt64])] = [
             ([true, true], [5, 5]), ([true, false], [15, 5]), ([false, false], [15, 5]),
@@ -101,22 +87,19 @@ extension Promise {
         ]
         for step in steps {
             for (index, isEnabled) in step.enabled.enumerated() {
-                listener.downstreams[index].isEnabled = isEnabled
+                course.listener.downstreams[index].isEnabled = isEnabled
             }
-            try await rig.apply([listener])
-            for _ in 0..<10 { traffic.send([1]) }
-            sent += 10
-            let counters = try await rig.settled(at: sent)
+            let counters = try await course.send(10)
             try claim(
                 counters.downstreams.map(\.packetsForwarded), is: step.forwarded,
                 "datagrams for each with \(step.enabled) enabled")
             try claim(
                 counters.downstreams.map(\.isReady), is: step.enabled, "who is shown as ready")
         }
-        let counters = try await rig.counters()
+        let counters = try await course.rig.counters()
         try claim(counters.drops.filter { $0.value > 0 }, is: [.noHealthy: 10], "drops")
         try await eventually("all arrive") { sinks.map(\.count) == [20, 10] }
-        await rig.stop()
+        await course.rig.stop()
     }
 
     private static func checkRemovedDownstream(_ stage: Stage) async throws {

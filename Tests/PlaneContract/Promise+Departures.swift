@@ -14,22 +14,17 @@ extension Promise {
         },
         Promise("a receiver that warms up has the share that it has by now") { stage in
             let sinks = try stage.sinks(2)
-            var listener = try stage.listener(
-                to: sinks.downstreams(), settings: ListenerSettings(workers: 1))
+            var listener = try stage.listener(to: sinks.downstreams())
             listener.downstreams[1].warmth = 1
-            let rig = try await stage.rig([listener])
-            let traffic = try stage.traffic(to: listener)
-            for _ in 0..<44 { traffic.send([1]) }
-            var counters = try await rig.settled(at: 44)
+            var course = try await Course(stage, listener)
+            var counters = try await course.send(44)
             try claim(
                 counters.downstreams.map(\.packetsForwarded), is: [40, 4], "with a tenth of 1")
-            listener.downstreams[1].warmth = 10
-            try await rig.apply([listener])
-            for _ in 0..<40 { traffic.send([1]) }
-            counters = try await rig.settled(at: 84)
+            course.listener.downstreams[1].warmth = 10
+            counters = try await course.send(40)
             try claim(
                 counters.downstreams.map(\.packetsForwarded), is: [60, 24], "with all of it")
-            await rig.stop()
+            await course.rig.stop()
         },
     ]
 
@@ -42,23 +37,17 @@ extension Promise {
 
     private static func checkReturn(_ stage: Stage) async throws {
         let sinks = try stage.sinks(2)
-        var listener = try stage.listener(to: sinks.downstreams())
-        let both = listener.downstreams
-        let rig = try await stage.rig([listener])
-        let traffic = try stage.traffic(to: listener)
-        var sent: UInt64 = 0
+        var course = try await Course(stage, stage.listener(to: sinks.downstreams()))
+        let both = course.listener.downstreams
         // Who is there, and how many datagrams who is there has been sent after ten more.
         let steps: [(present: [Int], forwarded: [UInt64], departed: UInt64)] = [
             ([0, 1], [5, 5], 0), ([0], [15], 5), ([1], [15], 15), ([0, 1], [20, 20], 0),
         ]
         for (round, step) in steps.enumerated() {
-            listener.downstreams = step.present.map { both[$0] }
+            course.listener.downstreams = step.present.map { both[$0] }
             // New sockets, or another program: the counts survive that as well.
-            if round == 2 { listener.settings.maxPacketSize -= 1 }
-            try await rig.apply([listener])
-            for _ in 0..<10 { traffic.send([1]) }
-            sent += 10
-            let counters = try await rig.settled(at: sent)
+            if round == 2 { course.listener.settings.maxPacketSize -= 1 }
+            let counters = try await course.send(10)
             try claim(
                 counters.downstreams.map(\.packetsForwarded), is: step.forwarded,
                 "datagrams of \(step.present)")
@@ -67,39 +56,34 @@ extension Promise {
                 "datagrams of those that are not there in round \(round)")
             try claimComplete(counters)
         }
-        await rig.stop()
+        await course.rig.stop()
     }
 
     private static func checkChurn(_ stage: Stage) async throws {
         let sinks = try stage.sinks(1)
         let settings = ListenerSettings(maxDownstream: 256, workers: 1)
-        var listener = try stage.listener(to: sinks.downstreams(), settings: settings)
-        let lasting = listener.downstreams
-        let rig = try await stage.rig([listener])
-        let traffic = try stage.traffic(to: listener)
-        var sent: UInt64 = 0
+        let listener = try stage.listener(to: sinks.downstreams(), settings: settings)
+        // The listener's own port may be one of these, and what comes back to it has been sent by nobody.
+        let ports = (20_000 as UInt16..<22_002).filter {
+            $0 != listener.bind.port && $0 != sinks[0].endpoint.port
+        }
+        var course = try await Course(stage, listener)
         for round in 0..<8 {
             // Nobody listens there; what is sent counts all the same.
-            let others = (0..<250).map { number in
+            let others = ports[250 * round..<250 * (round + 1)].map { port in
                 Downstream(
-                    name: "r\(round)-\(number)",
-                    endpoint: Endpoint(
-                        sinks[0].endpoint.address, port: UInt16(20_000 + 250 * round + number)))
+                    name: "r\(port)", endpoint: Endpoint(sinks[0].endpoint.address, port: port))
             }
-            listener.downstreams = lasting + others
-            try await rig.apply([listener])
-            // Who keeps the client's source has the client told of refusals, and a send that learns of one
-            // sends nothing.
-            for _ in 0..<251 where traffic.send([1]) { sent += 1 }
-            let counters = try await rig.settled(at: sent)
+            course.listener.downstreams = listener.downstreams + others
+            let counters = try await course.send(251, refusals: 100)
             try claim(counters.downstreams.count, is: 251, "receivers with counters")
             try claimComplete(counters)
         }
-        listener.downstreams = lasting
-        try await rig.apply([listener])
-        let counters = try await rig.counters()
+        course.listener.downstreams = listener.downstreams
+        try await course.apply()
+        let counters = try await course.rig.counters()
         try claim(counters.downstreams.count, is: 1, "receivers with counters")
         try claimComplete(counters)
-        await rig.stop()
+        await course.rig.stop()
     }
 }

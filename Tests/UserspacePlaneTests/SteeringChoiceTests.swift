@@ -60,15 +60,15 @@ extension UserspacePlaneTests {
         }
 
         private static func rig(
-            _ steerings: [any WorkerSteering], _ log: RecordedLog, _ listeners: [Listener]
+            _ steerings: [any WorkerSteering], _ log: LogRecorder, _ listeners: [Listener]
         ) async throws -> Rig {
             let rig = Rig(UserspacePlane(logger: log.logger, steerings: steerings))
             try await rig.apply(listeners)
             return rig
         }
 
-        private static func started(_ log: RecordedLog) -> String {
-            log.lines.last { $0.contains("starting userspace forwarder") } ?? ""
+        private static func started(_ log: LogRecorder) -> String {
+            log.texts.last { $0.contains("starting userspace forwarder") } ?? ""
         }
 
         @Test("says how each listener is steered")
@@ -77,12 +77,12 @@ extension UserspacePlaneTests {
                 (.sourceIP, 2, "by=cbpf"), (.kernel, 2, "by=kernel"), (.sourceIP, 1, nil),
             ]
             for (steer, workers, by) in cases {
-                let (sink, log) = (try Sink(), RecordedLog())
+                let (sink, log) = (try Sink(), LogRecorder())
                 let listener = try Stage.userspace.steered(steer, workers: workers, to: sink)
                 let rig = try await Self.rig([ClassicSteering()], log, [listener])
-                #expect(log.lines.allSatisfy { !$0.hasPrefix("warning") }, "\(log.lines)")
+                #expect(log.texts.allSatisfy { !$0.hasPrefix("warning") }, "\(log.texts)")
                 if let by {
-                    #expect(Self.started(log).contains("\(by) "), "\(log.lines)")
+                    #expect(Self.started(log).contains("\(by) "), "\(log.texts)")
                     #expect(Self.started(log).contains("steer=\(steer.rawValue)"))
                 } else {
                     #expect(!Self.started(log).contains("steer="))
@@ -93,7 +93,7 @@ extension UserspacePlaneTests {
 
         @Test("takes the first that works, and warns of nothing")
         func preference() async throws {
-            let (sink, log) = (try Sink(), RecordedLog())
+            let (sink, log) = (try Sink(), LogRecorder())
             let first = Scripted("first", error: SystemError("bpf", code: EPERM))
             let (second, third) = (Scripted("second"), Scripted("third"))
             let listener = try Stage.userspace.steered(workers: 3, to: sink)
@@ -101,28 +101,28 @@ extension UserspacePlaneTests {
             #expect(first.calls.withLock { $0 } == [3] && second.calls.withLock { $0 } == [3])
             #expect(third.calls.withLock { $0 } == [])
             #expect(Self.started(log).contains("by=second "))
-            #expect(log.lines.allSatisfy { !$0.hasPrefix("warning") })
+            #expect(log.texts.allSatisfy { !$0.hasPrefix("warning") })
             #expect(
-                log.lines.contains { $0.hasPrefix("debug") && $0.contains("first: bpf: EPERM") })
+                log.texts.contains { $0.hasPrefix("debug") && $0.contains("first: bpf: EPERM") })
             await rig.stop()
         }
 
         @Test("warns of one that the kernel refused though another works")
         func refused() async throws {
-            let (sink, log) = (try Sink(), RecordedLog())
+            let (sink, log) = (try Sink(), LogRecorder())
             let first = Scripted("first", error: SystemError("load it", code: ENOEXEC))
             let listener = try Stage.userspace.steered(workers: 2, to: sink)
             let rig = try await Self.rig([first, Scripted("second")], log, [listener])
             #expect(Self.started(log).contains("by=second "))
             #expect(
-                log.lines.contains { $0.hasPrefix("warning") && $0.contains("first: load it") },
-                "\(log.lines)")
+                log.texts.contains { $0.hasPrefix("warning") && $0.contains("first: load it") },
+                "\(log.texts)")
             await rig.stop()
         }
 
         @Test("warns once with every errno when none works, and forwards all the same")
         func noneWorks() async throws {
-            let (sink, log) = (try Sink(), RecordedLog())
+            let (sink, log) = (try Sink(), LogRecorder())
             let broken = [
                 Scripted("one", error: SystemError("bpf", code: EPERM)),
                 Scripted("two", error: SystemError("setsockopt", code: ENOMEM), failsLate: true),
@@ -131,7 +131,7 @@ extension UserspacePlaneTests {
             let rig = try await Self.rig(broken, log, [listener])
             let meetings = try await Meetings(of: manyClients, ports: 8, at: listener, sink: sink)
             #expect(!meetings.areSingle && meetings.shares.count == 4)
-            let warnings = log.lines.filter { $0.hasPrefix("warning") }
+            let warnings = log.texts.filter { $0.hasPrefix("warning") }
             #expect(warnings.count == 1, "\(warnings)")
             #expect(warnings.first?.contains("one: bpf: EPERM (") == true)
             #expect(warnings.first?.contains("two: setsockopt: ENOMEM (") == true)
@@ -142,7 +142,7 @@ extension UserspacePlaneTests {
 
         @Test("holds on to a steering for as long as its sockets are in service")
         func hold() async throws {
-            let (sink, log) = (try Sink(), RecordedLog())
+            let (sink, log) = (try Sink(), LogRecorder())
             let steering = Scripted("held")
             var listener = try Stage.userspace.steered(workers: 2, to: sink)
             let rig = try await Self.rig([steering], log, [listener])
@@ -163,12 +163,12 @@ extension UserspacePlaneTests {
 
         @Test("leaves a port that is shared with others to the kernel, and says so")
         func sharedPort() async throws {
-            let (sink, log) = (try Sink(), RecordedLog())
+            let (sink, log) = (try Sink(), LogRecorder())
             var listener = try Stage.userspace.steered(workers: 2, to: sink)
             let foreign = try Socket.listening(on: listener.bind, sharing: .joining)
             listener.settings.sharePort = true
             let rig = try await Self.rig([ClassicSteering()], log, [listener])
-            #expect(log.lines.contains { $0.hasPrefix("debug workers are not steered") })
+            #expect(log.texts.contains { $0.hasPrefix("debug workers are not steered") })
             #expect(Self.started(log).contains("by=kernel "))
             for client in manyClients { try Traffic(to: listener.bind, from: client).send([1]) }
             var stolen: UInt64 = 0

@@ -60,6 +60,32 @@ final class Succession {
         return next
     }
 
+    /// Starts one that is killed when the current one has let it begin, and before it asks for more: it waits for
+    /// the receivers of a listener whose name server does not answer.
+    func killAtBeginning(_ config: String) async throws {
+        let former = current
+        let silent = try HeldPort(try Ports.free(), SOCK_DGRAM)
+        let looking =
+            "  - {name: looking, bind: \"127.0.0.1:\(try Ports.free())\", dns: {name: r.example, port: 9,"
+            + " server: \"127.0.0.1:\(silent.port)\"}}\n"
+        let other = config.replacing(
+            "listeners:\n", with: "listeners:\n" + looking, maxReplacements: 1)
+        let path = try folder.write(other, to: "killed.yaml")
+        let begun = former.times(Self.begins)
+        let next = try DaemonUnderTest(nil, ["--takeover", "--config", path], folder: folder)
+        try await next.says("taking over")
+        #expect(former.times(Self.begins) == begun + 1)
+        let times = former.times(Self.goesOn)
+        next.process.send(SIGKILL)
+        #expect(try await next.process.exit() == .killed(SIGKILL))
+        try await former.says(Self.goesOn, times: times + 1)
+        refused.append(next)
+        try await load.pass(1000)
+    }
+
+    /// What a daemon says when another one begins to take its place.
+    private static let begins = "another process begins to take over"
+
     /// Starts one that is killed when the current one has done a step of the takeover for it. The first daemon
     /// writes a debug log.
     ///

@@ -90,7 +90,7 @@ final class FakeDNS: Sendable {
 
     /// A source that asks this server, and whose patience is short.
     func source(
-        log: RecordedLog, name: String = "r.example", port: UInt16? = nil, others: [Endpoint] = [],
+        log: LogRecorder, name: String = "r.example", port: UInt16? = nil, others: [Endpoint] = [],
         timeout: Duration = .milliseconds(200)
     ) -> any DiscoverySource {
         var servers = DNSServers(others + [endpoint])

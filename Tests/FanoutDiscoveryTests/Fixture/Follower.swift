@@ -81,7 +81,7 @@ struct ClusterStage {
     static let identity = Result { try Identity() }
 
     let cluster: FakeCluster
-    let log = RecordedLog()
+    let log = LogRecorder()
     let folder: ScratchFolder
 
     init(

@@ -25,7 +25,7 @@ struct KubernetesStage: SourceStage {
 
 struct FileStage: SourceStage {
     private let folder: ScratchFolder
-    let log = RecordedLog()
+    let log = LogRecorder()
 
     init() throws {
         folder = try ScratchFolder()
@@ -49,7 +49,7 @@ struct FileStage: SourceStage {
 
 struct DNSStage: SourceStage {
     private let server: FakeDNS
-    let log = RecordedLog()
+    let log = LogRecorder()
 
     init() throws { server = try FakeDNS() }
 

@@ -1,0 +1,82 @@
+// SPDX-License-Identifier: Apache-2.0
+
+import FanoutControl
+import FanoutCore
+import LabNet
+import Logging
+import Testing
+
+/// The reconciler's side of a takeover: planes leave what they have to another process, and take it back.
+@Suite("A handover")
+struct HandoverTests {
+    private let first = FakePlane<First>()
+    private let second = FakePlane<Second>()
+    private let log = LogRecorder()
+    private let trouble = PlaneError(
+        operation: "attach", subject: "eth0", reason: "EBUSY", remedy: "-")
+
+    private func reconciler(hasPredecessor: Bool = false) -> Reconciler {
+        Reconciler(
+            planes: [first, second], hasPredecessor: hasPredecessor, logger: log.logger)
+    }
+
+    private func state(_ modes: ForwardingMode...) -> DesiredState {
+        DesiredState(
+            listeners: modes.map { mode in
+                Listener(
+                    name: mode.rawValue, bind: Endpoint(IPAddress(v4: 0x7f00_0001), port: 514),
+                    mode: mode, downstreams: [])
+            })
+    }
+
+    /// Which planes have left what they had.
+    private var left: [Bool] {
+        get async { [await first.isRelinquished, await second.isRelinquished] }
+    }
+
+    @Test("concerns the planes of the modes that are asked for")
+    func modes() async {
+        let reconciler = reconciler()
+        await reconciler.relinquish([.tcEBPF])
+        #expect(await left == [false, true])
+        await reconciler.relinquish([.userspace])
+        #expect(await left == [true, true])
+        await reconciler.reclaim([.userspace])
+        #expect(await left == [false, true])
+    }
+
+    @Test("that is undone is undone in the others when one plane cannot; the log names it")
+    func reclaim() async throws {
+        let reconciler = reconciler()
+        await reconciler.relinquish([.userspace, .tcEBPF])
+        await first.failNext(trouble)
+        await reconciler.reclaim([.userspace, .tcEBPF])
+        #expect(await left == [true, false])
+        let message = "a plane cannot take back what it had left to another process"
+        let line = try #require(log.lines(message).first)
+        #expect(log.count(message) == 1)
+        #expect(line.level == .error)
+        #expect(line.fields == ["mode": "userspace", "error": "\(trouble)"])
+    }
+
+    @Test("that fails at a plane of the new process leaves to the former what was taken by then")
+    func failedStart() async throws {
+        let reconciler = reconciler(hasPredecessor: true)
+        await second.failNext(trouble)
+        await #expect(throws: trouble) {
+            try await reconciler.apply(state(.userspace, .tcEBPF))
+        }
+        #expect(await left == [true, false])
+        #expect(await first.changes.count == 1, "nothing is led back")
+    }
+
+    @Test("once it is done, a change that fails is led back as any other")
+    func laterFailure() async throws {
+        let reconciler = reconciler(hasPredecessor: true)
+        try await reconciler.apply(state(.userspace))
+        await second.failNext(trouble)
+        await #expect(throws: trouble) { try await reconciler.apply(state(.tcEBPF)) }
+        #expect(await left == [false, false])
+        #expect(await first.listeners.keys.sorted() == ["userspace"])
+    }
+}
