@@ -7,6 +7,7 @@ at a time, and a datagram that is not answered within a second is lost: it is no
 """
 
 import collections
+import contextlib
 import json
 import os
 import socket
@@ -22,9 +23,11 @@ answers = collections.Counter()  # by backend
 lost = 0
 faithless = 0  # clients that more than one backend answered
 homes = {}  # the backends of each address
-for address in addresses:
-    for _ in range(clients):
-        with socket.socket(socket.AF_INET, socket.SOCK_DGRAM) as client:
+# All stay open to the end: a port that is free again would be another client with the first one's association.
+with contextlib.ExitStack() as sockets:
+    for address in addresses:
+        for _ in range(clients):
+            client = sockets.enter_context(socket.socket(socket.AF_INET, socket.SOCK_DGRAM))
             client.bind((address, 0))
             client.connect(target)
             client.settimeout(1)
