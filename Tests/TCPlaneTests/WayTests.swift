@@ -102,7 +102,7 @@ extension TCPlaneTests {
         @Test(
             "where rules look at more than the destination: by a look at the routes for each packet",
             arguments: [
-                ("from 10.9.0.0/16", true), ("iif lb0", true), ("ipproto udp dport 5000", true),
+                ("from 10.9.0.0/16", true), ("iif lb0", true), ("ipproto 17 dport 5000", true),
                 ("to 10.9.0.0/16", false), ("fwmark 7", false),
             ])
         func rules(rule: String, looks: Bool) async throws {
