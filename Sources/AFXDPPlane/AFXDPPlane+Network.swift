@@ -15,8 +15,10 @@ extension AFXDPPlane {
     private static let period = Duration.seconds(2)
 
     /// The network as it is, for these listeners.
+    ///
+    /// - Parameter since: the way to a receiver is not to be older.
     func look(
-        for listeners: [Listener]
+        for listeners: [Listener], since: ContinuousClock.Instant
     ) throws(PlaneError) -> (NetworkView, LinkLayer) {
         let receivers = listeners.flatMap { $0.downstreams.map(\.endpoint.address) }
         let known = Dictionary(
@@ -26,7 +28,7 @@ extension AFXDPPlane {
             if netlink == nil { netlink = try Netlink() }
             let network = try NetworkView.ask(
                 &netlink!, names: Set(listeners.compactMap(\.interface)), known: known,
-                receivers: Set(receivers))
+                receivers: Set(receivers), memory: memory, since: since)
             let links = try LinkLayer.ask(
                 &netlink!, paths: Array(network.paths.values), queues: Self.queues)
             return (network, links)
@@ -45,7 +47,7 @@ extension AFXDPPlane {
     /// Begins to follow the network, unless it is followed already. What changes after this has an event.
     func follow() throws(PlaneError) {
         guard watch == nil else { return }
-        watch = try NetworkWatch { [weak self] in await self?.refresh() ?? true }
+        watch = try NetworkWatch { [weak self] in await self?.refresh(since: $0) ?? true }
         clock = Task { [weak self] in
             while (try? await Task.sleep(for: Self.period)) != nil {
                 guard let self else { return }
@@ -64,11 +66,14 @@ extension AFXDPPlane {
 
     /// Looks at the network and follows what has changed.
     ///
+    /// - Parameter since: when that was.
     /// - Returns: false when that did not work out; what was served before still is.
-    private func refresh(isRetrying: Bool = false) -> Bool {
+    private func refresh(
+        since: ContinuousClock.Instant = .now, isRetrying: Bool = false
+    ) -> Bool {
         guard !listeners.isEmpty else { return true }
         do throws(PlaneError) {
-            let (now, below) = try look(for: listeners)
+            let (now, below) = try look(for: listeners, since: since)
             keepNeighbours(now)
             guard now != network || below != links || isRetrying else { return true }
             logGone(now)

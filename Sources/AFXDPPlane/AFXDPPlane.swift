@@ -3,7 +3,7 @@
 public import BPFRuntime
 public import FanoutCore
 internal import Glibc
-internal import HostNetwork
+public import HostNetwork
 internal import LinuxNet
 public import Logging
 internal import Netlink
@@ -29,6 +29,8 @@ public actor AFXDPPlane: DataPlane {
     var links = LinkLayer()
     var reach: ReachLog
     var netlink: Netlink?
+    /// The ways to receivers, which the planes of a daemon share.
+    let memory: PathMemory
     var watch: NetworkWatch?
     var clock: Task<Void, Never>?
     /// What was counted in rows that are no more, by listener.
@@ -46,17 +48,28 @@ public actor AFXDPPlane: DataPlane {
         unsafe thread.asUnownedSerialExecutor()
     }
 
-    /// - Parameter source: where the kernel program comes from.
-    public init(logger: Logger, source: ProgramSource = .embedded) {
+    /// - Parameters:
+    ///   - source: where the kernel program comes from.
+    ///   - memory: what the planes know which follow the same changes.
+    public init(
+        logger: Logger, source: ProgramSource = .embedded, memory: PathMemory = PathMemory()
+    ) {
         self.logger = logger
+        self.memory = memory
         self.source = source
         reach = ReachLog(logger: logger, needsForwarding: false)
+    }
+
+    /// Asks for the ways to receivers.
+    public func anticipate(_ change: Change) {
+        guard !change.isEmpty, let watch else { return }
+        _ = try? look(for: following(change), since: watch.recently)
     }
 
     public func apply(_ change: Change) throws(PlaneError) {
         try follow()
         let next = following(change)
-        let (network, links) = try look(for: next)
+        let (network, links) = try look(for: next, since: watch?.recently ?? .now)
         for listener in change.added + change.replaced.map(\.to)
         where network.interface(named: listener.interface) == nil {
             throw PlaneError(noInterface: listener, among: network.interfaces)
@@ -130,7 +143,7 @@ public actor AFXDPPlane: DataPlane {
     public func reclaim() throws(PlaneError) {
         guard !listeners.isEmpty else { return }
         try follow()
-        let (network, links) = try look(for: listeners)
+        let (network, links) = try look(for: listeners, since: .now)
         try bring(to: listeners, on: network, links)
     }
 

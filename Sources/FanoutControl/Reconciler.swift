@@ -101,10 +101,10 @@ public actor Reconciler {
             take(slowStart)
             return total
         }
-        desired = await Self.withTables(desired, after: inForce)
         if total.concernsReceiversAlone {
-            try await moveTogether(to: desired)
+            desired = try await moveTogether(to: desired)
         } else {
+            desired = await Self.withTables(desired, after: inForce)
             try await moveInTurn(to: desired)
         }
         inForce = desired
@@ -119,11 +119,18 @@ public actor Reconciler {
 
     /// Nothing changes hands between planes, so none needs to wait for another: each waits for the kernel and
     /// for workers, and packets meet the new receivers in every mode at about the same moment.
-    private func moveTogether(to desired: DesiredState) async throws(PlaneError) {
+    ///
+    /// - Returns: the state, with its slot tables.
+    private func moveTogether(
+        to desired: DesiredState
+    ) async throws(PlaneError) -> DesiredState {
         let (planes, inForce) = (planes, inForce)
+        let tables = Task { await Self.withTables(desired, after: inForce) }
         let errors = await withTaskGroup(of: (Int, PlaneError?).self) { group in
             for (place, plane) in planes.enumerated() {
                 group.addTask {
+                    await plane.anticipate(Self.change(for: plane, from: inForce, to: desired))
+                    let desired = await tables.value
                     do throws(PlaneError) {
                         try await Self.move(plane, from: inForce, to: desired)
                         return (place, nil)
@@ -134,7 +141,8 @@ public actor Reconciler {
             }
             return await group.reduce(into: [:]) { $0[$1.0] = $1.1 }
         }
-        guard let first = errors.min(by: { $0.key < $1.key }) else { return }
+        let desired = await tables.value
+        guard let first = errors.min(by: { $0.key < $1.key }) else { return desired }
         let done = planes.indices.filter { errors[$0] == nil }.map { planes[$0] }
         await leadBack(done, from: desired)
         throw first.value
@@ -173,11 +181,17 @@ public actor Reconciler {
         }
     }
 
+    private static func change(
+        for plane: any DataPlane, from old: DesiredState, to new: DesiredState
+    ) -> Change {
+        let mode = type(of: plane).mode
+        return Change.diff(from: old.carried(by: mode), to: new.carried(by: mode))
+    }
+
     private static func move(
         _ plane: any DataPlane, from old: DesiredState, to new: DesiredState
     ) async throws(PlaneError) {
-        let mode = type(of: plane).mode
-        let change = Change.diff(from: old.carried(by: mode), to: new.carried(by: mode))
+        let change = change(for: plane, from: old, to: new)
         if !change.isEmpty { try await plane.apply(change) }
     }
 

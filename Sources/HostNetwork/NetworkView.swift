@@ -40,9 +40,12 @@ package struct NetworkView: Equatable, Sendable {
     ///   - mindsRules: whether a way is left open (`.routes`) where the rules of ip-rule(8) may send two
     ///     packets to one receiver different ways. To look them up for a packet, the kernel wants to
     ///     forward what comes in by the interface; where it does not, they are not minded.
+    ///   - memory: the ways that others have asked for.
+    ///   - since: how old these may be.
     package static func ask(
         _ netlink: inout Netlink, names: Set<String>, known: [String: UInt32],
-        receivers: Set<IPAddress>, mindsRules: Bool = false
+        receivers: Set<IPAddress>, mindsRules: Bool = false,
+        memory: PathMemory = PathMemory(), since: PathMemory.Instant = .now
     ) throws(NetlinkError) -> NetworkView {
         let links = try netlink.links()
         var view = NetworkView(
@@ -63,11 +66,16 @@ package struct NetworkView: Equatable, Sendable {
             view.interfaces[place].addresses = addresses[view.interfaces[place].index] ?? []
         }
         let byIndex = Dictionary(links.map { ($0.index, $0) }) { first, _ in first }
-        for receiver in receivers {
-            let route = try netlink.route(to: receiver)
+        let paths = try memory.paths(to: receivers, since: since) { some throws(NetlinkError) in
+            var paths: [ReceiverPath?] = []
+            for route in try netlink.routes(to: some) {
+                paths.append(try path(by: route, among: byIndex, &netlink))
+            }
+            return paths
+        }
+        for (receiver, path) in paths {
             view.add(
-                receiver, by: try path(by: route, among: byIndex, &netlink), among: byIndex,
-                isRuled: ruled.contains(receiver.family))
+                receiver, by: path, among: byIndex, isRuled: ruled.contains(receiver.family))
         }
         return view
     }

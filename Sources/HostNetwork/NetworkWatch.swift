@@ -2,35 +2,45 @@
 
 package import FanoutCore
 internal import Netlink
+internal import Synchronization
 
 /// Has somebody look at the network again whenever it has changed: interfaces come and go, and so do
 /// addresses, routes and neighbours.
 package final class NetworkWatch: Sendable {
     private let monitor: NetlinkMonitor
+    private let beginning: ContinuousClock.Instant
     private let task: Task<Void, Never>
 
     /// How long events are gathered before somebody looks: a change most often makes several.
-    private static let patience = Duration.milliseconds(50)
+    static let patience = Duration.milliseconds(50)
     /// When to try again what did not work out.
     private static let retry = Duration.seconds(1)
 
     /// What changes after this has returned is told.
     ///
     /// - Parameter follow: looks, and follows what it sees; returns false when that did not work out,
-    ///   and is asked again then. Never runs twice at once.
+    ///   and is asked again then. Never runs twice at once. A look since the moment that it is given, which is
+    ///   that of the last event, will do.
     /// - Throws: `PlaneError` when the kernel does not tell.
-    package init(follow: @escaping @Sendable () async -> Bool) throws(PlaneError) {
+    package init(follow: @escaping @Sendable (ContinuousClock.Instant) async -> Bool)
+        throws(PlaneError)
+    {
         let (events, hint) = AsyncStream.makeStream(
             of: Void.self, bufferingPolicy: .bufferingNewest(1))
+        let lastEvent = LastEvent()
         do throws(NetlinkError) {
-            monitor = try NetlinkMonitor { _ in hint.yield() }
+            monitor = try NetlinkMonitor { _ in
+                lastEvent.moment.withLock { $0 = .now }
+                hint.yield()
+            }
         } catch {
             throw PlaneError(looking: error)
         }
+        beginning = .now
         task = Task {
             for await _ in events {
                 guard (try? await Task.sleep(for: Self.patience)) != nil else { return }
-                while await !follow() {
+                while await !follow(lastEvent.moment.withLock { $0 }) {
                     guard (try? await Task.sleep(for: Self.retry)) != nil else { return }
                 }
             }
@@ -39,9 +49,18 @@ package final class NetworkWatch: Sendable {
 
     deinit { stop() }
 
+    /// How old an answer may be for who follows a change of receivers: what is true no more is told, and
+    /// the network is followed no sooner.
+    package var recently: ContinuousClock.Instant { max(beginning, .now - Self.patience) }
+
     /// Ends it. A look that is under way goes on to its end.
     package func stop() {
         task.cancel()
         monitor.stop()
     }
+}
+
+/// When the kernel last told of something.
+private final class LastEvent: Sendable {
+    let moment = Mutex(ContinuousClock.Instant.now)
 }

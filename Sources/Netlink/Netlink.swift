@@ -22,11 +22,18 @@ public struct Netlink: ~Copyable, Sendable {
     /// What an errno is about.
     struct Purpose {
         let operation: String
-        let subject: String
+        private let subject: () -> String
+
+        /// - Parameter subject: thousands of questions are asked that do not fail, so it is spelled when
+        ///   one does.
+        init(operation: String, subject: @autoclosure @escaping () -> String) {
+            self.operation = operation
+            self.subject = subject
+        }
 
         func error(_ errno: Int32, _ detail: String? = nil, remedy: String? = nil) -> NetlinkError {
             NetlinkError(
-                operation: operation, subject: subject, errno: errno, detail: detail,
+                operation: operation, subject: subject(), errno: errno, detail: detail,
                 remedy: remedy)
         }
     }
@@ -45,6 +52,47 @@ public struct Netlink: ~Copyable, Sendable {
             if let messages = try answer(purpose) { return messages }
         }
         throw purpose.error(EINTR)
+    }
+
+    /// What came of one of several requests.
+    enum Reply {
+        case message(NetlinkMessage)
+        case refused(errno: Int32)
+    }
+
+    /// The answers to requests for one thing each, which are asked in one system call.
+    ///
+    /// - Returns: in the order of the requests; nil when the kernel had no memory for all of them at once.
+    /// - Throws: `NetlinkError` when the kernel does not answer.
+    mutating func askTogether(_ requests: [NetlinkRequest]) throws(NetlinkError) -> [Reply]? {
+        let first = sequence &+ 1
+        var bytes: [UInt8] = []
+        for request in requests {
+            sequence &+= 1
+            bytes += request.numbered(sequence)
+        }
+        try socket.send(bytes[...])
+        var replies = [Reply?](repeating: nil, count: requests.count)
+        var left = requests.count
+        while left > 0 {
+            let received: [NetlinkMessage]
+            do throws(NetlinkError) {
+                received = try socket.receive()
+            } catch {
+                if error.errno == ENOBUFS { return nil }
+                throw error
+            }
+            for message in received where message.port == socket.port {
+                // What an abandoned request left behind has another number.
+                let place = Int(message.sequence &- first)
+                guard place < replies.count, replies[place] == nil else { continue }
+                let isRefusal = message.type == NLMSG_ERROR
+                replies[place] =
+                    isRefusal ? .refused(errno: message.outcome.errno) : .message(message)
+                left -= 1
+            }
+        }
+        return replies.compactMap { $0 }
     }
 
     /// Reads the answer to the last request to its end; nil when it is not to be relied on.

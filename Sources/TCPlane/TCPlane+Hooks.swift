@@ -23,7 +23,7 @@ extension TCPlane {
         guard let serving, let network else { return }
         let missing = hooks.values.filter { !$0.has(serving.program) }
         // An interface that goes has an event, which is followed elsewhere.
-        guard !missing.isEmpty, (try? look(for: listeners)) == network,
+        guard !missing.isEmpty, (try? look(for: listeners, since: .now)) == network,
             let wanted = try? WantedHook.all(of: listeners, on: network)
         else { return }
         for want in wanted {

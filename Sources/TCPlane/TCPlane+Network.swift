@@ -10,13 +10,17 @@ internal import Netlink
 
 extension TCPlane {
     /// The network as it is, for these listeners.
-    func look(for listeners: [Listener]) throws(PlaneError) -> NetworkView {
+    ///
+    /// - Parameter since: the way to a receiver is not to be older.
+    func look(
+        for listeners: [Listener], since: ContinuousClock.Instant
+    ) throws(PlaneError) -> NetworkView {
         let receivers = listeners.flatMap { $0.downstreams.map(\.endpoint.address) }
         do throws(NetlinkError) {
             if netlink == nil { netlink = try Netlink() }
             return try NetworkView.ask(
                 &netlink!, names: Set(listeners.compactMap(\.interface)), known: names,
-                receivers: Set(receivers), mindsRules: true)
+                receivers: Set(receivers), mindsRules: true, memory: memory, since: since)
         } catch {
             throw PlaneError(looking: error)
         }
@@ -31,7 +35,7 @@ extension TCPlane {
     /// Begins to follow the network, unless it is followed already. What changes after this has an event.
     func follow() throws(PlaneError) {
         guard watch == nil else { return }
-        watch = try NetworkWatch { [weak self] in await self?.refresh() ?? true }
+        watch = try NetworkWatch { [weak self] in await self?.refresh(since: $0) ?? true }
         clock = Task { [weak self] in
             while (try? await Task.sleep(for: Self.period)) != nil {
                 guard let self else { return }
@@ -64,11 +68,12 @@ extension TCPlane {
 
     /// Looks at the network and follows what has changed.
     ///
+    /// - Parameter since: when that was.
     /// - Returns: false when that did not work out; everything is as it was then.
-    private func refresh() -> Bool {
+    private func refresh(since: ContinuousClock.Instant) -> Bool {
         guard !listeners.isEmpty else { return true }
         do throws(PlaneError) {
-            let now = try look(for: listeners)
+            let now = try look(for: listeners, since: since)
             guard now != network else { return true }
             logInterfaces(now)
             try bring(to: listeners, on: now)

@@ -2,7 +2,7 @@
 
 public import BPFRuntime
 public import FanoutCore
-internal import HostNetwork
+public import HostNetwork
 public import Logging
 internal import Netlink
 
@@ -35,6 +35,8 @@ public actor TCPlane: DataPlane {
     /// Listeners of which it was said that they serve nothing.
     var idle: Set<String> = []
     var netlink: Netlink?
+    /// The ways to receivers, which the planes of a daemon share.
+    let memory: PathMemory
     var watch: NetworkWatch?
     var clock: Task<Void, Never>?
     /// Interfaces at which the program could not be put back, which was said.
@@ -52,19 +54,28 @@ public actor TCPlane: DataPlane {
     /// - Parameters:
     ///   - source: where the kernel program comes from.
     ///   - root: the BPF file system, where the hooks are pinned.
+    ///   - memory: what the planes know which follow the same changes.
     public init(
-        logger: Logger, source: ProgramSource = .embedded, root: String = PinFolder.usualRoot
+        logger: Logger, source: ProgramSource = .embedded, root: String = PinFolder.usualRoot,
+        memory: PathMemory = PathMemory()
     ) {
         self.logger = logger
+        self.memory = memory
         self.source = source
         self.root = root
         reach = ReachLog(logger: logger, needsForwarding: true)
     }
 
+    /// Asks for the ways to receivers.
+    public func anticipate(_ change: Change) {
+        guard !change.isEmpty, let watch else { return }
+        _ = try? look(for: following(change), since: watch.recently)
+    }
+
     public func apply(_ change: Change) throws(PlaneError) {
         try follow()
         let next = following(change)
-        let network = try look(for: next)
+        let network = try look(for: next, since: watch?.recently ?? .now)
         for listener in change.added + change.replaced.map(\.to)
         where network.interface(named: listener.interface) == nil {
             throw PlaneError(noInterface: listener, among: network.interfaces)
@@ -149,7 +160,7 @@ public actor TCPlane: DataPlane {
     public func reclaim() throws(PlaneError) {
         guard !listeners.isEmpty else { return }
         try follow()
-        try bring(to: listeners, on: look(for: listeners))
+        try bring(to: listeners, on: look(for: listeners, since: .now))
     }
 
     /// Ends what is left of the program, the hooks first.

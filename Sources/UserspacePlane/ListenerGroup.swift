@@ -160,15 +160,22 @@ final class ListenerGroup {
     }
 
     /// Puts the tables in place, worker by worker.
-    func adopt(_ next: Listener, _ tables: [PreparedTable]) {
+    ///
+    /// - Returns: the links that each worker had. To close a thousand sockets takes a while, so that is left to
+    ///   when every listener has its tables.
+    func adopt(_ next: Listener, _ tables: [PreparedTable]) -> [[Endpoint: DownstreamLink]] {
         let former = workers.map(\.links)
         for (worker, table) in zip(workers, tables) { worker.adopt(table) }
         listener = next
-        let present = Set(next.downstreams.map(\.endpoint))
+        return former
+    }
+
+    /// Takes over what links counted whose receivers are not there any more.
+    func keepCounts(of former: [[Endpoint: DownstreamLink]]) {
+        let present = Set(listener.downstreams.map(\.endpoint))
         for links in former {
             for (endpoint, link) in links where !present.contains(endpoint) {
-                let sums = ReceiverSums(link.counters)
-                if sums != ReceiverSums() { pastOfReceivers.add(sums, of: endpoint) }
+                pastOfReceivers.add(ReceiverSums(link.counters), of: endpoint)
             }
         }
         pastOfReceivers.settle(present: present)

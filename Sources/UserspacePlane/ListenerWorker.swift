@@ -85,8 +85,8 @@ internal import Workers
         gate.decide(goOn: true)
     }
 
-    /// Puts a table in place. When it returns the worker no longer uses the one before, and the
-    /// sockets that only that one named are closed.
+    /// Puts a table in place. When it returns the worker no longer uses the one before, nor the sockets
+    /// that only that one named.
     func adopt(_ table: PreparedTable) {
         let kept = table.links
         let old = unsafe cell.pointee.exchange(UnsafeMutableRawPointer(table.take()))

@@ -7,7 +7,7 @@ internal import FanoutCore
 @safe final class PreparedTable {
     /// A listener with more sockets to its receivers than this shares them between its workers:
     /// each takes a descriptor and a local port (`net.ipv4.ip_local_port_range` has 28 232).
-    static let socketsOfOneListener = 2048
+    static let socketsOfOneListener = 1024
 
     let links: [Endpoint: DownstreamLink]
     // SAFETY: allocated by `WorkerTable.make`; freed here unless `take` has handed it on.

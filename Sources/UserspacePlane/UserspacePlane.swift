@@ -69,8 +69,11 @@ public actor UserspacePlane: DataPlane {
             group.logStart(logger)
         }
         for group in interim { group.open() }
-        for (group, listener, tables) in retargeted { group.adopt(listener, tables) }
+        let formerLinks = retargeted.map { group, listener, tables in
+            group.adopt(listener, tables)
+        }
         logger.debug("packets meet the new tables", metadata: ["mode": "userspace"])
+        for ((group, _, _), links) in zip(retargeted, formerLinks) { group.keepCounts(of: links) }
         retire(leaving + interim)
         for group in opened {
             for former in leaving + interim where former.listener.name == group.listener.name {

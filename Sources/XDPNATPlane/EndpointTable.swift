@@ -40,13 +40,17 @@ enum EndpointTable {
     /// - Parameter places: a power of two.
     /// - Returns: nil when some endpoint finds no place near enough to its own.
     static func bytes(_ entries: [EndpointEntry], places count: Int) -> [UInt8]? {
-        var places = [lb_nat_endpoint](repeating: lb_nat_endpoint(), count: count)
-        for entry in entries {
-            guard put(entry, entry.port, entry.transport, into: &places),
-                entry.port == 0 || put(entry, 0, 0, into: &places)
-            else { return nil }
+        var bytes = [UInt8](repeating: 0, count: count * MemoryLayout<lb_nat_endpoint>.stride)
+        // SAFETY: an array's storage is aligned for any C structure; there are that many, all of zeros, and
+        // the pointer is not kept.
+        let fits = unsafe bytes.withUnsafeMutableBytes { raw in
+            let places = unsafe raw.bindMemory(to: lb_nat_endpoint.self)
+            return entries.allSatisfy { entry in
+                unsafe put(entry, entry.port, entry.transport, into: places)
+                    && (entry.port == 0 || put(entry, 0, 0, into: places))
+            }
         }
-        return [UInt8](native: places)
+        return fits ? bytes : nil
     }
 
     /// How many places it takes to have all of them near enough to their own.
@@ -71,22 +75,23 @@ enum EndpointTable {
     /// the role of the later one goes before it.
     private static func put(
         _ entry: EndpointEntry, _ port: UInt16, _ transport: UInt8,
-        into places: inout [lb_nat_endpoint]
+        into places: UnsafeMutableBufferPointer<lb_nat_endpoint>
     ) -> Bool {
         let address = entry.address.datapath
         let first = Int(lb_nat_place(address, port, transport, UInt32(places.count)))
         for step in 0..<Int(LB_NAT_PROBES) {
+            // SAFETY: the index is below the count, which is a power of two.
             let index = (first + step) & (places.count - 1)
-            let known = places[index]
+            let known = unsafe places[index]
             let isFree = known.roles == 0
             guard
                 isFree
                     || (known.address.high == address.high && known.address.low == address.low
                         && known.port == port && known.protocol == transport)
             else { continue }
-            places[index].roles |= UInt8(entry.role.rawValue)
+            unsafe places[index].roles |= UInt8(entry.role.rawValue)
             let precedes = entry.role == LB_NAT_SERVICE && known.roles & 1 == 0
-            if isFree || precedes { places[index].set(entry, address, port, transport) }
+            if isFree || precedes { unsafe places[index].set(entry, address, port, transport) }
             return true
         }
         return false

@@ -11,14 +11,18 @@ internal import Netlink
 extension XDPNATPlane {
     /// The network as it is, for these listeners. The addresses of every interface matter: what servers
     /// send to them is for the host, not for clients.
-    func look(for listeners: [Listener]) throws(PlaneError) -> NetworkView {
+    ///
+    /// - Parameter since: the way to a receiver is not to be older.
+    func look(
+        for listeners: [Listener], since: ContinuousClock.Instant
+    ) throws(PlaneError) -> NetworkView {
         let receivers = listeners.flatMap { $0.downstreams.map(\.endpoint.address) }
         do throws(NetlinkError) {
             if netlink == nil { netlink = try Netlink() }
             let names = try netlink!.links().map(\.name)
             return try NetworkView.ask(
                 &netlink!, names: Set(names + listeners.compactMap(\.interface)), known: hooked,
-                receivers: Set(receivers))
+                receivers: Set(receivers), memory: memory, since: since)
         } catch {
             throw PlaneError(looking: error)
         }
@@ -31,12 +35,12 @@ extension XDPNATPlane {
     }
 
     /// Every interface, when the network has not been looked at for a layout yet.
-    var interfacesNow: [HostInterface] { (try? look(for: []))?.interfaces ?? [] }
+    var interfacesNow: [HostInterface] { (try? look(for: [], since: .now))?.interfaces ?? [] }
 
     /// Begins to follow the network, unless it is followed already. What changes after this has an event.
     func follow() throws(PlaneError) {
         guard watch == nil else { return }
-        watch = try NetworkWatch { [weak self] in await self?.refresh() ?? true }
+        watch = try NetworkWatch { [weak self] in await self?.refresh(since: $0) ?? true }
         clock = Task { [weak self] in
             while (try? await Task.sleep(for: Self.period)) != nil {
                 guard let self else { return }
@@ -58,12 +62,13 @@ extension XDPNATPlane {
 
     /// Looks at the network and follows what has changed.
     ///
+    /// - Parameter since: when that was.
     /// - Returns: false when that did not work out; everything is as it was then.
-    private func refresh() -> Bool {
+    private func refresh(since: ContinuousClock.Instant) -> Bool {
         guard !listeners.isEmpty else { return true }
         if let program = serving?.program { forgetRoutes(of: program) }
         do throws(PlaneError) {
-            let now = try look(for: listeners)
+            let now = try look(for: listeners, since: since)
             guard now != network else { return true }
             logGone(now)
             try bring(to: listeners, on: now)

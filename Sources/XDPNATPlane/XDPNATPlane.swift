@@ -2,7 +2,7 @@
 
 public import BPFRuntime
 public import FanoutCore
-internal import HostNetwork
+public import HostNetwork
 public import Logging
 internal import Netlink
 
@@ -37,6 +37,8 @@ public actor XDPNATPlane: DataPlane {
     /// What the maps in force were made for.
     var network: NetworkView?
     var netlink: Netlink?
+    /// The ways to receivers, which the planes of a daemon share.
+    let memory: PathMemory
     var watch: NetworkWatch?
     var clock: Task<Void, Never>?
     /// What was counted in rows that are no more, by listener.
@@ -56,18 +58,27 @@ public actor XDPNATPlane: DataPlane {
     /// - Parameters:
     ///   - source: where the kernel program comes from.
     ///   - root: the BPF file system, where the hooks are pinned.
+    ///   - memory: what the planes know which follow the same changes.
     public init(
-        logger: Logger, source: ProgramSource = .embedded, root: String = PinFolder.usualRoot
+        logger: Logger, source: ProgramSource = .embedded, root: String = PinFolder.usualRoot,
+        memory: PathMemory = PathMemory()
     ) {
         self.logger = logger
+        self.memory = memory
         self.source = source
         self.root = root
+    }
+
+    /// Asks for the ways to receivers.
+    public func anticipate(_ change: Change) {
+        guard !change.isEmpty, let watch else { return }
+        _ = try? look(for: following(change), since: watch.recently)
     }
 
     public func apply(_ change: Change) throws(PlaneError) {
         try follow()
         let next = following(change)
-        let network = try look(for: next)
+        let network = try look(for: next, since: watch?.recently ?? .now)
         for listener in change.added + change.replaced.map(\.to)
         where network.interface(named: listener.interface) == nil {
             throw PlaneError(noInterface: listener, among: network.interfaces)
@@ -140,7 +151,7 @@ public actor XDPNATPlane: DataPlane {
     public func reclaim() throws(PlaneError) {
         guard !listeners.isEmpty else { return }
         try follow()
-        try bring(to: listeners, on: look(for: listeners))
+        try bring(to: listeners, on: look(for: listeners, since: .now))
     }
 
     /// Ends what is left of the program, the hooks first.

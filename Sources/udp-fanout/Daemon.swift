@@ -12,6 +12,7 @@ internal import UserspacePlane
 
 #if KernelModes
     internal import AFXDPPlane
+    internal import HostNetwork
     internal import TCPlane
     internal import XDPNATPlane
 #endif
@@ -80,9 +81,10 @@ actor Daemon {
             logger: logger, steerings: Self.steerings, inherited: inheritance.sockets)
         var planes: [any DataPlane] = []
         #if KernelModes
-            planes.append(TCPlane(logger: logger, source: programs.tc))
-            planes.append(AFXDPPlane(logger: logger, source: programs.xdp))
-            planes.append(XDPNATPlane(logger: logger))
+            let memory = PathMemory()
+            planes.append(TCPlane(logger: logger, source: programs.tc, memory: memory))
+            planes.append(AFXDPPlane(logger: logger, source: programs.xdp, memory: memory))
+            planes.append(XDPNATPlane(logger: logger, memory: memory))
         #endif
         // Last: until all the others are there, a daemon before this one goes on reading.
         planes.append(userspace)

@@ -14,6 +14,8 @@ actor FakePlane<Mode: FakeMode>: DataPlane {
     static var mode: ForwardingMode { Mode.mode }
 
     private(set) var changes: [Change] = []
+    /// What it was told of ahead.
+    private(set) var anticipated: [Change] = []
     private(set) var listeners: [String: Listener] = [:]
     private(set) var isStopped = false
     private(set) var isRelinquished = false
@@ -23,6 +25,8 @@ actor FakePlane<Mode: FakeMode>: DataPlane {
 
     /// - Parameter failures: how each apply ends, in turn; those beyond succeed.
     init(failures: [PlaneError?] = []) { self.failures = failures }
+
+    func anticipate(_ change: Change) { anticipated.append(change) }
 
     func apply(_ change: Change) async throws(PlaneError) {
         changes.append(change)

@@ -44,6 +44,18 @@ struct TogetherTests {
         #expect(try await change.value.retargeted.count == 2)
     }
 
+    @Test("is told to each plane ahead, as far as it concerns it")
+    func anticipated() async throws {
+        let second = FakePlane<Second>()
+        let reconciler = Reconciler(planes: [first, second], logger: silent)
+        try await reconciler.apply(state(weight: 1))
+        #expect(await first.anticipated.isEmpty, "new listeners are not")
+        try await reconciler.apply(state(weight: 2))
+        #expect(await first.anticipated == [try #require(await first.changes.last)])
+        #expect(await second.anticipated == [try #require(await second.changes.last)])
+        #expect(await second.anticipated[0].retargeted.map(\.to.name) == ["tc_ebpf"])
+    }
+
     @Test("that one plane cannot follow is undone in the others, whichever it is")
     func undone() async throws {
         let trouble = PlaneError(operation: "flip", subject: "x", reason: "ENOMEM", remedy: "-")

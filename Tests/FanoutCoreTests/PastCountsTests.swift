@@ -51,6 +51,15 @@ struct PastCountsTests {
         #expect(past[receiver(4999)] == sums(1))
     }
 
+    @Test("take no memory for who has counted nothing")
+    func nothing() {
+        var past = Past()
+        for number in 0..<5000 { past.add(ReceiverSums(), of: receiver(number)) }
+        past.settle(present: [])
+        #expect(past.count == 0)
+        #expect(past == Past())
+    }
+
     @Test("of two add up, whoever has left which")
     func addUp() {
         var (one, other) = (Past(), Past())

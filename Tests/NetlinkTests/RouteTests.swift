@@ -132,6 +132,43 @@ extension NetlinkTests {
             }
         }
 
+        @Test("tells of many at once what it tells of each")
+        func together() async throws {
+            try await Wire.run(Self.commands) { _ in
+                var netlink = try Netlink()
+                let link = try #require(try netlink.link(named: "near")).index
+                let texts = [
+                    "10.0.0.9", "10.0.0.1", "10.0.0.255", "10.1.2.3", "10.2.0.1", "10.3.0.1",
+                    "10.4.0.1", "10.5.0.1", "10.6.0.1", "192.0.2.1", "127.0.0.1", "239.0.0.1",
+                    "fd00::9", "fd01::9", "fd02::1", "fd03::1", "fd04::1", "fd05::1", "::1",
+                    "2001:db8::1", "fe80::9%near", "fe80::9%\(link)",
+                ]
+                // Several rounds of questions, the last of which is not full.
+                let all = try (0..<7).flatMap { _ in try texts.map(host) }
+                let routes = try netlink.routes(to: all)
+                #expect(routes.count == all.count)
+                for (destination, route) in zip(all, routes) {
+                    #expect(try netlink.route(to: destination) == route, "\(destination)")
+                }
+                #expect(Set(routes.compactMap { $0?.kind }).count == 7)
+                #expect(routes.contains { $0?.isMultipath == true })
+                #expect(try netlink.routes(to: []).isEmpty)
+            }
+        }
+
+        @Test("of many at once leaves out those that no route leads to, and fails for none")
+        func togetherWithout() async throws {
+            try await Wire.run(Wire.addressed) { _ in
+                var netlink = try Netlink()
+                let some = try ["192.0.2.1", "10.0.0.9", "2001:db8::1", "fd00::9"].map(host)
+                #expect(
+                    try netlink.routes(to: some).map { $0 == nil } == [true, false, true, false])
+                let nowhere = try host("fe80::1%gone")
+                #expect(throws: NetlinkError.self) { try netlink.routes(to: [nowhere]) }
+                #expect(try netlink.routes(to: some)[1]?.kind == .unicast)
+            }
+        }
+
         @Test("says that there is no route")
         func noRoute() async throws {
             try await Wire.run(Wire.addressed) { _ in

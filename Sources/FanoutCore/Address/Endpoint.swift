@@ -10,6 +10,12 @@ public struct Endpoint: Hashable, Sendable {
         self.address = address
         self.port = port
     }
+
+    /// Thousands are looked up at a time. Two that differ in nothing but the zone are rare.
+    public func hash(into hasher: inout Hasher) {
+        hasher.combine(address.high)
+        hasher.combine(address.low ^ UInt64(port) << 48)
+    }
 }
 
 extension Endpoint: CustomStringConvertible {

@@ -28,6 +28,12 @@ public struct IPAddress: Hashable, Sendable {
         self.init(high: 0, low: LB_V4_MAPPED_PREFIX | UInt64(v4))
     }
 
+    /// Thousands are looked up at a time. Two that differ in nothing but the zone are rare.
+    public func hash(into hasher: inout Hasher) {
+        hasher.combine(high)
+        hasher.combine(low)
+    }
+
     public enum Family: String, Hashable, Sendable { case v4 = "IPv4", v6 = "IPv6" }
 
     public var family: Family { Self.family(high: high, low: low) }

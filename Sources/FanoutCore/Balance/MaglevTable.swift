@@ -27,13 +27,18 @@ public enum MaglevTable {
         }
         var turns = Turns(weights: downstreams.shares(at: ready))
         var slots = [UInt16](repeating: .max, count: size)
+        // Most of the time goes into finding a free slot, and bits of the table stay near the processor.
+        var taken = [UInt64](repeating: 0, count: (size + 63) / 64)
         for _ in 0..<size {
             let turn = turns.next()
+            var preference = preferences[turn]
             var slot: Int
             repeat {
                 // SAFETY: the C function steps the one value behind the pointer before it returns.
-                slot = Int(unsafe lb_preference_next(&preferences[turn], UInt32(size)))
-            } while slots[slot] != .max
+                slot = Int(unsafe lb_preference_next(&preference, UInt32(size)))
+            } while taken[slot >> 6] >> UInt64(slot & 63) & 1 != 0
+            preferences[turn] = preference
+            taken[slot >> 6] |= 1 << UInt64(slot & 63)
             slots[slot] = UInt16(ready[turn])
         }
         return SlotTable(slots: slots)

@@ -28,12 +28,16 @@ extension DesiredState {
         }
         // An address goes to the first listener that serves it on a port.
         var taken = Set(listeners.flatMap(places))
+        var choices: [ReceiverChoice.Terms: ReceiverChoice] = [:]
         var result = self
         for index in listeners.indices {
             let listener = listeners[index]
-            guard let discovery = listener.discovery else { continue }
-            result.listeners[index].downstreams =
-                ReceiverChoice(for: listener, among: view.sets[discovery.receivers]).downstreams
+            guard let discovery = listener.discovery, let terms = ReceiverChoice.Terms(listener)
+            else { continue }
+            let choice =
+                choices[terms] ?? ReceiverChoice(terms, among: view.sets[terms.source])
+            choices[terms] = choice
+            result.listeners[index].downstreams = choice.downstreams
             guard let subject = discovery.addresses, let found = view.sets[subject]?.addresses,
                 case .listed(let own) = listener.served
             else { continue }

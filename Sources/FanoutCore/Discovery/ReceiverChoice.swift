@@ -30,18 +30,44 @@ public struct ReceiverChoice: Equatable, Sendable {
         let weight: UInt16
     }
 
+    /// What it is a choice for. Listeners that are alike in this have the same receivers.
+    struct Terms: Hashable {
+        let source: DiscoverySubject
+        let port: ReceiverPort
+        /// The listener's own.
+        let family: IPAddress.Family
+        /// Those that it can forward to.
+        let families: [IPAddress.Family]
+        let onePerFamily: Bool
+        let most: Int
+
+        /// nil when the listener looks nobody up.
+        init?(_ listener: Listener) {
+            guard let discovery = listener.discovery else { return nil }
+            (source, port) = (discovery.receivers, discovery.port)
+            family = listener.bind.address.family
+            families = listener.receiverFamilies
+            onePerFamily = listener.onePerFamily
+            most = listener.settings.maxDownstream
+        }
+    }
+
     /// - Parameter set: what the listener's source has found; nil: nothing yet.
     public init(for listener: Listener, among set: DiscoveredSet?) {
-        guard let discovery = listener.discovery, let set else { return }
-        let suitable = candidates(in: set, discovery.port, listener.receiverFamilies)
-        let single = listener.onePerFamily ? Self.oneFamily(suitable, listener) : suitable
-        let usable = Self.onePerName(single, preferring: listener.bind.address.family)
+        self.init(Terms(listener), among: set)
+    }
+
+    init(_ terms: Terms?, among set: DiscoveredSet?) {
+        guard let terms, let set else { return }
+        let suitable = candidates(in: set, terms.port, terms.families)
+        let single = terms.onePerFamily ? Self.oneFamily(suitable, terms.family) : suitable
+        let usable = Self.onePerName(single, preferring: terms.family)
         unsuitable += suitable.count - single.count
         let inUse = usable.filter { $0.readiness == .ready }
         let leaving = usable.filter { $0.readiness == .terminating }
         (ready, terminating) = (inUse.count, leaving.count)
         notReady = usable.count - ready - terminating
-        let chosen = (inUse + leaving).prefix(listener.settings.maxDownstream)
+        let chosen = (inUse + leaving).prefix(terms.most)
         surplus = ready + terminating - chosen.count
         downstreams = named(chosen).sorted { $0.endpoint < $1.endpoint }
     }
@@ -77,8 +103,10 @@ public struct ReceiverChoice: Equatable, Sendable {
     }
 
     /// Those of the listener's own family, or all when there are none.
-    private static func oneFamily(_ all: [Candidate], _ listener: Listener) -> [Candidate] {
-        let own = all.filter { $0.endpoint.address.family == listener.bind.address.family }
+    private static func oneFamily(
+        _ all: [Candidate], _ family: IPAddress.Family
+    ) -> [Candidate] {
+        let own = all.filter { $0.endpoint.address.family == family }
         return own.isEmpty ? all : own
     }
 

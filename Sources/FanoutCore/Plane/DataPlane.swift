@@ -5,6 +5,10 @@ public protocol DataPlane: Sendable {
     /// The mode of the listeners that it carries.
     static var mode: ForwardingMode { get }
 
+    /// Finds out what a change will take that may be made next, as far as that alters nothing: while slot tables
+    /// are built, say.
+    func anticipate(_ change: Change) async
+
     /// Makes the plane do what the change ends in, all or nothing: everything that can fail is done
     /// before anything is altered. When it returns, removed downstreams receive nothing more, and what
     /// removed listeners had received is forwarded or counted.
@@ -50,6 +54,8 @@ public protocol DataPlane: Sendable {
 }
 
 extension DataPlane {
+    public func anticipate(_ change: Change) async {}
+
     public func events() async -> [String: UInt64] { [:] }
 
     public func receiver(

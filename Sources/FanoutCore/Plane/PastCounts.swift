@@ -35,6 +35,7 @@ public struct PastCounts<Sum: CounterSum>: Equatable, Sendable {
     public var count: Int { entries.count }
 
     public mutating func add(_ sum: Sum, of receiver: Endpoint) {
+        guard sum != Sum() else { return }
         entries[receiver, default: Entry()].sum.add(sum)
     }
 
@@ -49,14 +50,17 @@ public struct PastCounts<Sum: CounterSum>: Equatable, Sendable {
 
     /// Says who is there by now. Who has been gone for longer than the last `kept` is forgotten.
     public mutating func settle(present: some Sequence<Endpoint>) {
+        guard !entries.isEmpty else { return }
         let present = Set(present)
-        for receiver in Array(entries.keys) {
-            if present.contains(receiver) {
-                entries[receiver]?.departure = nil
-            } else if entries[receiver]?.departure == nil {
-                leave(receiver)
+        for place in entries.indices {
+            if present.contains(entries[place].key) {
+                entries.values[place].departure = nil
+            } else if entries.values[place].departure == nil {
+                departures += 1
+                entries.values[place].departure = departures
             }
         }
+        guard entries.count > Self.kept else { return }
         let gone = entries.compactMap { receiver, entry in entry.departure.map { ($0, receiver) } }
         for (_, receiver) in gone.sorted(by: { $0.0 < $1.0 }).prefix(max(0, gone.count - Self.kept))
         {

@@ -24,6 +24,12 @@ public struct Downstream: Hashable, Sendable {
         self.isEnabled = isEnabled
     }
 
+    /// Within a listener that is all that tells one from another.
+    public func hash(into hasher: inout Hasher) {
+        hasher.combine(endpoint)
+        hasher.combine(weight)
+    }
+
     /// Whether it has a share of new traffic.
     public var isReady: Bool { isEnabled && weight > 0 }
 }

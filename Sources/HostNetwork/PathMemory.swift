@@ -1,0 +1,53 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package import FanoutCore
+package import Netlink
+internal import Synchronization
+
+/// The ways to receivers that one plane has asked the kernel for, so that another which follows the same change
+/// need not: a thousand receivers are some milliseconds of questions.
+public final class PathMemory: Sendable {
+    package typealias Instant = ContinuousClock.Instant
+
+    private struct Answer {
+        let path: ReceiverPath?
+        /// When the kernel was asked, or before that.
+        let moment: Instant
+    }
+
+    private let answers = Mutex<[IPAddress: Answer]>([:])
+
+    public init() {}
+
+    /// The way to each receiver; nil where there is none.
+    ///
+    /// Who asks for the same at the same time waits for the other's answers.
+    ///
+    /// - Parameters:
+    ///   - since: what was asked before this is asked again.
+    ///   - ask: asks the kernel, for several at once; gives the answers in their order.
+    package func paths(
+        to receivers: Set<IPAddress>, since: Instant,
+        _ ask: ([IPAddress]) throws(NetlinkError) -> [ReceiverPath?]
+    ) throws(NetlinkError) -> [IPAddress: ReceiverPath?] {
+        try answers.withLock { answers throws(NetlinkError) in
+            let now = Instant.now
+            answers = answers.filter { $0.value.moment >= min(since, now - NetworkWatch.patience) }
+            var paths: [IPAddress: ReceiverPath?] = [:]
+            paths.reserveCapacity(receivers.count)
+            var unknown: [IPAddress] = []
+            for receiver in receivers {
+                if let known = answers[receiver], known.moment >= since {
+                    paths.updateValue(known.path, forKey: receiver)
+                } else {
+                    unknown.append(receiver)
+                }
+            }
+            for (receiver, path) in try zip(unknown, ask(unknown)) {
+                answers[receiver] = Answer(path: path, moment: now)
+                paths.updateValue(path, forKey: receiver)
+            }
+            return paths
+        }
+    }
+}
