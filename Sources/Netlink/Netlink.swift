@@ -54,17 +54,14 @@ public struct Netlink: ~Copyable, Sendable {
         throw purpose.error(EINTR)
     }
 
-    /// What came of one of several requests.
-    enum Reply {
-        case message(NetlinkMessage)
-        case refused(errno: Int32)
-    }
-
     /// The answers to requests for one thing each, which are asked in one system call.
     ///
-    /// - Returns: in the order of the requests; nil when the kernel had no memory for all of them at once.
+    /// - Returns: in the order of the requests; nil for one that was refused, and for all when the kernel had no
+    ///   memory for that many at once. Whoever wants to know why asks for it by itself.
     /// - Throws: `NetlinkError` when the kernel does not answer.
-    mutating func askTogether(_ requests: [NetlinkRequest]) throws(NetlinkError) -> [Reply]? {
+    mutating func askTogether(
+        _ requests: [NetlinkRequest]
+    ) throws(NetlinkError) -> [NetlinkMessage?] {
         let first = sequence &+ 1
         var bytes: [UInt8] = []
         for request in requests {
@@ -72,27 +69,25 @@ public struct Netlink: ~Copyable, Sendable {
             bytes += request.numbered(sequence)
         }
         try socket.send(bytes[...])
-        var replies = [Reply?](repeating: nil, count: requests.count)
+        var answers = [NetlinkMessage?](repeating: nil, count: requests.count)
         var left = requests.count
         while left > 0 {
             let received: [NetlinkMessage]
             do throws(NetlinkError) {
                 received = try socket.receive()
             } catch {
-                if error.errno == ENOBUFS { return nil }
+                if error.errno == ENOBUFS { return answers.map { _ in nil } }
                 throw error
             }
             for message in received where message.port == socket.port {
                 // What an abandoned request left behind has another number.
                 let place = Int(message.sequence &- first)
-                guard place < replies.count, replies[place] == nil else { continue }
-                let isRefusal = message.type == NLMSG_ERROR
-                replies[place] =
-                    isRefusal ? .refused(errno: message.outcome.errno) : .message(message)
+                guard place < answers.count else { continue }
+                if message.type != NLMSG_ERROR { answers[place] = message }
                 left -= 1
             }
         }
-        return replies.compactMap { $0 }
+        return answers
     }
 
     /// Reads the answer to the last request to its end; nil when it is not to be relied on.

@@ -6,7 +6,8 @@ internal import FanoutCore
 /// change that fails half-way leaves nothing behind.
 @safe final class PreparedTable {
     /// A listener with more sockets to its receivers than this shares them between its workers:
-    /// each takes a descriptor and a local port (`net.ipv4.ip_local_port_range` has 28 232).
+    /// each takes a descriptor and a local port (`net.ipv4.ip_local_port_range` has 28 232), and the time to
+    /// open and close it when receivers change.
     static let socketsOfOneListener = 1024
 
     let links: [Endpoint: DownstreamLink]
