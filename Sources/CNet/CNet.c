@@ -7,6 +7,7 @@
 #include <linux/filter.h>
 #include <linux/membarrier.h>
 #include <linux/sock_diag.h>
+#include <malloc.h>
 #include <pthread.h>
 #include <sched.h>
 #include <signal.h>
@@ -287,4 +288,9 @@ const char *cnet_error_text(int code)
 	const char *text = strerrordesc_np(code);
 
 	return text ? text : "unknown error";
+}
+
+void cnet_limit_heaps(int count)
+{
+	mallopt(M_ARENA_MAX, count);
 }

@@ -104,6 +104,7 @@ actor Daemon {
     /// - Returns: whether it runs; otherwise the reason has been logged.
     func start() async -> Bool {
         ThisProcess.raiseOpenFiles()
+        ThisProcess.shareHeaps()
         logger.info(
             "configuration loaded",
             metadata: [

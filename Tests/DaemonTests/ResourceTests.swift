@@ -62,9 +62,23 @@ extension DaemonTests.ResourceTests {
             }
             let growth = try #require(try SocketTable.status("VmRSS", of: daemon.pid)) - memory
             #expect(growth < 16 << 10, "KiB more: \(growth)")
+            // With a heap for each thread that ever was there are ten.
+            #expect(try Self.heaps(of: daemon.pid) < 7)
             config.listeners[0].name = "in"
             try await daemon.stop()
         }
+    }
+
+    /// How many heaps its threads have: of each glibc reserves 64 MiB, of which the end is not in use.
+    private static func heaps(of pid: Int32) throws -> Int {
+        try String(contentsOfFile: "/proc/\(pid)/maps", encoding: .utf8).split(separator: "\n")
+            .count { line in
+                let range = line.prefix { $0 != " " }.split(separator: "-").compactMap {
+                    UInt64($0, radix: 16)
+                }
+                return line.contains(" ---p ") && range.count == 2
+                    && (16 << 20..<64 << 20).contains(range[1] - range[0])
+            }
     }
 
     /// A daemon that may open `limit` descriptors, with so many receivers and a worker.

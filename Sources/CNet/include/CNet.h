@@ -144,6 +144,9 @@ int cnet_thread_join(unsigned long thread);
 /* Nobody will join it: what it holds goes with it. */
 void cnet_thread_detach(unsigned long thread);
 
+/* How many heaps the threads of the process share at most (mallopt(3)); there may be more already. */
+void cnet_limit_heaps(int count);
+
 /* Ends a system call in which the thread waits, with EINTR. One that is about to wait misses it. */
 void cnet_thread_interrupt(unsigned long thread);
 
