@@ -11,10 +11,8 @@ extension PinFolder {
         let all = "\(root)/udp-fanout"
         for name in entries(of: all) where isStale(name) {
             let path = "\(all)/\(name)"
-            let descriptor = unsafe open(path, O_RDONLY | O_DIRECTORY | O_CLOEXEC)
-            guard descriptor >= 0 else { continue }
+            guard let descriptor = try? holding(path) else { continue }
             defer { _ = close(descriptor) }
-            guard flock(descriptor, LOCK_EX | LOCK_NB) == 0 else { continue }
             // Pins are files, marks are folders.
             for entry in entries(of: path) {
                 let place = "\(path)/\(entry)"

@@ -52,6 +52,11 @@ public struct PinFolder: ~Copyable, Sendable {
                 operation: "make folder", subject: folder, errno: code,
                 remedy: code == EROFS ? "it is read-only: mount -o remount,rw \(root)" : nil)
         }
+        return try holding(path)
+    }
+
+    /// A folder's descriptor with the lock; nil when there is none, or another process holds it.
+    static func holding(_ path: String) throws(BPFError) -> Int32? {
         let descriptor = unsafe open(path, O_RDONLY | O_DIRECTORY | O_CLOEXEC)
         guard descriptor >= 0 else {
             if Glibc.errno == ENOENT { return nil }
@@ -63,7 +68,8 @@ public struct PinFolder: ~Copyable, Sendable {
             if code == EWOULDBLOCK { return nil }
             throw BPFError(operation: "lock", subject: path, errno: code)
         }
-        // A lock on a folder that has been removed in the meantime says nothing.
+        // A lock on a folder that has been removed in the meantime says nothing: by now another process may
+        // have one there.
         var (held, found) = (stat(), stat())
         // SAFETY: the kernel fills in the structures.
         guard unsafe fstat(descriptor, &held) == 0, unsafe stat(path, &found) == 0,
