@@ -33,7 +33,9 @@ package final class MapExchange: Sendable {
             exchange.end(.success(()))
             return exchange
         }
-        DispatchQueue.global(qos: .userInitiated).async {
+        // A queue of its own gets a thread, however many others wait in the kernel; the global ones have as many as
+        // there are CPUs.
+        DispatchQueue(label: "map-exchange", qos: .userInitiated).async {
             do throws(BPFError) {
                 try array.map.set(
                     maps.map { (key: $0.place, value: $0.map.map.descriptor) })
