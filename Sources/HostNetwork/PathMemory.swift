@@ -32,7 +32,6 @@ public final class PathMemory: Sendable {
     ) throws(NetlinkError) -> [IPAddress: ReceiverPath?] {
         try answers.withLock { answers throws(NetlinkError) in
             let now = Instant.now
-            answers = answers.filter { $0.value.moment >= min(since, now - NetworkWatch.patience) }
             var paths: [IPAddress: ReceiverPath?] = [:]
             paths.reserveCapacity(receivers.count)
             var unknown: [IPAddress] = []
@@ -43,7 +42,10 @@ public final class PathMemory: Sendable {
                     unknown.append(receiver)
                 }
             }
-            for (receiver, path) in try zip(unknown, ask(unknown)) {
+            guard !unknown.isEmpty else { return paths }
+            let asked = try ask(unknown)
+            answers = answers.filter { $0.value.moment >= min(since, now - NetworkWatch.patience) }
+            for (receiver, path) in zip(unknown, asked) {
                 answers[receiver] = Answer(path: path, moment: now)
                 paths.updateValue(path, forKey: receiver)
             }
