@@ -44,6 +44,13 @@ extension AFXDPPlane {
         return (receive, transmit)
     }
 
+    /// The network as it was seen for this change already, or else as it is.
+    func anticipated(for listeners: [Listener]) throws(PlaneError) -> (NetworkView, LinkLayer) {
+        defer { anticipated = nil }
+        if let seen = anticipated?.seen(for: listeners) { return seen }
+        return try look(for: listeners, since: watch?.recently ?? .now)
+    }
+
     /// Begins to follow the network, unless it is followed already. What changes after this has an event.
     func follow() throws(PlaneError) {
         guard watch == nil else { return }
@@ -62,6 +69,7 @@ extension AFXDPPlane {
         clock?.cancel()
         clock = nil
         netlink = nil
+        anticipated = nil
     }
 
     /// Looks at the network and follows what has changed.
@@ -71,6 +79,7 @@ extension AFXDPPlane {
     private func refresh(
         since: ContinuousClock.Instant = .now, isRetrying: Bool = false
     ) -> Bool {
+        anticipated = nil
         guard !listeners.isEmpty else { return true }
         do throws(PlaneError) {
             let (now, below) = try look(for: listeners, since: since)

@@ -36,14 +36,14 @@ package struct NetworkView: Equatable, Sendable {
     /// Asks the kernel.
     ///
     /// - Parameters:
-    ///   - names: interfaces whose addresses matter.
+    ///   - names: interfaces whose addresses matter; nil: all of them.
     ///   - mindsRules: whether a way is left open (`.routes`) where the rules of ip-rule(8) may send two
     ///     packets to one receiver different ways. To look them up for a packet, the kernel wants to
     ///     forward what comes in by the interface; where it does not, they are not minded.
     ///   - memory: the ways that others have asked for.
     ///   - since: how old these may be.
     package static func ask(
-        _ netlink: inout Netlink, names: Set<String>, known: [String: UInt32],
+        _ netlink: inout Netlink, names: Set<String>?, known: [String: UInt32],
         receivers: Set<IPAddress>, mindsRules: Bool = false,
         memory: PathMemory = PathMemory(), since: PathMemory.Instant = .now
     ) throws(NetlinkError) -> NetworkView {
@@ -58,11 +58,12 @@ package struct NetworkView: Equatable, Sendable {
             })
         view.follow(known)
         let rules = mindsRules ? try netlink.rules().filter(\.looksBeyondDestination) : []
-        let served = view.interfaces.filter { names.contains($0.name) }
+        let served = view.interfaces.filter { names?.contains($0.name) ?? true }
         let ruled = Set(rules.map(\.family))
             .filter { family in served.allSatisfy { $0.forwards.contains(family) } }
         let addresses = served.isEmpty ? [:] : try addresses(&netlink)
-        for place in view.interfaces.indices where names.contains(view.interfaces[place].name) {
+        for place in view.interfaces.indices
+        where names?.contains(view.interfaces[place].name) ?? true {
             view.interfaces[place].addresses = addresses[view.interfaces[place].index] ?? []
         }
         let byIndex = Dictionary(links.map { ($0.index, $0) }) { first, _ in first }
@@ -73,6 +74,7 @@ package struct NetworkView: Equatable, Sendable {
             }
             return paths
         }
+        view.paths.reserveCapacity(paths.count)
         for (receiver, path) in paths {
             view.add(
                 receiver, by: path, among: byIndex, isRuled: ruled.contains(receiver.family))
@@ -87,7 +89,7 @@ package struct NetworkView: Equatable, Sendable {
         _ receiver: IPAddress, by path: ReceiverPath?, among links: [UInt32: NetworkLink],
         isRuled: Bool
     ) {
-        paths[receiver] = path ?? .routes
+        var isOpen = false
         switch path {
         case .neighbour(let interface, _, _) where !isRuled,
             .peer(let interface, _, _, _) where !isRuled:
@@ -96,9 +98,10 @@ package struct NetworkView: Equatable, Sendable {
         case nil where !isRuled: routeless.insert(receiver)
         case .forwarding: forwarded.insert(receiver)
         default:
-            paths[receiver] = .routes
+            isOpen = true
             forwarded.insert(receiver)
         }
+        paths[receiver] = isOpen ? .routes : path ?? .routes
     }
 
     /// Of IPv6 it is the host that forwards, whatever the interface's setting says: ip6_forward in

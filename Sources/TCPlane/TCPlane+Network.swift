@@ -32,6 +32,13 @@ extension TCPlane {
         }
     }
 
+    /// The network as it was seen for this change already, or else as it is.
+    func anticipated(for listeners: [Listener]) throws(PlaneError) -> NetworkView {
+        defer { anticipated = nil }
+        if let seen = anticipated?.seen(for: listeners) { return seen }
+        return try look(for: listeners, since: watch?.recently ?? .now)
+    }
+
     /// Begins to follow the network, unless it is followed already. What changes after this has an event.
     func follow() throws(PlaneError) {
         guard watch == nil else { return }
@@ -64,6 +71,7 @@ extension TCPlane {
         clock?.cancel()
         clock = nil
         netlink = nil
+        anticipated = nil
     }
 
     /// Looks at the network and follows what has changed.
@@ -71,6 +79,7 @@ extension TCPlane {
     /// - Parameter since: when that was.
     /// - Returns: false when that did not work out; everything is as it was then.
     private func refresh(since: ContinuousClock.Instant) -> Bool {
+        anticipated = nil
         guard !listeners.isEmpty else { return true }
         do throws(PlaneError) {
             let now = try look(for: listeners, since: since)

@@ -37,6 +37,7 @@ public actor TCPlane: DataPlane {
     var netlink: Netlink?
     /// The ways to receivers, which the planes of a daemon share.
     let memory: PathMemory
+    var anticipated: Anticipated<NetworkView>?
     var watch: NetworkWatch?
     var clock: Task<Void, Never>?
     /// Interfaces at which the program could not be put back, which was said.
@@ -69,13 +70,16 @@ public actor TCPlane: DataPlane {
     /// Asks for the ways to receivers.
     public func anticipate(_ change: Change) {
         guard !change.isEmpty, let watch else { return }
-        _ = try? look(for: following(change), since: watch.recently)
+        let next = change.applied(to: listeners)
+        anticipated = (try? look(for: next, since: watch.recently)).map {
+            Anticipated($0, for: next)
+        }
     }
 
     public func apply(_ change: Change) throws(PlaneError) {
         try follow()
-        let next = following(change)
-        let network = try look(for: next, since: watch?.recently ?? .now)
+        let next = change.applied(to: listeners)
+        let network = try anticipated(for: next)
         for listener in change.added + change.replaced.map(\.to)
         where network.interface(named: listener.interface) == nil {
             throw PlaneError(noInterface: listener, among: network.interfaces)
@@ -84,15 +88,6 @@ public actor TCPlane: DataPlane {
         try bring(to: next, on: network)
         if isFirst { Self.removeLeftovers(at: network.interfaces, root: root, logger: logger) }
         log(change, isFirst: isFirst)
-    }
-
-    /// The listeners once the change is made, in an order that does not depend on the change.
-    private func following(_ change: Change) -> [Listener] {
-        var byName = Dictionary(uniqueKeysWithValues: listeners.map { ($0.name, $0) })
-        for listener in change.removed { byName[listener.name] = nil }
-        let present = change.added + change.retargeted.map(\.to) + change.replaced.map(\.to)
-        for listener in present { byName[listener.name] = listener }
-        return byName.values.sorted { $0.name < $1.name }
     }
 
     /// Leads program, maps and hooks to these listeners on this network.

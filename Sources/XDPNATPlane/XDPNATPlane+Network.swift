@@ -19,10 +19,9 @@ extension XDPNATPlane {
         let receivers = listeners.flatMap { $0.downstreams.map(\.endpoint.address) }
         do throws(NetlinkError) {
             if netlink == nil { netlink = try Netlink() }
-            let names = try netlink!.links().map(\.name)
             return try NetworkView.ask(
-                &netlink!, names: Set(names + listeners.compactMap(\.interface)), known: hooked,
-                receivers: Set(receivers), memory: memory, since: since)
+                &netlink!, names: nil, known: hooked, receivers: Set(receivers), memory: memory,
+                since: since)
         } catch {
             throw PlaneError(looking: error)
         }
@@ -36,6 +35,13 @@ extension XDPNATPlane {
 
     /// Every interface, when the network has not been looked at for a layout yet.
     var interfacesNow: [HostInterface] { (try? look(for: [], since: .now))?.interfaces ?? [] }
+
+    /// The network as it was seen for this change already, or else as it is.
+    func anticipated(for listeners: [Listener]) throws(PlaneError) -> NetworkView {
+        defer { anticipated = nil }
+        if let seen = anticipated?.seen(for: listeners) { return seen }
+        return try look(for: listeners, since: watch?.recently ?? .now)
+    }
 
     /// Begins to follow the network, unless it is followed already. What changes after this has an event.
     func follow() throws(PlaneError) {
@@ -58,6 +64,7 @@ extension XDPNATPlane {
         clock?.cancel()
         clock = nil
         netlink = nil
+        anticipated = nil
     }
 
     /// Looks at the network and follows what has changed.
@@ -65,6 +72,7 @@ extension XDPNATPlane {
     /// - Parameter since: when that was.
     /// - Returns: false when that did not work out; everything is as it was then.
     private func refresh(since: ContinuousClock.Instant) -> Bool {
+        anticipated = nil
         guard !listeners.isEmpty else { return true }
         if let program = serving?.program { forgetRoutes(of: program) }
         do throws(PlaneError) {

@@ -95,6 +95,15 @@ struct ChangeTests {
         }
     }
 
+    @Test("a change that is made leads from the one to the other", arguments: rows)
+    func applied(_ row: Row) {
+        let change = Change.diff(
+            from: DesiredState(listeners: row.initial), to: DesiredState(listeners: row.replacement)
+        )
+        #expect(
+            change.applied(to: row.initial) == row.replacement.sorted { $0.name < $1.name })
+    }
+
     @Test("a data plane sees the listeners of its mode alone")
     func carried() {
         let kernel = Self.b.with { $0.mode = .tcEBPF }

@@ -35,6 +35,18 @@ public struct Change: Equatable, Sendable {
         added.isEmpty && removed.isEmpty && replaced.isEmpty
     }
 
+    /// The listeners once the change is made, in an order that does not depend on the change.
+    ///
+    /// - Parameter listeners: those before it; others than the change has stay.
+    public func applied(to listeners: [Listener]) -> [Listener] {
+        var byName = Dictionary(uniqueKeysWithValues: listeners.map { ($0.name, $0) })
+        for listener in removed { byName[listener.name] = nil }
+        for listener in added + retargeted.map(\.to) + replaced.map(\.to) {
+            byName[listener.name] = listener
+        }
+        return byName.values.sorted { $0.name < $1.name }
+    }
+
     /// Listeners are matched by name, in the order of the states. O(n).
     public static func diff(from old: DesiredState, to new: DesiredState) -> Change {
         var change = Change()
