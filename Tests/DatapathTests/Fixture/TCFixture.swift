@@ -102,7 +102,8 @@ final class TCFixture {
         try update("tables", &key, table)
     }
 
-    private static func tableBytes(_ receivers: Int, _ slots: Int) -> Int {
+    /// The size of a table.
+    static func tableBytes(_ receivers: Int, _ slots: Int) -> Int {
         MemoryLayout<lb_table>.stride + receivers * MemoryLayout<lb_receiver>.stride + slots * 2
     }
 
