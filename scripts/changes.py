@@ -80,6 +80,8 @@ def measure(arguments):
             # The neighbours that a change brings make the network another one, which is followed as well.
             time.sleep(0.7)
             put("/mnt/receivers", receivers(turn, arguments.receivers))
+            # Not to take a CPU from what is measured by reading the log.
+            time.sleep(0.3)
             daemon.wait(f"change {turn}",
                         lambda text: len(rounds(text)) == turn and len(rounds(text)[-1]) == len(MODES))
             time.sleep(0.3)
