@@ -59,6 +59,24 @@ extension DiscoveryTests.WatchTests {
         #expect(stage.cluster.listRequests.count == 1)
     }
 
+    @Test("publishes slices that change one after another together")
+    func together() async throws {
+        let stage = try ClusterStage()
+        for number in 1...10 { try stage.cluster.put(slice(number)) }
+        let follower = try stage.follow()
+        try await eventually("all are there") { follower.addresses?.count == 10 }
+        try await eventually("a watch is open") { stage.cluster.openWatches == 1 }
+        let before = follower.sets.count
+        for number in 1...10 {
+            try stage.cluster.put(Slice("s-\(number)", [Endpoint("10.0.1.\(number)")]))
+            try await Task.sleep(for: .milliseconds(1))
+        }
+        try await eventually("all are others") {
+            follower.addresses?.allSatisfy { $0.hasPrefix("10.0.1.") } == true
+        }
+        #expect(follower.sets.count - before <= 5)
+    }
+
     @Test("a bookmark is no emptied slice, and the next watch begins there")
     func bookmark() async throws {
         let stage = try ClusterStage()

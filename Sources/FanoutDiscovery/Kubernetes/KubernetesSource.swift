@@ -12,11 +12,21 @@ struct KubernetesSource<Object: WatchedObject>: DiscoverySource {
         self.merged = merged
     }
 
+    /// A service of many endpoints has many slices, which change one after another: what comes no further
+    /// apart than this is published together.
+    private static var quiet: Duration { .milliseconds(4) }
+    /// How late that makes it at most.
+    private static var patience: Duration { .milliseconds(25) }
+
     func run(_ publish: @escaping @Sendable (DiscoveredSet) -> Void) async {
-        await watch.run { objects in
-            let set = merged(objects)
-            guard !Task.isCancelled else { return }
-            publish(set)
+        let burst = Burst<[Object]>()
+        await withTaskGroup { group in
+            group.addTask { await watch.run { burst.put($0, isEnd: $0.count <= 1) } }
+            await burst.ends(after: Self.quiet, within: Self.patience) { objects in
+                let set = merged(objects)
+                guard !Task.isCancelled else { return }
+                publish(set)
+            }
         }
     }
 
