@@ -17,7 +17,14 @@ public struct Netlink: ~Copyable, Sendable {
 
     /// - Throws: `NetlinkError` EMFILE or ENFILE when descriptors run out; EPROTONOSUPPORT or EPERM
     ///   where netlink is not to be had, as in some sandboxes.
-    public init() throws(NetlinkError) { socket = try NetlinkSocket() }
+    public init() throws(NetlinkError) { try self.init(receiveBufferBytes: 1 << 20) }
+
+    /// - Parameter receiveBufferBytes: what the kernel keeps of answers that are not read yet.
+    init(receiveBufferBytes: Int32) throws(NetlinkError) {
+        let socket = try NetlinkSocket()
+        _ = try socket.setReceiveBuffer(bytes: receiveBufferBytes)
+        self.socket = socket
+    }
 
     /// What an errno is about.
     struct Purpose {
@@ -76,8 +83,9 @@ public struct Netlink: ~Copyable, Sendable {
             do throws(NetlinkError) {
                 received = try socket.receive()
             } catch {
-                if error.errno == ENOBUFS { return answers.map { _ in nil } }
-                throw error
+                guard error.errno == ENOBUFS else { throw error }
+                socket.drain()
+                return answers.map { _ in nil }
             }
             for message in received where message.port == socket.port {
                 // What an abandoned request left behind has another number.
@@ -99,8 +107,9 @@ public struct Netlink: ~Copyable, Sendable {
                 received = try socket.receive()
             } catch {
                 // The kernel had no memory for (a part of) the answer.
-                if error.errno == ENOBUFS { return nil }
-                throw error
+                guard error.errno == ENOBUFS else { throw error }
+                socket.drain()
+                return nil
             }
             for message in received {
                 switch answer.take(message) {

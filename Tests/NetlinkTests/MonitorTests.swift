@@ -177,6 +177,19 @@ extension NetlinkTests {
             }
         }
 
+        @Test(
+            "tells when packets are forwarded",
+            arguments: ["ipv4/ip_forward", "ipv6/conf/all/forwarding"])
+        func settings(name: String) async throws {
+            try await Wire.run(Wire.addressed) { _ in
+                let log = EventLog()
+                let monitor = try NetlinkMonitor([.settings], body: log.take)
+                defer { monitor.stop() }
+                try Namespace.set(name, to: "1")
+                try await log.expect("a setting") { $0 == .setting }
+            }
+        }
+
         @Test("tells of nothing but the topics that it was given")
         func topics() async throws {
             try await Wire.run { _ in

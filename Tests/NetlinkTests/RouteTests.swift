@@ -3,8 +3,9 @@
 import FanoutCore
 import Glibc
 import LabNet
-import Netlink
 import Testing
+
+@testable import Netlink
 
 extension NetlinkTests {
     @Suite("on routes")
@@ -132,10 +133,12 @@ extension NetlinkTests {
             }
         }
 
-        @Test("tells of many at once what it tells of each")
-        func together() async throws {
+        @Test(
+            "tells of many at once what it tells of each, also when their answers do not fit",
+            arguments: [1 << 20, 4 << 10] as [Int32])
+        func together(receiveBufferBytes: Int32) async throws {
             try await Wire.run(Self.commands) { _ in
-                var netlink = try Netlink()
+                var netlink = try Netlink(receiveBufferBytes: receiveBufferBytes)
                 let link = try #require(try netlink.link(named: "near")).index
                 let texts = [
                     "10.0.0.9", "10.0.0.1", "10.0.0.255", "10.1.2.3", "10.2.0.1", "10.3.0.1",

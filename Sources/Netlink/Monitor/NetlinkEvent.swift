@@ -17,6 +17,9 @@ public enum NetlinkEvent: Equatable, Sendable {
     case route(RouteEntry, Presence)
     case neighbour(Neighbour, Presence)
     case rule(PolicyRule, Presence)
+    /// Packets are forwarded, or are no more, or another of such settings is another one (netconf in rtnetlink(7)):
+    /// of an interface or of all.
+    case setting
     /// Events were lost, because more came than were read: read everything anew. Whatever changes
     /// after this event has its own.
     case resynchronise
@@ -32,7 +35,7 @@ public enum NetlinkEvent: Equatable, Sendable {
 
     /// What events can be about.
     public enum Topic: CaseIterable, Hashable, Sendable {
-        case links, addresses, routes, neighbours, rules
+        case links, addresses, routes, neighbours, rules, settings
 
         /// The bits of its groups, IPv4 and IPv6, as bind(2) takes them.
         var groups: UInt32 {
@@ -43,6 +46,7 @@ public enum NetlinkEvent: Equatable, Sendable {
                 case .routes: [RTNLGRP_IPV4_ROUTE, RTNLGRP_IPV6_ROUTE]
                 case .neighbours: [RTNLGRP_NEIGH]
                 case .rules: [RTNLGRP_IPV4_RULE, RTNLGRP_IPV6_RULE]
+                case .settings: [RTNLGRP_IPV4_NETCONF, RTNLGRP_IPV6_NETCONF]
                 }
             return groups.reduce(0) { $0 | 1 << ($1.rawValue - 1) }
         }
@@ -62,6 +66,7 @@ public enum NetlinkEvent: Equatable, Sendable {
             case RTM_DELNEIGH: Neighbour(message).map { .neighbour($0, .gone) }
             case RTM_NEWRULE: PolicyRule(message).map { .rule($0, .present) }
             case RTM_DELRULE: PolicyRule(message).map { .rule($0, .gone) }
+            case RTM_NEWNETCONF: .setting
             case Int(NLMSG_OVERRUN): .resynchronise
             default: nil
             }

@@ -14,6 +14,8 @@ struct NetlinkSocket: ~Copyable, @unchecked Sendable {
 
     /// What one answer may take: the kernel fits dumps into 32 KiB (net/netlink/af_netlink.c).
     private static let answerBytes = 32 << 10
+    /// More than ever wait to be read.
+    private static let mostAnswers = 1 << 16
 
     /// - Parameters:
     ///   - groups: bits of the RTNLGRP_* whose notifications arrive here, the first at bit 0.
@@ -82,6 +84,22 @@ struct NetlinkSocket: ~Copyable, @unchecked Sendable {
                 Self.messages(in: UnsafeRawBufferPointer(rebasing: buffer[..<count])))
         }
         return try result.get()
+    }
+
+    /// Throws away what has arrived, of requests that are answered no further.
+    ///
+    /// From a loss on the kernel adds nothing to a socket until it is empty, and says so once: an answer to the
+    /// next request would be waited for in vain (`netlink_overrun`, `netlink_rcv_wake` in
+    /// net/netlink/af_netlink.c).
+    func drain() {
+        // An answer is counted with more than its bytes, so there are never as many.
+        for _ in 0..<Self.mostAnswers {
+            if recv(descriptor, nil, 0, Int32(MSG_DONTWAIT)) < 0,
+                Glibc.errno == EAGAIN
+            {
+                return
+            }
+        }
     }
 
     private static func messages(in buffer: UnsafeRawBufferPointer) -> [NetlinkMessage] {
