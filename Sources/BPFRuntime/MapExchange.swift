@@ -33,8 +33,8 @@ package final class MapExchange: Sendable {
             exchange.end(.success(()))
             return exchange
         }
-        // A queue of its own gets a thread, however many others wait in the kernel; the global ones have as many as
-        // there are CPUs.
+        // A queue of its own gets a thread, however many others wait in the kernel; the global ones have
+        // as many as there are CPUs, and one more a second.
         DispatchQueue(label: "map-exchange", qos: .userInitiated).async {
             do throws(BPFError) {
                 try array.map.set(

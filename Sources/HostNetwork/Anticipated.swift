@@ -4,8 +4,8 @@ package import FanoutCore
 
 /// What a plane saw of the network while the slot tables of a change were built.
 ///
-/// Good for that change, until the plane follows the network: what is true no more is told by an event, and
-/// followed after the change.
+/// Good for that change, until the plane follows the network: what is true no more is told by an event, or
+/// found by the plane's next look, and followed after the change.
 package struct Anticipated<Seen: Sendable>: Sendable {
     private let seen: Seen
     private let interfaces: [String?]

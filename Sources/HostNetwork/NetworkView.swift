@@ -47,6 +47,7 @@ package struct NetworkView: Equatable, Sendable {
         receivers: Set<IPAddress>, mindsRules: Bool = false,
         memory: PathMemory = PathMemory(), since: PathMemory.Instant = .now
     ) throws(NetlinkError) -> NetworkView {
+        let moment = PathMemory.Instant.now
         let links = try netlink.links()
         var view = NetworkView(
             interfaces: links.map { link in
@@ -67,7 +68,8 @@ package struct NetworkView: Equatable, Sendable {
             view.interfaces[place].addresses = addresses[view.interfaces[place].index] ?? []
         }
         let byIndex = Dictionary(links.map { ($0.index, $0) }) { first, _ in first }
-        let paths = try memory.paths(to: receivers, since: since) { some throws(NetlinkError) in
+        let paths = try memory.paths(to: receivers, since: since, asking: moment) {
+            some throws(NetlinkError) in
             var paths: [ReceiverPath?] = []
             for route in try netlink.routes(to: some) {
                 paths.append(try path(by: route, among: byIndex, &netlink))

@@ -13,6 +13,10 @@ package final class NetworkWatch: Sendable {
 
     /// How long events are gathered before somebody looks: a change most often makes several.
     static let patience = Duration.milliseconds(50)
+    /// How long after an event a look may still have seen what was before: the kernel tells of some changes just
+    /// before it makes them (`fib_table_delete` in net/ipv4/fib_trie.c, `__dev_notify_flags` in
+    /// net/core/dev.c).
+    private static let delay = patience / 2
     /// When to try again what did not work out.
     private static let retry = Duration.seconds(1)
 
@@ -20,7 +24,7 @@ package final class NetworkWatch: Sendable {
     ///
     /// - Parameter follow: looks, and follows what it sees; returns false when that did not work out,
     ///   and is asked again then. Never runs twice at once. A look since the moment that it is given, which is
-    ///   that of the last event, will do.
+    ///   some time after the last event, will do.
     /// - Throws: `PlaneError` when the kernel does not tell.
     package init(follow: @escaping @Sendable (ContinuousClock.Instant) async -> Bool)
         throws(PlaneError)
@@ -40,7 +44,7 @@ package final class NetworkWatch: Sendable {
         task = Task {
             for await _ in events {
                 guard (try? await Task.sleep(for: Self.patience)) != nil else { return }
-                while await !follow(lastEvent.moment.withLock { $0 }) {
+                while await !follow(min(.now, lastEvent.moment.withLock { $0 } + Self.delay)) {
                     guard (try? await Task.sleep(for: Self.retry)) != nil else { return }
                 }
             }

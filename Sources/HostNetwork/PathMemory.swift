@@ -11,7 +11,7 @@ public final class PathMemory: Sendable {
 
     private struct Answer {
         let path: ReceiverPath?
-        /// When the kernel was asked, or before that.
+        /// All that it is made of was asked for later.
         let moment: Instant
     }
 
@@ -25,13 +25,13 @@ public final class PathMemory: Sendable {
     ///
     /// - Parameters:
     ///   - since: what was asked before this is asked again.
+    ///   - moment: when the asking began for what `ask` makes its answers of, the links for one.
     ///   - ask: asks the kernel, for several at once; gives the answers in their order.
     package func paths(
-        to receivers: Set<IPAddress>, since: Instant,
+        to receivers: Set<IPAddress>, since: Instant, asking moment: Instant,
         _ ask: ([IPAddress]) throws(NetlinkError) -> [ReceiverPath?]
     ) throws(NetlinkError) -> [IPAddress: ReceiverPath?] {
         try answers.withLock { answers throws(NetlinkError) in
-            let now = Instant.now
             var paths: [IPAddress: ReceiverPath?] = [:]
             paths.reserveCapacity(receivers.count)
             var unknown: [IPAddress] = []
@@ -44,9 +44,11 @@ public final class PathMemory: Sendable {
             }
             guard !unknown.isEmpty else { return paths }
             let asked = try ask(unknown)
-            answers = answers.filter { $0.value.moment >= min(since, now - NetworkWatch.patience) }
+            answers = answers.filter {
+                $0.value.moment >= min(since, moment - NetworkWatch.patience)
+            }
             for (receiver, path) in zip(unknown, asked) {
-                answers[receiver] = Answer(path: path, moment: now)
+                answers[receiver] = Answer(path: path, moment: moment)
                 paths.updateValue(path, forKey: receiver)
             }
             return paths

@@ -29,9 +29,10 @@ struct PathMemoryTests {
     private let questions = Questions()
 
     private func ask(
-        _ receivers: Set<IPAddress>, since: ContinuousClock.Instant
+        _ receivers: Set<IPAddress>, since: ContinuousClock.Instant,
+        asking moment: ContinuousClock.Instant = .now
     ) throws -> [IPAddress: ReceiverPath?] {
-        try memory.paths(to: receivers, since: since) { questions.answer($0) }
+        try memory.paths(to: receivers, since: since, asking: moment) { questions.answer($0) }
     }
 
     @Test("answers for another plane, also that there is no way")
@@ -60,6 +61,15 @@ struct PathMemoryTests {
         #expect(questions.count == 10)
     }
 
+    @Test("does not take for new what was made of older answers")
+    func older() throws {
+        let links = ContinuousClock.now
+        let event = ContinuousClock.now
+        _ = try ask(receivers, since: links, asking: links)
+        _ = try ask(receivers, since: event)
+        #expect(questions.count == 10)
+    }
+
     @Test("has those wait who ask for the same at the same time")
     func atOnce() async throws {
         let beginning = ContinuousClock.now
@@ -67,7 +77,9 @@ struct PathMemoryTests {
         try await withThrowingTaskGroup(of: Int.self) { group in
             for _ in 0..<8 {
                 group.addTask {
-                    try memory.paths(to: receivers, since: beginning) { questions.answer($0) }.count
+                    try memory.paths(to: receivers, since: beginning, asking: .now) {
+                        questions.answer($0)
+                    }.count
                 }
             }
             for try await count in group { #expect(count == 5) }
@@ -77,8 +89,11 @@ struct PathMemoryTests {
 
     @Test(
         "is not asked for what was so before the kernel told of a change",
-        .enabled(if: Privilege.isRoot))
-    func watched() async throws {
+        .enabled(if: Privilege.isRoot),
+        arguments: [
+            "ip link add wire type veth peer name erew", "sysctl -qw net.ipv4.ip_forward=1",
+        ])
+    func watched(change: String) async throws {
         try await Namespace.run(["link set lo up"]) {
             let beginning = ContinuousClock.now
             let moments = Mutex<[ContinuousClock.Instant]>([])
@@ -88,7 +103,7 @@ struct PathMemoryTests {
             }
             #expect(watch.recently >= beginning, "of what was before nobody would be told")
             let before = ContinuousClock.now
-            try Namespace.ip("link add wire type veth peer name erew")
+            try Namespace.command(change)
             try await eventually("it is told") { moments.withLock { !$0.isEmpty } }
             #expect(moments.withLock { $0[0] } > before)
             #expect(ContinuousClock.now - watch.recently < .milliseconds(100))
