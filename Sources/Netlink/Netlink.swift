@@ -79,14 +79,7 @@ public struct Netlink: ~Copyable, Sendable {
         var answers = [NetlinkMessage?](repeating: nil, count: requests.count)
         var left = requests.count
         while left > 0 {
-            let received: [NetlinkMessage]
-            do throws(NetlinkError) {
-                received = try socket.receive()
-            } catch {
-                guard error.errno == ENOBUFS else { throw error }
-                socket.drain()
-                return answers.map { _ in nil }
-            }
+            guard let received = try receive() else { return answers.map { _ in nil } }
             for message in received where message.port == socket.port {
                 // What an abandoned request left behind has another number.
                 let place = Int(message.sequence &- first)
@@ -102,15 +95,7 @@ public struct Netlink: ~Copyable, Sendable {
     private func answer(_ purpose: Purpose) throws(NetlinkError) -> [NetlinkMessage]? {
         var answer = Answer(sequence: sequence, port: socket.port)
         while true {
-            let received: [NetlinkMessage]
-            do throws(NetlinkError) {
-                received = try socket.receive()
-            } catch {
-                // The kernel had no memory for (a part of) the answer.
-                guard error.errno == ENOBUFS else { throw error }
-                socket.drain()
-                return nil
-            }
+            guard let received = try receive() else { return nil }
             for message in received {
                 switch answer.take(message) {
                 case .more: continue
@@ -119,6 +104,18 @@ public struct Netlink: ~Copyable, Sendable {
                 case .refused(let errno, let detail): throw purpose.error(errno, detail)
                 }
             }
+        }
+    }
+
+    /// What has arrived; nil when the kernel had no memory for (a part of) the answers, the rest of which is
+    /// thrown away.
+    private func receive() throws(NetlinkError) -> [NetlinkMessage]? {
+        do throws(NetlinkError) {
+            return try socket.receive()
+        } catch {
+            guard error.errno == ENOBUFS else { throw error }
+            socket.drain()
+            return nil
         }
     }
 }
