@@ -61,12 +61,16 @@ struct Blockage: Hashable, Sendable {
         switch cause {
         case .noRoute: "add a route (ip route), or remove them"
         case .noCarrier: "set the link's other end up, plug it in, or remove them"
-        case .noForwarding(.v4): "sysctl -w net.ipv4.ip_forward=1"
+        // The host's setting does nothing where it is on already, and with it off an interface's alone would not let
+        // answers in.
+        case .noForwarding(.v4): "sysctl -w net.ipv4.ip_forward=1 \(sysctl(.v4))=1"
         case .noForwarding(.v6): "sysctl -w net.ipv6.conf.all.forwarding=1"
         }
     }
 
     private func sysctl(_ family: IPAddress.Family) -> String {
-        family == .v4 ? "net.ipv4.conf.\(interface).forwarding" : "net.ipv6.conf.all.forwarding"
+        // sysctl(8) has a slash for a name's dot.
+        let name = interface.split(separator: ".").joined(separator: "/")
+        return family == .v4 ? "net.ipv4.conf.\(name).forwarding" : "net.ipv6.conf.all.forwarding"
     }
 }

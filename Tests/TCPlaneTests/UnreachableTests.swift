@@ -98,7 +98,7 @@ extension TCPlaneTests {
                 #expect(said.level == .warning && said.fields["downstreams"] == "far")
                 let (scope, remedy) =
                     family == .v4
-                    ? ("ipv4.conf.lb0", "net.ipv4.ip_forward=1")
+                    ? ("ipv4.conf.lb0", "net.ipv4.ip_forward=1 net.ipv4.conf.lb0.forwarding=1")
                     : ("ipv6.conf.all", "net.ipv6.conf.all.forwarding=1")
                 #expect(
                     said.fields["reason"]
