@@ -7,6 +7,8 @@ internal import Synchronization
 final class SourceTally: Sendable {
     private struct State {
         var confirmed = ContinuousClock.now
+        /// Whether nothing has failed since.
+        var isSound = false
         var relists: [String: UInt64] = [:]
         var errors: [String: UInt64] = [:]
     }
@@ -14,13 +16,26 @@ final class SourceTally: Sendable {
     private let state = Mutex(State())
 
     /// What is known has been confirmed just now.
-    func confirm() { state.withLock { $0.confirmed = .now } }
+    func confirm() {
+        state.withLock {
+            $0.confirmed = .now
+            $0.isSound = true
+        }
+    }
+
+    /// What is known is as it was when it was confirmed, if nothing has failed since.
+    func reconfirm() { state.withLock { if $0.isSound { $0.confirmed = .now } } }
 
     func relist(_ reason: RelistReason) {
         state.withLock { $0.relists[reason.rawValue, default: 0] += 1 }
     }
 
-    func error(_ code: String) { state.withLock { $0.errors[code, default: 0] += 1 } }
+    func error(_ code: String) {
+        state.withLock {
+            $0.errors[code, default: 0] += 1
+            $0.isSound = false
+        }
+    }
 
     var status: SourceStatus {
         state.withLock {

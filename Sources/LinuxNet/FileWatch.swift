@@ -18,12 +18,17 @@ public struct FileWatch: Sendable {
         self.interval = interval
     }
 
-    /// Calls `body` for each change, until the task is cancelled. A file that vanishes is no change; its
-    /// return is one, if anything about it differs.
+    /// Calls `body` for each change, until the task is cancelled.
     ///
-    /// - Parameter known: the file's state when it was last read, so that no change between then and
-    ///   now is missed.
-    public func run(since known: FileState?, _ body: @Sendable () async -> Void) async {
+    /// - Parameters:
+    ///   - known: the file's state when it was last read, so that no change between then and now is missed.
+    ///   - tellsOfAbsence: whether it is a change when the file vanishes, and when it returns. Otherwise its
+    ///     return is one if anything about it differs.
+    ///   - unchanged: called at each look that finds the file as it was.
+    public func run(
+        since known: FileState?, tellsOfAbsence: Bool = false, unchanged: @Sendable () -> Void = {},
+        _ body: @Sendable () async -> Void
+    ) async {
         var reported = known
         var previous = FileState(of: path)
         while !Task.isCancelled {
@@ -34,7 +39,11 @@ public struct FileWatch: Sendable {
             }
             let now = FileState(of: path)
             defer { previous = now }
-            guard let now, now == previous, now != reported else { continue }
+            if now == reported {
+                unchanged()
+                continue
+            }
+            guard now == previous, now != nil || tellsOfAbsence else { continue }
             reported = now
             await body()
         }

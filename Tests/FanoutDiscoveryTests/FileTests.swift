@@ -97,4 +97,28 @@ extension DiscoveryTests.FileTests {
         let line = log.lines.first { $0.fields["error"]?.contains("line 1") == true }
         #expect(line?.level == .warning && line?.fields["path"] == folder.path("r"))
     }
+
+    @Test(
+        "a file that stays as it is is confirmed at each look; one that vanishes is not, and is told of once"
+    )
+    func confirmed() async throws {
+        let folder = try ScratchFolder()
+        let log = LogRecorder()
+        try folder.write("10.0.0.1\n", to: "r")
+        let source = FileSource(
+            path: folder.path("r"), port: 9000, interval: .milliseconds(5), logger: log.logger)
+        let follower = Follower(source)
+        try await follower.shows("10.0.0.1")
+        try await Task.sleep(for: .milliseconds(300))
+        try await eventually("it is confirmed") { source.status.syncAge < .milliseconds(200) }
+        _ = try Shell.output("mv \(folder.path("r")) \(folder.path("away"))")
+        try await follower.counts(error: "ENOENT")
+        try await eventually("it is not confirmed") { source.status.syncAge > .milliseconds(300) }
+        #expect(source.status.errors == ["ENOENT": 1])
+        #expect(follower.sets.count == 1, "the receivers before stay")
+        _ = try Shell.output("mv \(folder.path("away")) \(folder.path("r"))")
+        try await eventually("it is confirmed again") {
+            source.status.syncAge < .milliseconds(200)
+        }
+    }
 }

@@ -32,7 +32,7 @@ struct FileSource: DiscoverySource {
         tally.relist(.start)
         read(publish)
         let watch = FileWatch(path: path, interval: interval)
-        await watch.run(since: state) {
+        await watch.run(since: state, tellsOfAbsence: true, unchanged: tally.reconfirm) {
             guard !Task.isCancelled else { return }
             logger.debug(
                 "file discovery: the file is another one", metadata: ["path": "\(path)"])
