@@ -8,8 +8,9 @@ internal import LinuxNet
 internal import Logging
 
 extension Daemon {
-    /// How long a reload waits for the first receivers of a source that it brings, so that a listener
-    /// which changes from one source to another does not stand there without any.
+    /// How long a start or a reload waits for the first receivers of a source that it brings: a listener whose
+    /// source changes, and one for which kernel programs of a killed daemon forward or datagrams wait in
+    /// sockets that were passed on, does not stand there without any.
     private static let settling = Duration.seconds(2)
 
     static func discovery(_ logger: Logger) -> DiscoveryMonitor {
@@ -22,7 +23,12 @@ extension Daemon {
     /// - Parameter former: what is looked up besides, as long as it may stay in force.
     func discover(_ wanted: Configuration, besides former: Configuration? = nil) async {
         await discovery.follow((former.map { [$0.state] } ?? []) + [wanted.state])
-        if former != nil { await discovery.settle(wanted.state, within: Self.settling) }
+        if former != nil { await settleDiscovery(wanted) }
+    }
+
+    /// Waits until the sources of a configuration have said who receives.
+    func settleDiscovery(_ wanted: Configuration) async {
+        await discovery.settle(wanted.state, within: Self.settling)
     }
 
     /// Leads health checks and data planes to the receivers that are found now.

@@ -147,6 +147,7 @@ actor Daemon {
         }
         do {
             await discover(configuration)
+            await settleDiscovery(configuration)
             try await probe(configuration)
             try await follow(configuration)
             removeLeftovers()

@@ -16,13 +16,27 @@ struct TCModeTests {
 
     @Test(
         "killed, it goes on forwarding; started again, it takes over; neither costs a datagram",
-        arguments: ["tcx", "clsact"])
-    func killed(attach: String) async throws {
+        arguments: [
+            (attach: "tcx", isFound: false), (attach: "tcx", isFound: true),
+            (attach: "clsact", isFound: false),
+        ])
+    func killed(attach: String, isFound: Bool) async throws {
         let lab = try VethLab()
+        let folder = try ScratchFolder()
         try await lab.balancer.run(ownMounts: true) {
             let before = try VethLab.state()
             let sinks = try lab.sinks()
-            let yaml = config(sinks, attach: attach)
+            var yaml = config(sinks, attach: attach)
+            if isFound {
+                let list = sinks.map { "\($0.endpoint)\n" }.joined()
+                let file = try folder.write(list, to: "receivers")
+                yaml = """
+                    listeners:
+                      - {name: in, bind: "\(VethLab.v4(0, 1)):\(VethLab.port)", mode: tc_ebpf,
+                         interface: lb0, file: {path: "\(file)"}}
+                    settings: {tc_attach: \(attach)}
+                    """
+            }
             var daemon = try DaemonUnderTest(yaml)
             try await daemon.isRunning()
             let first = try await daemon.says(Self.attached)
