@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 
+internal import CNet
 internal import Dispatch
 internal import Glibc
 internal import Synchronization
@@ -11,39 +12,35 @@ internal import Synchronization
 /// milliseconds. Whoever has more to do until then needs to know only that the store is done. So another
 /// thread makes the call and waits, and this one looks whether the maps are in their places.
 package final class MapExchange: Sendable {
+    private let array: SharedMap
+    private let maps: [(place: UInt32, map: SharedMap)]
     private let outcome = Mutex<Result<Void, BPFError>?>(nil)
     private let isOver = DispatchSemaphore(value: 0)
 
     /// How long to go on looking without a pause, and how long pauses are after that, microseconds.
     private static let patience = 50
     private static let pause: UInt32 = 20
+    private static let stackBytes = 256 << 10
 
-    private init() {}
+    private init(_ array: SharedMap, _ maps: [(place: UInt32, map: SharedMap)]) {
+        self.array = array
+        self.maps = maps
+    }
 
     /// Puts maps into their places. When it returns packets meet them.
     ///
     /// - Parameters:
-    ///   - array: an array of maps; kept until the wait is over.
-    ///   - maps: by their places, kept by the caller until the wait is over.
+    ///   - array: an array of maps.
+    ///   - maps: by their places.
     package static func begin(
         in array: SharedMap, _ maps: [(place: UInt32, map: SharedMap)]
     ) throws(BPFError) -> MapExchange {
-        let exchange = MapExchange()
+        let exchange = MapExchange(array, maps)
         guard let last = maps.last else {
             exchange.end(.success(()))
             return exchange
         }
-        // A queue of its own gets a thread, however many others wait in the kernel; the global ones have
-        // as many as there are CPUs, and one more a second.
-        DispatchQueue(label: "map-exchange", qos: .userInitiated).async {
-            do throws(BPFError) {
-                try array.map.set(
-                    maps.map { (key: $0.place, value: $0.map.map.descriptor) })
-                exchange.end(.success(()))
-            } catch {
-                exchange.end(.failure(error))
-            }
-        }
+        exchange.start()
         var looks = 0
         // They are put in one after the other, so the last one tells of all.
         while try !exchange.isEnded,
@@ -54,6 +51,32 @@ package final class MapExchange: Sendable {
             if looks > patience { usleep(pause) }
         }
         return exchange
+    }
+
+    /// Makes the call in a thread of its own, which ends with it. Those of a pool keep what they have freed for
+    /// themselves, and these come so often that memory would rise by it for hours.
+    private func start() {
+        // SAFETY: the reference is retained here; the thread takes it, or we do when there is none.
+        let reference = unsafe Unmanaged.passRetained(self)
+        var thread: UInt = 0
+        let result = unsafe cnet_thread_start(
+            &thread, Self.stackBytes, "map-exchange",
+            { unsafe Unmanaged<MapExchange>.fromOpaque($0!).takeRetainedValue().carryOut() },
+            reference.toOpaque())
+        if result < 0 {
+            unsafe reference.takeRetainedValue().carryOut()
+        } else {
+            cnet_thread_detach(thread)
+        }
+    }
+
+    private func carryOut() {
+        do throws(BPFError) {
+            try array.map.set(maps.map { (key: $0.place, value: $0.map.map.descriptor) })
+            end(.success(()))
+        } catch {
+            end(.failure(error))
+        }
     }
 
     /// Waits until no program is under way that may have seen what was in the places before.
