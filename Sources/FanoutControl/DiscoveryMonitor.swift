@@ -18,8 +18,11 @@ public actor DiscoveryMonitor: DiscoveryViewSource {
     private var runs: [DiscoverySubject: Run] = [:]
     private var nextNumber = 0
     private var current = DiscoveryView()
-    /// What is to be told of: the listeners with discovery.
-    private var listeners: [Listener] = []
+    /// What is to be told of.
+    private var state = DesiredState()
+    private let memory: (any DiscoveryMemory)?
+    /// Under way when something is to be kept.
+    private var keeping: Task<Void, Never>?
     /// What was last said of each listener, so that it is said once.
     private var remarks: [String: Remark] = [:]
 
@@ -29,11 +32,18 @@ public actor DiscoveryMonitor: DiscoveryViewSource {
     /// When a change that could not be carried out is tried again.
     private static let retryDelay = Duration.seconds(1)
 
-    /// - Parameter make: a source that has not begun.
+    /// What is found is kept at most this often, which is more often than receivers come and go for good.
+    private static let keepingInterval = Duration.seconds(1)
+
+    /// - Parameters:
+    ///   - memory: what keeps what is found for the next process; nil: nothing does.
+    ///   - make: a source that has not begun.
     public init(
-        logger: Logger, make: @escaping @Sendable (DiscoverySubject) -> any DiscoverySource
+        logger: Logger, memory: (any DiscoveryMemory)? = nil,
+        make: @escaping @Sendable (DiscoverySubject) -> any DiscoverySource
     ) {
         self.logger = logger
+        self.memory = memory
         self.make = make
     }
 
@@ -52,18 +62,40 @@ public actor DiscoveryMonitor: DiscoveryViewSource {
             let task = Task { await source.run { mailbox.put($0, of: number) } }
             runs[subject] = Run(number: number, source: source, task: task)
         }
-        listeners = (states.last?.listeners ?? []).filter { $0.discovery != nil }
-        let names = Set(listeners.map(\.name))
+        state = states.last ?? DesiredState()
+        let names = Set(state.listeners.map(\.name))
         remarks = remarks.filter { names.contains($0.key) }
     }
 
     /// Waits until something is known of all subjects of `state`, though not for longer than `limit`.
-    public func settle(_ state: DesiredState, within limit: Duration) async {
+    ///
+    /// - Parameter recalling: whether what the process before this one has kept does for those of which
+    ///   nothing is known then.
+    public func settle(
+        _ state: DesiredState, within limit: Duration, recalling: Bool = false
+    ) async {
         let end = ContinuousClock.now + limit
         collect()
         while !state.subjects.isSubset(of: current.sets.keys), ContinuousClock.now < end {
             guard (try? await Task.sleep(for: .milliseconds(5))) != nil else { return }
             collect()
+        }
+        if recalling { recall(state.subjects.subtracting(current.sets.keys)) }
+        for subject in state.subjects.subtracting(current.sets.keys).sorted() {
+            logger.warning(
+                "\(subject.voice): no answer yet, and nobody is known to receive until there is one",
+                metadata: ["source": "\(subject)"])
+        }
+    }
+
+    /// What the process before this one has kept holds until the sources have answered.
+    private func recall(_ unknown: Set<DiscoverySubject>) {
+        let known = memory?.recall(unknown) ?? [:]
+        for (subject, set) in known.sorted(by: { $0.key < $1.key }) {
+            current.sets[subject] = set
+            logger.warning(
+                "\(subject.voice): no answer yet, the receivers of before the start stay in force",
+                metadata: ["source": "\(subject)", "receivers": "\(set.endpoints.count)"])
         }
     }
 
@@ -84,6 +116,7 @@ public actor DiscoveryMonitor: DiscoveryViewSource {
             remark()
             if isFollowed {
                 inForce = now
+                keepSoon()
                 guard (try? await Task.sleep(for: Self.patience)) != nil else { return }
             } else {
                 guard (try? await Task.sleep(for: Self.retryDelay)) != nil else { return }
@@ -92,8 +125,24 @@ public actor DiscoveryMonitor: DiscoveryViewSource {
         }
     }
 
+    private func keepSoon() {
+        guard let memory, keeping == nil else { return }
+        keeping = Task {
+            try? await Task.sleep(for: Self.keepingInterval)
+            keeping = nil
+            await Self.keep(current.sets, in: memory)
+        }
+    }
+
+    /// Elsewhere than on the actor, which others wait for.
+    @concurrent private static func keep(
+        _ sets: [DiscoverySubject: DiscoveredSet], in memory: any DiscoveryMemory
+    ) async { memory.keep(sets) }
+
     /// Ends every source.
     public func stop() async {
+        keeping?.cancel()
+        await keeping?.value
         let ending = runs.values.map(\.task)
         runs = [:]
         for task in ending { task.cancel() }
@@ -102,13 +151,16 @@ public actor DiscoveryMonitor: DiscoveryViewSource {
 
     /// What has been found and been through, for metrics.
     public var report: DiscoveryReport {
-        DiscoveryReport(
+        let loops = state.apply(current).loops
+        return DiscoveryReport(
             sources: runs.sorted { $0.key < $1.key }.map { subject, run in
                 DiscoveryReport.Source(
                     subject: subject, status: run.source.status,
                     endpoints: current.sets[subject]?.states ?? [:])
             },
-            surplus: listeners.reduce(into: [:]) { $0[$1.name] = choice(for: $1).surplus })
+            unused: state.listeners.filter { $0.discovery != nil }.reduce(into: [:]) {
+                $0[$1.name] = choice(for: $1).unused(loops: loops[$1.name] ?? 0)
+            })
     }
 
     private func collect() {
@@ -126,12 +178,20 @@ public actor DiscoveryMonitor: DiscoveryViewSource {
 
     /// Says what is worth a word in the log.
     private func remark() {
-        for listener in listeners {
+        let loops = state.apply(current).loops
+        for listener in state.listeners {
             guard let discovery = listener.discovery, current.sets[discovery.receivers] != nil
             else { continue }
-            let remark = Remark(choice(for: listener))
+            let remark = Remark(choice(for: listener), loops: loops[listener.name] ?? 0)
             remark.tell(of: listener, discovery, after: remarks[listener.name], logger)
             remarks[listener.name] = remark
         }
+    }
+}
+
+extension ReceiverChoice {
+    /// - Parameter loops: how many of the chosen lead back to the listener.
+    func unused(loops: Int) -> [DiscoveryReport.Unused: Int] {
+        [.surplus: surplus, .loop: loops, .unsuitable: unreached]
     }
 }

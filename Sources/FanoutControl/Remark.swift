@@ -9,11 +9,13 @@ struct Remark: Equatable {
     private let terminating: Int
     private let notReady: Int
     private let unsuitable: Int
-    private let surplus: Int
+    private let unused: [DiscoveryReport.Unused: Int]
 
-    init(_ choice: ReceiverChoice) {
+    /// - Parameter loops: how many of the chosen lead back to the listener.
+    init(_ choice: ReceiverChoice, loops: Int) {
         (ready, terminating) = (choice.ready, choice.terminating)
-        (notReady, unsuitable, surplus) = (choice.notReady, choice.unsuitable, choice.surplus)
+        (notReady, unsuitable) = (choice.notReady, choice.unsuitable)
+        unused = choice.unused(loops: loops)
     }
 
     /// Says what has turned since the remark before.
@@ -37,15 +39,37 @@ struct Remark: Equatable {
                 "\(discovery.receivers.voice): endpoints are ready again",
                 metadata: fields.merging(["ready": "\(ready)"]) { $1 })
         }
-        if surplus > 0, before?.surplus ?? 0 == 0 {
-            let more: Logger.Metadata = [
-                "max_downstream": "\(listener.settings.maxDownstream)", "unused": "\(surplus)",
+        for reason in DiscoveryReport.Unused.allCases {
+            let (count, former) = (unused[reason] ?? 0, before?.unused[reason] ?? 0)
+            if count > 0, former == 0 {
+                let more = reason.advice(for: listener).merging(["unused": "\(count)"]) { $1 }
+                logger.warning("\(reason.sentence)", metadata: fields.merging(more) { $1 })
+            } else if count == 0, former > 0, unused.values.allSatisfy({ $0 == 0 }) {
+                logger.info("all receivers that were found are used", metadata: fields)
+            }
+        }
+    }
+}
+
+extension DiscoveryReport.Unused {
+    fileprivate var sentence: String {
+        switch self {
+        case .surplus: "more receivers were found than settings.max_downstream allows"
+        case .loop: "receivers that were found lead back to this listener, and are not used"
+        case .unsuitable: "receivers that were found do not suit the listener, and are not used"
+        }
+    }
+
+    fileprivate func advice(for listener: Listener) -> Logger.Metadata {
+        switch self {
+        case .surplus: ["max_downstream": "\(listener.settings.maxDownstream)"]
+        case .loop: ["remedy": "have none found that is a listener of this daemon"]
+        case .unsuitable:
+            [
+                "remedy": """
+                write a listener of their family of addresses, and the port that they have
+                """
             ]
-            logger.warning(
-                "more receivers were found than settings.max_downstream allows",
-                metadata: fields.merging(more) { $1 })
-        } else if surplus == 0, before?.surplus ?? 0 > 0 {
-            logger.info("all receivers that were found are used", metadata: fields)
         }
     }
 }

@@ -9,6 +9,8 @@ final class SourceTally: Sendable {
         var confirmed = ContinuousClock.now
         /// Whether nothing has failed since.
         var isSound = false
+        /// Whether anything has ever been known.
+        var hasAnswered = false
         var relists: [String: UInt64] = [:]
         var errors: [String: UInt64] = [:]
     }
@@ -20,8 +22,12 @@ final class SourceTally: Sendable {
         state.withLock {
             $0.confirmed = .now
             $0.isSound = true
+            $0.hasAnswered = true
         }
     }
+
+    /// Whether something is known.
+    var hasAnswered: Bool { state.withLock(\.hasAnswered) }
 
     /// What is known is as it was when it was confirmed, if nothing has failed since.
     func reconfirm() { state.withLock { if $0.isSound { $0.confirmed = .now } } }

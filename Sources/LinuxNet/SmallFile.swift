@@ -2,7 +2,7 @@
 
 internal import Glibc
 
-/// Files that fit into memory: configuration, tokens, certificates.
+/// Files that fit into memory: configuration, tokens, certificates, what the next process is to know.
 public enum SmallFile {
     /// The whole file.
     ///
@@ -35,6 +35,54 @@ public enum SmallFile {
             result += chunk[..<count]
             guard result.count <= limit else { throw SystemError("read \(path)", code: EFBIG) }
         }
+    }
+
+    /// Puts a file in the place of the one at `path`, at once: who reads finds the one or the other whole. Only
+    /// the process's user may read it.
+    ///
+    /// - Throws: the kernel's error; the file before is as it was then.
+    public static func replace(_ path: String, with bytes: [UInt8]) throws(SystemError) {
+        let beside = "\(path).new"
+        // What an interrupted call has left.
+        remove(beside)
+        // SAFETY: the kernel reads the path up to its NUL.
+        let file = unsafe open(beside, O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC, 0o600)
+        guard file >= 0 else { throw SystemError("open \(beside)", code: errno) }
+        defer { close(file) }
+        var written = 0
+        while written < bytes.count {
+            // SAFETY: the kernel reads the bytes from `written` on, which `bytes` has.
+            let count = unsafe bytes[written...].withUnsafeBytes { rest in
+                unsafe write(file, rest.baseAddress, rest.count)
+            }
+            if count < 0, errno == EINTR { continue }
+            guard count > 0 else {
+                let error = SystemError("write \(beside)", code: count < 0 ? errno : ENOSPC)
+                remove(beside)
+                throw error
+            }
+            written += count
+        }
+        // SAFETY: the kernel reads the paths up to their NULs.
+        guard unsafe rename(beside, path) == 0 else {
+            let error = SystemError("rename \(beside)", code: errno)
+            remove(beside)
+            throw error
+        }
+    }
+
+    private static func remove(_ path: String) {
+        // SAFETY: the kernel reads the path up to its NUL.
+        _ = unsafe unlink(path)
+    }
+
+    /// Whether it is a file that belongs to the process's user and that nobody else may write to.
+    public static func isOwn(_ path: String) -> Bool {
+        var status = stat()
+        // SAFETY: the kernel reads `path` up to its NUL and fills in the structure.
+        guard unsafe lstat(path, &status) == 0 else { return false }
+        return status.st_mode & S_IFMT == S_IFREG && status.st_uid == geteuid()
+            && status.st_mode & 0o022 == 0
     }
 
     /// Whether the path leads to something that may be read.

@@ -13,9 +13,12 @@ extension Daemon {
     /// sockets that were passed on, does not stand there without any.
     private static let settling = Duration.seconds(2)
 
-    static func discovery(_ logger: Logger) -> DiscoveryMonitor {
+    static func discovery(_ control: ControlConfiguration, _ logger: Logger) -> DiscoveryMonitor {
         let sources = Sources(logger: logger) { Environment[$0] }
-        return DiscoveryMonitor(logger: logger) { sources.source(for: $0) }
+        // Beside the control socket, which is each daemon's own.
+        let place = control.enabled ? control.socket ?? ControlPlace.own : nil
+        let memory = place.map { RememberedReceivers(path: "\($0).receivers", logger: logger) }
+        return DiscoveryMonitor(logger: logger, memory: memory) { sources.source(for: $0) }
     }
 
     /// Has the receivers of a configuration looked up.
@@ -27,8 +30,10 @@ extension Daemon {
     }
 
     /// Waits until the sources of a configuration have said who receives.
-    func settleDiscovery(_ wanted: Configuration) async {
-        await discovery.settle(wanted.state, within: Self.settling)
+    ///
+    /// - Parameter isStart: whether what a daemon before has kept does instead.
+    func settleDiscovery(_ wanted: Configuration, isStart: Bool = false) async {
+        await discovery.settle(wanted.state, within: Self.settling, recalling: isStart)
     }
 
     /// Leads health checks and data planes to the receivers that are found now.

@@ -88,7 +88,7 @@ actor Daemon {
         #endif
         // Last: until all the others are there, a daemon before this one goes on reading.
         planes.append(userspace)
-        discovery = Self.discovery(logger)
+        discovery = Self.discovery(configuration.control, logger)
         health = HealthMonitor(probe: SocketProbe(), logger: logger)
         reconciler = Reconciler(
             planes: planes, discovery: discovery, health: health,
@@ -147,7 +147,7 @@ actor Daemon {
         }
         do {
             await discover(configuration)
-            await settleDiscovery(configuration)
+            await settleDiscovery(configuration, isStart: true)
             try await probe(configuration)
             try await follow(configuration)
             removeLeftovers()

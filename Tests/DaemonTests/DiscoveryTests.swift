@@ -88,7 +88,9 @@ extension DaemonTests.DiscoveryTests {
             #expect(page.count("discovery_errors_total", of(["code": "connection"])) >= 1)
             let age = try #require(page.value("udp_fanout_discovery_sync_age_seconds", source))
             #expect(age >= 0 && age < 60)
-            #expect(page.count("discovery_unused_receivers", ["listener": "in"]) == 0)
+            #expect(
+                page.count("discovery_unused_receivers", ["listener": "in", "reason": "surplus"])
+                    == 0)
             let names = page.samples.compactMap {
                 $0.name == "udp_fanout_downstream_weight" ? $0.labels["downstream"] : nil
             }

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 
 import FanoutCore
+import Foundation
 import Glibc
 import LabNet
 import Testing
@@ -14,20 +15,29 @@ struct TCModeTests {
         VethLab.config(sinks.map(\.endpoint), attach: attach, more)
     }
 
+    /// Where the receivers come from.
+    enum Receivers {
+        case written
+        /// They stand in a file.
+        case found
+        /// They stood in a file until the first daemon was killed.
+        case vanished
+    }
+
     @Test(
         "killed, it goes on forwarding; started again, it takes over; neither costs a datagram",
         arguments: [
-            (attach: "tcx", isFound: false), (attach: "tcx", isFound: true),
-            (attach: "clsact", isFound: false),
+            (attach: "tcx", Receivers.written), (attach: "tcx", Receivers.found),
+            (attach: "tcx", Receivers.vanished), (attach: "clsact", Receivers.written),
         ])
-    func killed(attach: String, isFound: Bool) async throws {
+    func killed(attach: String, receivers: Receivers) async throws {
         let lab = try VethLab()
         let folder = try ScratchFolder()
         try await lab.balancer.run(ownMounts: true) {
             let before = try VethLab.state()
             let sinks = try lab.sinks()
             var yaml = config(sinks, attach: attach)
-            if isFound {
+            if receivers != .written {
                 let list = sinks.map { "\($0.endpoint)\n" }.joined()
                 let file = try folder.write(list, to: "receivers")
                 yaml = """
@@ -46,11 +56,18 @@ struct TCModeTests {
                 try await daemon.says(message)
             }
             let load = try Load([lab.traffic()], rate: 50_000)
+            if receivers == .vanished {
+                let kept = daemon.controlPath + ".receivers"
+                try await eventually("who receives is remembered") {
+                    FileManager.default.fileExists(atPath: kept)
+                }
+                try FileManager.default.removeItem(atPath: folder.path("receivers"))
+            }
             for _ in 0..<3 {
                 try await load.pass(10_000)
                 await daemon.process.end()
                 try await load.pass(10_000)
-                daemon = try DaemonUnderTest(yaml)
+                daemon = try DaemonUnderTest(yaml, folder: daemon.folder)
                 try await daemon.isRunning()
                 #expect(try await daemon.says(Self.attached).fields["replaced"] == "true")
             }

@@ -151,13 +151,93 @@ struct DiscoveryMonitorTests {
         try await following(state(["a": "s"], atMost: 4)) { monitor, _ in
             try await made.all[0].find(1...6)
             try await until { await count() == 4 }
-            #expect(await monitor.report.surplus == ["a": 2])
+            #expect(await monitor.report.unused["a"]?[.surplus] == 2)
             try await made.all[0].find(1...7)
-            try await until { await monitor.report.surplus == ["a": 3] }
+            try await until { await monitor.report.unused["a"]?[.surplus] == 3 }
             #expect(lines.count(warning) == 1)
             try await made.all[0].find(1...2)
             try await until { lines.count("all receivers that were found are used") == 1 }
         }
+    }
+
+    @Test("who would send in a loop, and who does not suit, are counted and warned of once")
+    func unused() async throws {
+        let loop = "receivers that were found lead back to this listener, and are not used"
+        let unsuitable = "receivers that were found do not suit the listener, and are not used"
+        var state = state(["a": "s"])
+        let own = try #require(IPAddress("10.0.0.2"))
+        state.listeners[0].bind = Endpoint(own, port: 9000)
+        state.listeners[0].preserveSource = true
+        try await following(state) { monitor, _ in
+            try await made.all[0].find(1...3)
+            try await until { await count() == 2 && lines.count(loop) == 1 }
+            #expect(await monitor.report.unused["a"] == [.surplus: 0, .loop: 1, .unsuitable: 0])
+            #expect(lines.count(unsuitable) == 0)
+            try await made.all[0].find(1...4)
+            try await until { await count() == 3 }
+            try await made.all[0].find([1])
+            try await until { lines.count("all receivers that were found are used") == 1 }
+            #expect(lines.count(loop) == 1)
+        }
+    }
+
+    @Test("what was found is kept, also when it ends at once")
+    func kept() async throws {
+        let memory = Memory()
+        let monitor = DiscoveryMonitor(logger: lines.logger, memory: memory) { made.make($0) }
+        await monitor.follow([state(["a": "s"])])
+        let task = Task { await monitor.run { true } }
+        defer { task.cancel() }
+        try await made.all[0].find(1...3)
+        try await until { await monitor.view().sets.count == 1 }
+        try await until { memory.counts[subject("s")] == 3 }
+        try await made.all[0].find(1...4)
+        try await until { await monitor.view().sets[subject("s")]?.endpoints.count == 4 }
+        try await Task.sleep(for: .milliseconds(100))
+        await monitor.stop()
+        #expect(memory.counts == [subject("s"): 4])
+    }
+
+    @Test("at a start what was kept holds until the source answers; one line tells of either case")
+    func recalled() async throws {
+        let memory = Memory([
+            subject("s"): DiscoveredSet([
+                DiscoveredEndpoint(address: IPAddress(v4: 1), ports: [DiscoveredPort(number: 9)])
+            ])
+        ])
+        let monitor = DiscoveryMonitor(logger: lines.logger, memory: memory) { made.make($0) }
+        let state = state(["a": "s", "b": "t"])
+        await monitor.follow([state])
+        await monitor.settle(state, within: .milliseconds(20))
+        #expect(await monitor.view().sets.isEmpty, "at a reload nothing is recalled")
+        await monitor.settle(state, within: .milliseconds(20), recalling: true)
+        #expect(await monitor.view().sets.mapValues(\.endpoints.count) == [subject("s"): 1])
+        let recalled = lines.lines(
+            "k8s discovery: no answer yet, the receivers of before the start stay in force")
+        #expect(recalled.map { $0.fields["source"] } == ["endpointslices:n/s"])
+        let unknown = lines.lines(
+            "k8s discovery: no answer yet, and nobody is known to receive until there is one")
+        #expect(unknown.last?.fields["source"] == "endpointslices:n/t")
+        try await made.all[0].find([])
+        await monitor.settle(state, within: .milliseconds(20))
+        #expect(await monitor.view().sets.mapValues(\.endpoints.count) == [subject("s"): 0])
+    }
+
+    /// What a process would leave to the next.
+    final class Memory: DiscoveryMemory {
+        private let sets: Mutex<[DiscoverySubject: DiscoveredSet]>
+
+        init(_ sets: [DiscoverySubject: DiscoveredSet] = [:]) { self.sets = Mutex(sets) }
+
+        var counts: [DiscoverySubject: Int] {
+            sets.withLock { $0.mapValues(\.endpoints.count) }
+        }
+
+        func recall(_ subjects: Set<DiscoverySubject>) -> [DiscoverySubject: DiscoveredSet] {
+            sets.withLock { $0.filter { subjects.contains($0.key) } }
+        }
+
+        func keep(_ sets: [DiscoverySubject: DiscoveredSet]) { self.sets.withLock { $0 = sets } }
     }
 
     @Test("a plane that does not follow is asked again, though nothing more is found")

@@ -73,6 +73,22 @@ struct ReceiverChoiceTests {
         #expect(any.downstreams.map(\.endpoint.description) == ["10.0.0.2:9001"])
     }
 
+    @Test("unreached are those that have nothing suitable: not the other address of who receives")
+    func unreached() throws {
+        let bound = try listener("192.0.2.1:514", preserves: true)
+        let both = choice(bound, try found("10.0.0.1", "a"), try found("fd00::1", "a"))
+        #expect(both.unsuitable == 1 && both.unreached == 0)
+        let alone = choice(
+            bound, try found("10.0.0.1", "a"), try found("fd00::2", "b"), try found("fd00::3"),
+            try found("fd00::4"))
+        #expect(alone.downstreams.count == 1 && alone.unreached == 3)
+        let port = choice(bound, try found("10.0.0.2", ports: [DiscoveredPort(number: 1)]))
+        #expect(port.unreached == 1)
+        // A table with receivers of both families would lose clients of each.
+        let dual = try listener("[::]:514", .tcEBPF)
+        #expect(choice(dual, try found("fd00::1"), try found("10.0.0.1")).unreached == 1)
+    }
+
     @Test("names are the pods' own, else the endpoint; of two equal ones the second is told apart")
     func names() throws {
         let choice = choice(

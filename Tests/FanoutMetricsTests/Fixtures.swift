@@ -75,7 +75,7 @@ extension MetricsSnapshot {
                             syncAge: .milliseconds(1500), relists: ["start": 1],
                             errors: ["401": 2]),
                         endpoints: ["ready": 3])
-                ], surplus: ["syslog": 4]),
+                ], unused: ["syslog": [.surplus: 4]]),
             reload: ReloadStatus(
                 lastSuccessful: false, lastSuccessTimestampSeconds: 1_700_000_000.25,
                 successes: 3, failures: 1),

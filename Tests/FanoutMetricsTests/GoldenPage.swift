@@ -117,9 +117,11 @@ let goldenPage = #"""
     # HELP udp_fanout_discovery_errors_total What went wrong at the source, by code; what is known stays in use.
     # TYPE udp_fanout_discovery_errors_total counter
     udp_fanout_discovery_errors_total{source="endpointslices:n/s",code="401"} 2
-    # HELP udp_fanout_discovery_unused_receivers Receivers found for the listener and not used, for settings.max_downstream.
+    # HELP udp_fanout_discovery_unused_receivers Receivers found for the listener and not used, by reason.
     # TYPE udp_fanout_discovery_unused_receivers gauge
-    udp_fanout_discovery_unused_receivers{listener="syslog"} 4
+    udp_fanout_discovery_unused_receivers{listener="syslog",reason="surplus"} 4
+    udp_fanout_discovery_unused_receivers{listener="syslog",reason="loop"} 0
+    udp_fanout_discovery_unused_receivers{listener="syslog",reason="unsuitable"} 0
     # HELP udp_fanout_build_info Always 1; the labels describe the build.
     # TYPE udp_fanout_build_info gauge
     udp_fanout_build_info{version="1.2.3",kernel_modes="true"} 1

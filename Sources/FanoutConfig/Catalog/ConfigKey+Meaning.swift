@@ -42,7 +42,8 @@ extension ConfigKey {
         case .kubernetesVIP:
             "Whether the load balancer's addresses of the service join those of the listener."
         case .filePath:
-            "Path of the file: an address, or address:port, a line; below [Real Servers] if it is INI."
+            "Path of the file, from the working directory unless it begins with a slash: an address, or "
+                + "address:port, a line; below [Real Servers] if it is INI."
         case .filePort: "Port of receivers without one."
         case .dnsName: "The whole name; search domains are not appended."
         case .dnsPort: "Port of every address of the name; without it the name has SRV records."

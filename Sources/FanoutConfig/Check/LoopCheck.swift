@@ -3,20 +3,13 @@
 internal import FanoutCore
 
 /// No listener sends to itself, nor do listeners send in a ring: a datagram would go round for
-/// ever.
-///
-/// Only what the file shows is found: a wildcard bind serves the loopback addresses and every
-/// address that another socket of the file is bound to.
+/// ever. Receivers that are looked up are seen to when they are found.
 struct LoopCheck {
     private struct Edge {
         let target: Int
         let address: Located<Endpoint>
     }
 
-    /// Who serves an endpoint.
-    private var owners: [Endpoint: Int] = [:]
-    private var wildcards: [UInt16: [IPAddress.Family: Int]] = [:]
-    private var local = Set<IPAddress>()
     private var edges: [[Edge]] = []
 
     static func run(_ drafts: [ListenerDraft], _ findings: Findings) {
@@ -24,29 +17,19 @@ struct LoopCheck {
     }
 
     private init(_ drafts: [ListenerDraft]) {
+        var own = OwnDestinations()
         for (index, draft) in drafts.enumerated() {
             for claim in Claim.all(of: draft, owner: index) {
-                if claim.wildcard.isEmpty {
-                    owners[claim.endpoint] = owners[claim.endpoint] ?? index
-                    if claim.interface == nil { local.insert(claim.endpoint.address) }
-                }
-                for family in claim.wildcard {
-                    let known = wildcards[claim.endpoint.port]?[family]
-                    wildcards[claim.endpoint.port, default: [:]][family] = known ?? index
-                }
+                own.add(
+                    claim.endpoint, wildcard: claim.wildcard, isSocket: claim.interface == nil,
+                    owner: index)
             }
         }
         edges = drafts.map { draft in
             (draft.downstreams ?? []).compactMap(\.address).compactMap { address in
-                owner(of: address.value).map { Edge(target: $0, address: address) }
+                own.owner(of: address.value).map { Edge(target: $0, address: address) }
             }
         }
-    }
-
-    private func owner(of endpoint: Endpoint) -> Int? {
-        if let owner = owners[endpoint] { return owner }
-        guard endpoint.address.isLoopback || local.contains(endpoint.address) else { return nil }
-        return wildcards[endpoint.port]?[endpoint.address.family]
     }
 
     private func report(_ drafts: [ListenerDraft], _ findings: Findings) {

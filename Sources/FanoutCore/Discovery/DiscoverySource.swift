@@ -50,13 +50,23 @@ public struct DiscoveryReport: Equatable, Sendable {
         }
     }
 
+    /// Why receivers that were found are not used. The raw value is the metric label `reason`.
+    public enum Unused: String, CaseIterable, Hashable, Sendable {
+        /// There are more than `settings.max_downstream`.
+        case surplus
+        /// They lead back to the listener.
+        case loop
+        /// They have no address of the listener's family, or not its port.
+        case unsuitable
+    }
+
     /// In the order of the subjects.
     public var sources: [Source]
-    /// Receivers found beyond `max_downstream`, by listener; each with discovery is there.
-    public var surplus: [String: Int]
+    /// How many are not used, by listener and reason; each listener with discovery is there, with every reason.
+    public var unused: [String: [Unused: Int]]
 
-    public init(sources: [Source] = [], surplus: [String: Int] = [:]) {
+    public init(sources: [Source] = [], unused: [String: [Unused: Int]] = [:]) {
         self.sources = sources
-        self.surplus = surplus
+        self.unused = unused
     }
 }

@@ -12,12 +12,16 @@ public struct DiscoveryView: Equatable, Sendable {
 extension DesiredState {
     /// The state in which listeners have the receivers, and serve the addresses, that were found. As
     /// long as nothing was, a listener has no receivers.
-    public func applying(_ view: DiscoveryView) -> DesiredState {
+    public func applying(_ view: DiscoveryView) -> DesiredState { apply(view).state }
+
+    /// The same, and how many receivers were found and are not used since they lead back to their listener, by
+    /// listener.
+    public func apply(_ view: DiscoveryView) -> (state: DesiredState, loops: [String: Int]) {
         struct Place: Hashable {
             let interface: String?
             let destination: Endpoint
         }
-        guard listeners.contains(where: { $0.discovery != nil }) else { return self }
+        guard listeners.contains(where: { $0.discovery != nil }) else { return (self, [:]) }
         func places(_ listener: Listener) -> [Place] {
             guard case .listed(let more) = listener.served else { return [] }
             return (more + [listener.bind.address]).map {
@@ -50,7 +54,7 @@ extension DesiredState {
             }
             result.listeners[index].served = .listed(own + more)
         }
-        return result
+        return result.withoutLoops()
     }
 
     /// Everything that has to be looked up for the listeners.

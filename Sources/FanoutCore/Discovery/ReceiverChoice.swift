@@ -20,6 +20,8 @@ public struct ReceiverChoice: Equatable, Sendable {
     public private(set) var notReady = 0
     /// Endpoints without the port, or of a family that the listener cannot forward to.
     public private(set) var unsuitable = 0
+    /// Of those the ones that have no suitable port and address besides either: they get nothing.
+    public private(set) var unreached = 0
     /// Endpoints that could receive and are beyond `max_downstream`.
     public private(set) var surplus = 0
 
@@ -59,10 +61,15 @@ public struct ReceiverChoice: Equatable, Sendable {
 
     init(_ terms: Terms?, among set: DiscoveredSet?) {
         guard let terms, let set else { return }
-        let suitable = candidates(in: set, terms.port, terms.families)
+        var unsuited: [String?] = []
+        let suitable = candidates(in: set, terms.port, terms.families, without: &unsuited)
         let single = terms.onePerFamily ? Self.oneFamily(suitable, terms.family) : suitable
         let usable = Self.onePerName(single, preferring: terms.family)
-        unsuitable += suitable.count - single.count
+        if let family = single.first?.endpoint.address.family, single.count < suitable.count {
+            unsuited += suitable.filter { $0.endpoint.address.family != family }.map(\.name)
+        }
+        unsuitable = unsuited.count
+        unreached = Self.count(of: unsuited, beside: usable)
         let inUse = usable.filter { $0.readiness == .ready }
         let leaving = usable.filter { $0.readiness == .terminating }
         (ready, terminating) = (inUse.count, leaving.count)
@@ -73,14 +80,15 @@ public struct ReceiverChoice: Equatable, Sendable {
     }
 
     /// What has the port and an address of one of `families`, each endpoint once, in order.
-    private mutating func candidates(
-        in set: DiscoveredSet, _ port: ReceiverPort, _ families: [IPAddress.Family]
+    private func candidates(
+        in set: DiscoveredSet, _ port: ReceiverPort, _ families: [IPAddress.Family],
+        without: inout [String?]
     ) -> [Candidate] {
         var all: [Candidate] = []
         for found in set.endpoints {
             let numbers = port.numbers(among: found.ports)
             guard !numbers.isEmpty, families.contains(found.address.family) else {
-                unsuitable += 1
+                without.append(found.name)
                 continue
             }
             for number in numbers {
@@ -100,6 +108,14 @@ public struct ReceiverChoice: Equatable, Sendable {
             once.append(candidate)
         }
         return once
+    }
+
+    /// How many there are whom none of the others is; each who has no name is another one.
+    private static func count(of names: [String?], beside others: [Candidate]) -> Int {
+        guard !names.isEmpty else { return 0 }
+        let known = Set(others.compactMap(\.name))
+        let unknown = Set(names.compactMap { $0 }).subtracting(known)
+        return unknown.count + names.count { $0 == nil }
     }
 
     /// Those of the listener's own family, or all when there are none.

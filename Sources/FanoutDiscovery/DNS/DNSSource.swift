@@ -75,7 +75,9 @@ struct DNSSource: DiscoverySource {
     private func note(_ failure: DNSFailure, after last: DNSFailure?) {
         guard failure.code != last?.code else { return }
         logger.warning(
-            "dns discovery: no answer, the receivers before stay in force",
+            tally.hasAnswered
+                ? "dns discovery: no answer, the receivers before stay in force"
+                : "dns discovery: no answer",
             metadata: [
                 "name": "\(query.name)", "error": "\(failure.detail)", "code": "\(failure.code)",
             ])

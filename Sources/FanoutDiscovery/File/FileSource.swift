@@ -70,7 +70,9 @@ struct FileSource: DiscoverySource {
     private func refuse(_ code: String, _ why: String) {
         tally.error(code)
         logger.warning(
-            "file discovery: the file cannot be used, the receivers before stay in force",
+            tally.hasAnswered
+                ? "file discovery: the file cannot be used, the receivers before stay in force"
+                : "file discovery: the file cannot be used",
             metadata: ["path": "\(path)", "error": "\(why)"])
     }
 }

@@ -14,9 +14,13 @@ extension Exposition {
             for source in report.sources {
                 page.sample(Self.label(of: source), seconds: source.status.syncAge.seconds)
             }
-        case .discoverySurplus:
-            for (listener, count) in report.surplus.sorted(by: { $0.key < $1.key }) {
-                page.sample(SampleWriter.labels(("listener", listener)), UInt64(clamping: count))
+        case .discoveryUnused:
+            for (listener, counts) in report.unused.sorted(by: { $0.key < $1.key }) {
+                for reason in DiscoveryReport.Unused.allCases {
+                    page.sample(
+                        SampleWriter.labels(("listener", listener), ("reason", reason.rawValue)),
+                        UInt64(clamping: counts[reason] ?? 0))
+                }
             }
         default: break
         }

@@ -89,7 +89,7 @@ public struct Exposition {
         case .downstreamHealth: health()
         case .healthProbes: probes()
         case .discoveryEndpoints, .discoverySyncAge, .discoveryRelists, .discoveryErrors,
-            .discoverySurplus:
+            .discoveryUnused:
             if let discovery = snapshot.discovery { append(metric, of: discovery) }
         case .buildInfo: build()
         case .startTime: page.sample(snapshot.startTimeSeconds)

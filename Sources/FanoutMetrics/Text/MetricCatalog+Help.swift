@@ -68,8 +68,8 @@ extension MetricCatalog {
                 + "Kubernetes watch is confirmed once a minute."
         case .discoveryRelists: "How often the source has read everything anew, by reason."
         case .discoveryErrors: "What went wrong at the source, by code; what is known stays in use."
-        case .discoverySurplus:
-            "Receivers found for the listener and not used, for settings.max_downstream."
+        case .discoveryUnused:
+            "Receivers found for the listener and not used, by reason."
         case .buildInfo: "Always 1; the labels describe the build."
         case .startTime: "When the daemon started, in seconds since 1970-01-01 UTC."
         case .reloadSuccessful: "Whether the last reload of the configuration succeeded (1 or 0)."

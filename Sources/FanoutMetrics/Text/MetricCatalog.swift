@@ -42,7 +42,7 @@ public enum MetricCatalog: String, CaseIterable, Hashable, Sendable {
     case discoverySyncAge = "udp_fanout_discovery_sync_age_seconds"
     case discoveryRelists = "udp_fanout_discovery_relists_total"
     case discoveryErrors = "udp_fanout_discovery_errors_total"
-    case discoverySurplus = "udp_fanout_discovery_unused_receivers"
+    case discoveryUnused = "udp_fanout_discovery_unused_receivers"
 
     case buildInfo = "udp_fanout_build_info"
     case startTime = "udp_fanout_start_time_seconds"
@@ -75,7 +75,7 @@ public enum MetricCatalog: String, CaseIterable, Hashable, Sendable {
             .afxdpFramesExhausted, .afxdpParseErrors, .afxdpKernelSends, .afxdpKernelEvents:
             .counter
         case .workers, .downstreamWeight, .downstreamActive, .downstreamHealth, .buildInfo,
-            .discoveryEndpoints, .discoverySyncAge, .discoverySurplus, .startTime,
+            .discoveryEndpoints, .discoverySyncAge, .discoveryUnused, .startTime,
             .reloadSuccessful, .reloadSuccessTime, .processResidentMemory, .processOpenFDs:
             .gauge
         }
@@ -98,7 +98,8 @@ public enum MetricCatalog: String, CaseIterable, Hashable, Sendable {
             .afxdpKernelSends:
             ["interface", "queue"]
         case .afxdpKernelEvents: ["interface", "queue", "event"]
-        case .downstreamActive, .discoverySurplus: ["listener"]
+        case .downstreamActive: ["listener"]
+        case .discoveryUnused: ["listener", "reason"]
         case .downstreamHealth: ["listener", "downstream"]
         case .buildInfo: ["version", "kernel_modes"]
         case .discoveryEndpoints: ["source", "state"]

@@ -1,0 +1,10 @@
+// SPDX-License-Identifier: Apache-2.0
+
+/// What was found, kept where the next process finds it.
+public protocol DiscoveryMemory: Sendable {
+    /// What was kept last.
+    func recall(_ subjects: Set<DiscoverySubject>) -> [DiscoverySubject: DiscoveredSet]
+
+    /// Keeps this instead.
+    func keep(_ sets: [DiscoverySubject: DiscoveredSet])
+}

@@ -1,0 +1,63 @@
+// SPDX-License-Identifier: Apache-2.0
+
+/// Which of a set of listeners takes what is sent to an endpoint.
+///
+/// Only what the listeners themselves show is known: a wildcard bind takes the loopback addresses and every
+/// address that another of their sockets is bound to.
+public struct OwnDestinations: Sendable {
+    private var owners: [Endpoint: Int] = [:]
+    private var wildcards: [UInt16: [IPAddress.Family: Int]] = [:]
+    /// Addresses of this host, since sockets are bound to them.
+    private var local = Set<IPAddress>()
+    private var ports = Set<UInt16>()
+
+    public init() {}
+
+    /// - Parameters:
+    ///   - wildcard: the families of which every address is taken; empty: the endpoint's own alone.
+    ///   - isSocket: whether a socket is bound to it, rather than a program takes what passes an interface.
+    ///   - owner: the number of the listener; the first that adds a destination has it.
+    public mutating func add(
+        _ endpoint: Endpoint, wildcard: [IPAddress.Family], isSocket: Bool, owner: Int
+    ) {
+        ports.insert(endpoint.port)
+        if wildcard.isEmpty {
+            owners[endpoint] = owners[endpoint] ?? owner
+            if isSocket { local.insert(endpoint.address) }
+        }
+        for family in wildcard {
+            let known = wildcards[endpoint.port]?[family]
+            wildcards[endpoint.port, default: [:]][family] = known ?? owner
+        }
+    }
+
+    /// nil when no listener takes it, as far as is known.
+    public func owner(of endpoint: Endpoint) -> Int? {
+        guard ports.contains(endpoint.port) else { return nil }
+        if let owner = owners[endpoint] { return owner }
+        guard endpoint.address.isLoopback || local.contains(endpoint.address) else { return nil }
+        return wildcards[endpoint.port]?[endpoint.address.family]
+    }
+}
+
+extension OwnDestinations {
+    init(_ listeners: [Listener]) {
+        for (index, listener) in listeners.enumerated() {
+            let own = listener.bind.address
+            // A socket bound to [::] is dual stack: it also takes what is sent to any IPv4 address.
+            let families: [IPAddress.Family] = own.family == .v6 ? [.v4, .v6] : [.v4]
+            func claim(_ address: IPAddress, _ port: UInt16, _ wildcard: [IPAddress.Family] = []) {
+                add(
+                    Endpoint(address, port: port), wildcard: wildcard,
+                    isSocket: listener.interface == nil, owner: index)
+            }
+            for port in listener.ports {
+                claim(own, port, own.isWildcard ? families : [])
+            }
+            switch listener.served {
+            case .any: claim(own, listener.bind.port, [.v4, .v6])
+            case .listed(let more): for address in more { claim(address, listener.bind.port) }
+            }
+        }
+    }
+}
