@@ -31,6 +31,8 @@ extension AFXDPPlane {
         }.sorted { $0.interface < $1.interface }
     }
 
+    public func obstructions() -> [Obstruction] { reach.obstructions(of: listeners, on: network) }
+
     public func progress() -> [WorkerProgress] {
         served.values.flatMap { $0.workers.map(\.progress) }.sorted { $0.worker < $1.worker }
     }

@@ -45,6 +45,13 @@ extension Reconciler {
         return drains.entries.filter { $0.description == name || $0.downstream == name }
     }
 
+    /// What keeps datagrams from their way, over all planes.
+    public func obstructions() async -> [Obstruction] {
+        var all: [Obstruction] = []
+        for plane in planes { all += await plane.obstructions() }
+        return all
+    }
+
     /// Where the data planes are hooked in.
     public func attachments() async -> [Attachment] {
         var all: [Attachment] = []

@@ -48,6 +48,10 @@ struct Blockage: Hashable, Sendable {
         return isStuck ? .noForwarding(receiver.family) : nil
     }
 
+    var obstruction: Obstruction {
+        Obstruction(listener: listener, receivers: receivers, reason: reason, remedy: remedy)
+    }
+
     var reason: String {
         switch cause {
         case .noRoute: "there is no route to them"

@@ -3,12 +3,15 @@
 package import FanoutCore
 package import Logging
 
-/// Says which receivers are out of reach, and which are within reach again, each time that this changes.
+/// Says which receivers are out of reach and which listeners serve nothing, and when that is over, each time that
+/// this changes.
 package struct ReachLog: Sendable {
     private let logger: Logger
     private let needsForwarding: Bool
     /// What was warned of and still is so.
     private var blockages: Set<Blockage> = []
+    /// Listeners of which it was said that they serve nothing, for want of an address.
+    private var idle: Set<String> = []
 
     /// - Parameter needsForwarding: whether the kernel has to forward what it is to send for the plane.
     package init(logger: Logger, needsForwarding: Bool) {
@@ -29,10 +32,46 @@ package struct ReachLog: Sendable {
         }
         logFreed(now, listeners)
         blockages = Set(now)
+        tellOfIdle(listeners, on: network)
     }
 
     /// Nobody is served any more.
-    package mutating func forget() { blockages = [] }
+    package mutating func forget() {
+        blockages = []
+        idle = []
+    }
+
+    /// What keeps datagrams from their way.
+    package func obstructions(
+        of listeners: [Listener], on network: NetworkView?
+    ) -> [Obstruction] {
+        guard let network else { return [] }
+        let blockages = Blockage.all(
+            of: listeners, on: network, needsForwarding: needsForwarding)
+        return network.idle(listeners) + blockages.map(\.obstruction)
+    }
+
+    /// Of interfaces that are gone or down planes tell by themselves, once for all of their listeners.
+    private mutating func tellOfIdle(_ listeners: [Listener], on network: NetworkView) {
+        let without = listeners.filter { Idleness($0, on: network) == .noAddress }
+        for listener in without where !idle.contains(listener.name) {
+            logger.warning(
+                "listener serves nothing, its interface has no address",
+                metadata: [
+                    "listener": "\(listener.name)", "bind": "\(listener.bind)",
+                    "interface": "\(listener.interface ?? "")",
+                    "remedy": "\(Idleness.addressRemedy)",
+                ])
+        }
+        let serving = listeners.filter { Idleness($0, on: network) == nil }
+        for listener in serving where idle.contains(listener.name) {
+            logger.info(
+                "listener serves again",
+                metadata: ["listener": "\(listener.name)", "bind": "\(listener.bind)"])
+        }
+        idle = idle.union(without.map(\.name)).subtracting(serving.map(\.name))
+            .intersection(listeners.map(\.name))
+    }
 
     private func logFreed(_ now: [Blockage], _ listeners: [Listener]) {
         for former in blockages {

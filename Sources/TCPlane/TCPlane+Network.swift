@@ -120,30 +120,4 @@ extension TCPlane {
             }
         }
     }
-
-    /// Says which receivers are out of reach, and which listeners serve nothing, each time that this changes.
-    func warn(of network: NetworkView) {
-        reach.tell(of: listeners, on: network)
-        warnOfIdle(network)
-    }
-
-    /// Says which listeners serve nothing, as their interface has none of the addresses that they mean.
-    private func warnOfIdle(_ network: NetworkView) {
-        var now: Set<String> = []
-        for listener in listeners {
-            guard let interface = network.interface(named: listener.interface),
-                ServedDestination.all(of: listener, on: interface).isEmpty
-            else { continue }
-            now.insert(listener.name)
-            guard !idle.contains(listener.name) else { continue }
-            logger.warning(
-                "listener serves nothing, its interface has no address",
-                metadata: [
-                    "listener": "\(listener.name)", "bind": "\(listener.bind)",
-                    "interface": "\(interface.name)",
-                    "remedy": "write the address into bind or addresses, or give the interface one",
-                ])
-        }
-        idle = now
-    }
 }

@@ -32,8 +32,6 @@ public actor TCPlane: DataPlane {
     /// What the tables in force were made for.
     var network: NetworkView?
     var reach: ReachLog
-    /// Listeners of which it was said that they serve nothing.
-    var idle: Set<String> = []
     var netlink: Netlink?
     /// The ways to receivers, which the planes of a daemon share.
     let memory: PathMemory
@@ -120,7 +118,7 @@ public actor TCPlane: DataPlane {
         }
         listeners = next
         self.network = network
-        warn(of: network)
+        reach.tell(of: next, on: network)
         let names = Set(next.map(\.name))
         past = past.filter { names.contains($0.key) }
         for listener in next {
@@ -135,6 +133,8 @@ public actor TCPlane: DataPlane {
                 hook: hook.kind?.rawValue ?? "none")
         }.sorted { $0.interface < $1.interface }
     }
+
+    public func obstructions() -> [Obstruction] { reach.obstructions(of: listeners, on: network) }
 
     public func stop() -> [ListenerCounters] {
         unfollow()
@@ -167,7 +167,6 @@ public actor TCPlane: DataPlane {
         listeners = []
         past = [:]
         reach.forget()
-        idle = []
     }
 
     private func log(_ change: Change, isFirst: Bool) {

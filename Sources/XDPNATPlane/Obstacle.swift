@@ -6,10 +6,16 @@ internal import HostNetwork
 /// Something about the host that keeps routed packets from their way.
 struct Obstacle: Sendable, CustomStringConvertible {
     let listener: String
+    /// By name.
+    let receivers: [String]
     let reason: String
     let remedy: String
 
     var description: String { "\(listener): \(reason)" }
+
+    var obstruction: Obstruction {
+        Obstruction(listener: listener, receivers: receivers, reason: reason, remedy: remedy)
+    }
 
     static func all(of listeners: [Listener], on network: NetworkView) -> [Obstacle] {
         listeners.flatMap { listener in
@@ -28,7 +34,7 @@ struct Obstacle: Sendable, CustomStringConvertible {
         guard !names.isEmpty else { return [] }
         return [
             Obstacle(
-                listener: listener.name,
+                listener: listener.name, receivers: names,
                 reason: "\(names.joined(separator: ", ")): on this host, where no program sees "
                     + "the answers",
                 remedy: "name servers on other hosts or in namespaces of their own, or choose "
@@ -46,6 +52,8 @@ struct Obstacle: Sendable, CustomStringConvertible {
             let name = family == .v4 ? "net.ipv4.ip_forward" : "net.ipv6.conf.all.forwarding"
             return Obstacle(
                 listener: listener.name,
+                receivers: listener.downstreams.filter { $0.endpoint.address.family == family }
+                    .map(\.name),
                 reason: "\(interface.name) does not forward \(family.rawValue)",
                 remedy: "sysctl -w \(name)=1, or write one_arm: true when clients and servers are "
                     + "behind one gateway")
@@ -59,7 +67,7 @@ struct Obstacle: Sendable, CustomStringConvertible {
         guard !names.isEmpty else { return [] }
         return [
             Obstacle(
-                listener: listener.name,
+                listener: listener.name, receivers: names,
                 reason: "there is no route to \(names.joined(separator: ", "))",
                 remedy: "add a route (ip route), or remove them")
         ]

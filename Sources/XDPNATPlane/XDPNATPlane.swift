@@ -127,6 +127,12 @@ public actor XDPNATPlane: DataPlane {
         }.sorted { $0.interface < $1.interface }
     }
 
+    public func obstructions() -> [Obstruction] {
+        guard let network else { return [] }
+        return network.idle(listeners)
+            + Obstacle.all(of: listeners, on: network).map(\.obstruction)
+    }
+
     public func stop() -> [ListenerCounters] {
         unfollow()
         for hook in hooks.values { hook.remove() }

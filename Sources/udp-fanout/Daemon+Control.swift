@@ -100,7 +100,15 @@ extension Daemon {
         let server = await reconciler.receiver(
             associatedWith: ends[0], to: ends[1], of: explanation.listener)
         if let server { explanation.associate(with: server) }
-        return .explanation(ExplanationReport(explanation, from: ends[0], to: ends[1]))
+        var report = ExplanationReport(explanation, from: ends[0], to: ends[1])
+        for obstruction in await reconciler.obstructions()
+        where obstruction.listener == report.listener {
+            guard let name = report.receiver, obstruction.receivers.contains(name) else { continue }
+            report.reasons.append(
+                "\(name) is out of reach, so it would be dropped: \(obstruction.reason); "
+                    + obstruction.remedy)
+        }
+        return .explanation(report)
     }
 
     private func drain(_ name: String?, _ isDrained: Bool) async -> ControlResponse {

@@ -68,6 +68,7 @@ extension Daemon {
         snapshot.uptime = .nanoseconds(Int64(MonotonicClock.now - startedTicks))
         snapshot.inForce = view.inForce.listeners
         snapshot.drains = view.drains
+        snapshot.outOfReach = await reconciler.obstructions().outOfReach
         for listener in view.inForce.listeners {
             snapshot.rates[listener.name] = meter.rates(of: listener.name)
         }

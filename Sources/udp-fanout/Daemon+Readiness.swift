@@ -7,8 +7,9 @@ internal import FanoutCore
 extension Daemon {
     /// Why it does not serve at this moment, in one line; nil when every listener does.
     ///
-    /// A listener serves when it is open and, where its receivers are looked up, the source has answered
-    /// once, be it that there is nobody.
+    /// A listener serves when it is open, its interface is there, up and has an address for it, and, where its
+    /// receivers are looked up, the source has answered once, be it that there is nobody, or who received is
+    /// remembered.
     var obstacle: String? {
         get async {
             switch stage {
@@ -25,7 +26,8 @@ extension Daemon {
             if let unknown = wanted.subjects.sorted().first(where: { known[$0] == nil }) {
                 return "nothing is known yet of \(unknown)"
             }
-            return nil
+            let idle = await reconciler.obstructions().first { $0.receivers.isEmpty }
+            return idle.map { "listener \($0.listener) serves nothing: \($0.reason)" }
         }
     }
 }

@@ -19,6 +19,7 @@ extension Daemon {
         let counters = await reconciler.counters()
         let view = await reconciler.view
         let verdicts = configuration.health.enabled ? await health.report.verdicts : nil
+        let outOfReach = await reconciler.obstructions().outOfReach
         let byName = Dictionary(counters.map { ($0.listener, $0) }) { $1 }
         let listeners = view.inForce.listeners.map { listener in
             let wanted = view.wanted.listeners.first { $0.name == listener.name } ?? listener
@@ -33,6 +34,7 @@ extension Daemon {
                 return ReceiverStatus(
                     downstream, weight: configured?.weight ?? downstream.weight,
                     isDrained: view.drains.entries.contains(entry),
+                    isWithinReach: outOfReach[listener.name]?.contains(downstream.name) != true,
                     isHealthy: verdicts?[downstream.endpoint],
                     counts.downstreams.first { $0.endpoint == downstream.endpoint },
                     meter.rates(of: downstream.endpoint, in: listener.name))
@@ -84,11 +86,13 @@ extension ListenerStatus {
 
 extension ReceiverStatus {
     fileprivate init(
-        _ downstream: Downstream, weight: UInt16, isDrained: Bool, isHealthy: Bool?,
+        _ downstream: Downstream, weight: UInt16, isDrained: Bool, isWithinReach: Bool,
+        isHealthy: Bool?,
         _ counts: DownstreamCounters?, _ rates: Rates
     ) {
         let state = ReceiverState(
-            weight: downstream.weight, isReady: downstream.isReady, isDrained: isDrained)
+            weight: downstream.weight, isReady: downstream.isReady, isDrained: isDrained,
+            isWithinReach: isWithinReach)
         self.init(
             name: downstream.name, address: "\(downstream.endpoint)", state: state,
             healthy: isHealthy, weight: weight, weightInForce: downstream.weight,

@@ -26,6 +26,9 @@ public protocol DataPlane: Sendable {
     /// Where its programs are hooked in.
     func attachments() async -> [Attachment]
 
+    /// What keeps datagrams from their way; nothing for planes that leave it to the kernel's stack.
+    func obstructions() async -> [Obstruction]
+
     /// What each of its workers is doing at this moment.
     func progress() async -> [WorkerProgress]
 
@@ -55,6 +58,8 @@ public protocol DataPlane: Sendable {
 
 extension DataPlane {
     public func anticipate(_ change: Change) async {}
+
+    public func obstructions() async -> [Obstruction] { [] }
 
     public func events() async -> [String: UInt64] { [:] }
 

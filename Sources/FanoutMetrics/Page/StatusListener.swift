@@ -20,7 +20,7 @@ struct StatusListener {
     ///   in the listener, so that the order stays while numbers change.
     init(
         _ counters: ListenerCounters, place: Listener?, rates: Rates, verdicts: [Endpoint: Bool],
-        drains: DrainList, limit: Int
+        drains: DrainList, outOfReach: Set<String>, limit: Int
     ) {
         self.counters = counters
         self.place = place
@@ -36,7 +36,8 @@ struct StatusListener {
                 counters: downstream,
                 state: ReceiverState(
                     weight: downstream.weight, isReady: downstream.isReady,
-                    isDrained: drains.entries.contains(entry)),
+                    isDrained: drains.entries.contains(entry),
+                    isWithinReach: !outOfReach.contains(downstream.name)),
                 isHealthy: verdicts[downstream.endpoint])
         }
     }

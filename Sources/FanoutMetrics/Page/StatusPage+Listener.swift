@@ -109,6 +109,7 @@ extension StatusPage {
             case .drained: ("off", "drained")
             case .weightZero: ("off", "weight 0")
             case .unhealthy: ("bad", "unhealthy")
+            case .outOfReach: ("bad", "out of reach")
             }
         return "<span class=\"pill \(level)\">\(word)</span>"
     }

@@ -41,6 +41,7 @@ struct StatusView {
                 counters, place: places[counters.listener],
                 rates: snapshot.rates[counters.listener] ?? Rates(),
                 verdicts: snapshot.health?.verdicts ?? [:], drains: snapshot.drains,
+                outOfReach: snapshot.outOfReach[counters.listener] ?? [],
                 limit: only == nil ? Self.receiversShown : .max)
         }
         omitted = wanted.count - listeners.count

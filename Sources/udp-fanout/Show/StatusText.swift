@@ -89,7 +89,7 @@ struct StatusText {
             switch receiver?.state {
             case nil, .ready: line
             case .drained, .weightZero: paint.warn(line)
-            case .unhealthy: paint.bad(line)
+            case .unhealthy, .outOfReach: paint.bad(line)
             }
         }
     }
