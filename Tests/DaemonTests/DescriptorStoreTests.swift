@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 
 import FanoutCore
+import Foundation
 import Glibc
 import LabNet
 import LinuxNet
@@ -36,24 +37,47 @@ extension DaemonTests.DescriptorStoreTests {
         try await succession.settle(sinks)
     }
 
-    @Test("after kill -9 what waits in the sockets is forwarded")
-    func killed() async throws {
+    @Test(
+        "after kill -9 what waits in the sockets is forwarded",
+        arguments: [Receivers.written, .found, .vanished])
+    func killed(receivers: Receivers) async throws {
         let folder = try ScratchFolder()
         let manager = try NotifySocket(folder)
         let sinks = try tallyingSinks(1)
         let config = try ConfigText.simple(receivers: sinks.ports)
+        let yaml = try text(of: config, receivers, sinks, in: folder)
         let environment = ["NOTIFY_SOCKET": manager.path]
-        let first = try DaemonUnderTest(config.yaml, environment: environment, folder: folder)
+        let first = try DaemonUnderTest(yaml, environment: environment, folder: folder)
         try await first.isRunning()
         try await eventually("the sockets are kept") { manager.kept.count == 1 }
+        if receivers == .vanished {
+            try await first.remembersReceivers()
+            try FileManager.default.removeItem(atPath: folder.path("receivers"))
+        }
         await first.process.end()
         let traffic = try Traffic(to: Endpoint(.loopback, port: config.listeners[0].port))
         for number in 0..<100 { #expect(traffic.send([UInt8(number)])) }
         let second = try DaemonUnderTest(
-            config.yaml, environment: environment, folder: folder, passing: manager.kept)
+            yaml, environment: environment, folder: folder, passing: manager.kept)
         try await second.isRunning()
         try await eventually("all of them arrive") { sinks[0].arrivals == 100 }
         try await second.stop()
+    }
+
+    /// A configuration of one listener whose receivers come from elsewhere, too.
+    private func text(
+        of config: ConfigText, _ receivers: Receivers, _ sinks: [Sink], in folder: ScratchFolder
+    ) throws -> String {
+        guard receivers != .written else { return config.yaml }
+        let list = sinks.map { "\($0.endpoint)\n" }.joined()
+        return """
+            listeners:
+              - name: in
+                bind: "127.0.0.1:\(config.listeners[0].port)"
+                file: {path: "\(try folder.write(list, to: "receivers"))"}
+            settings: {workers: 1}
+
+            """
     }
 
     @Test("after a reload the manager keeps the sockets in service and no others")
@@ -83,8 +107,11 @@ extension DaemonTests.DescriptorStoreTests {
         }
     }
 
-    @Test("the sockets of a socket unit are used, and what had come to them before is forwarded")
-    func socketUnit() async throws {
+    @Test(
+        "the sockets of a socket unit are used, and what had come to them before is forwarded",
+        arguments: [Receivers.written, .found])
+    func socketUnit(receivers: Receivers) async throws {
+        let folder = try ScratchFolder()
         let sinks = try tallyingSinks(1)
         let config = try ConfigText.simple(receivers: sinks.ports)
         let port = config.listeners[0].port
@@ -93,7 +120,7 @@ extension DaemonTests.DescriptorStoreTests {
         for number in 0..<50 { #expect(traffic.send([UInt8(number)])) }
         let stray = try HeldPort(try Ports.free(), SOCK_STREAM, listens: true)
         let daemon = try DaemonUnderTest(
-            config.yaml,
+            text(of: config, receivers, sinks, in: folder), folder: folder,
             passing: [(held.descriptor, "udp-fanout.socket"), (stray.descriptor, "stray")])
         try await daemon.isRunning()
         try await eventually("all of them arrive") { sinks[0].arrivals == 50 }

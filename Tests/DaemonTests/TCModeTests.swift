@@ -15,15 +15,6 @@ struct TCModeTests {
         VethLab.config(sinks.map(\.endpoint), attach: attach, more)
     }
 
-    /// Where the receivers come from.
-    enum Receivers {
-        case written
-        /// They stand in a file.
-        case found
-        /// They stood in a file until the first daemon was killed.
-        case vanished
-    }
-
     @Test(
         "killed, it goes on forwarding; started again, it takes over; neither costs a datagram",
         arguments: [
@@ -57,10 +48,7 @@ struct TCModeTests {
             }
             let load = try Load([lab.traffic()], rate: 50_000)
             if receivers == .vanished {
-                let kept = daemon.controlPath + ".receivers"
-                try await eventually("who receives is remembered") {
-                    FileManager.default.fileExists(atPath: kept)
-                }
+                try await daemon.remembersReceivers()
                 try FileManager.default.removeItem(atPath: folder.path("receivers"))
             }
             for _ in 0..<3 {

@@ -118,3 +118,21 @@ struct DaemonUnderTest: Sendable {
     static let reloaded = "configuration reloaded"
     static let notReloaded = "configuration not reloaded, the one before stays in force"
 }
+
+/// Where the receivers of a listener come from.
+enum Receivers {
+    case written
+    /// They stand in a file.
+    case found
+    /// They stood in a file that is gone when the daemon is started again.
+    case vanished
+}
+
+extension DaemonUnderTest {
+    /// Waits until what its sources have found is kept for the next start.
+    func remembersReceivers() async throws {
+        try await eventually("who receives is remembered") {
+            FileManager.default.fileExists(atPath: controlPath + ".receivers")
+        }
+    }
+}
