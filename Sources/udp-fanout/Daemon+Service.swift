@@ -34,4 +34,13 @@ extension Daemon {
             isStuck = !stuck.isEmpty
         } while (try? await Task.sleep(for: interval / 4)) != nil
     }
+
+    /// Gives memory back that nobody uses: changes come and go for as long as the process lives, and what they had
+    /// is free in pieces here and there.
+    func returnMemory() async {
+        while (try? await Task.sleep(for: .seconds(30))) != nil { await Self.trimHeaps() }
+    }
+
+    /// Elsewhere than on the actor, which others wait for.
+    @concurrent private static func trimHeaps() async { ThisProcess.trimHeaps() }
 }

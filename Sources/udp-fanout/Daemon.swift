@@ -127,6 +127,7 @@ actor Daemon {
         }
         tasks.append(Task { await beat() })
         tasks.append(Task { await feedWatchdog() })
+        tasks.append(Task { await returnMemory() })
         if control != nil { tasks.append(Task { await measure() }) }
         if path != nil { dropPrivileges() }
         stage = .serving
