@@ -117,6 +117,44 @@ extension DaemonTests.DoctorNetworkTests {
         }
     }
 
+    @Test(
+        "says from which length on af_xdp leaves a datagram to the stack, and of the others nothing"
+    )
+    func fragments() throws {
+        func remedies(
+            _ mode: ForwardingMode, _ bind: String = "0.0.0.0:5514", mtu: Int = 1500,
+            longest: Int = 9000, served: ServedAddresses = .listed([])
+        ) throws -> [String] {
+            var host = Doctors.good
+            host.interfaces["eth7"] = HostFacts.Interface(mtu: mtu)
+            var wanted = Doctors.configuration(
+                mode: mode, settings: ListenerSettings(maxPacketSize: longest, workers: 1))
+            wanted.listeners[0].bind = try Endpoint(parsing: bind)
+            wanted.listeners[0].addresses = served
+            return Doctor(host: host, configuration: wanted).findings.map(\.remedy).filter {
+                $0.contains("max_packet_size")
+            }
+        }
+        // They forward fragments, and a limit below their sum would have them dropped.
+        #expect(try remedies(.tcEBPF) == [] && remedies(.xdpNAT) == [])
+        let v4 = try #require(IPAddress("192.0.2.1"))
+        for (bind, mtu, served, longest) in [
+            ("0.0.0.0:5514", 1500, ServedAddresses.listed([]), 1472),
+            ("[2001:db8::1]:5514", 1500, .listed([]), 1452),
+            // What comes of IPv4 arrives whole up to here.
+            ("[2001:db8::1]:5514", 1500, .listed([v4]), 1472), ("[::]:5514", 1500, .any, 1472),
+            ("[::]:5514", 1500, .listed([]), 1472),
+            // A frame holds no more.
+            ("0.0.0.0:5514", 9000, .listed([]), 3790),
+        ] {
+            let found = try remedies(.afXDP, bind, mtu: mtu, served: served)
+            #expect(found.count == 1)
+            #expect(found.first?.hasSuffix(" max_packet_size: \(longest)") == true, "\(found)")
+            #expect(found.first?.contains("raise the MTU") == (mtu == 1500))
+            #expect(try remedies(.afXDP, bind, mtu: mtu, longest: longest, served: served) == [])
+        }
+    }
+
     @Test("names the command that sets the queues of this driver")
     func queues() {
         for (combined, command) in [

@@ -29,15 +29,7 @@ extension Doctor {
                 check, "\(interface.mtu) bytes: many drivers have no native XDP above 3498",
                 do: "ip link set \(name) mtu 3498, or accept the slower generic mode")
         }
-        let longest = interface.mtu - 28
-        guard listeners.contains(where: { $0.settings.maxPacketSize > longest }) else {
-            return .ok(check, "\(interface.mtu) bytes")
-        }
-        return .advice(
-            check,
-            "\(interface.mtu) bytes: datagrams of more than \(longest) bytes arrive in fragments, "
-                + "of which a kernel mode forwards none or all to one receiver",
-            do: "raise the MTU along the path, or write max_packet_size: \(longest)")
+        return .ok(check, "\(interface.mtu) bytes")
     }
 
     private func queues(

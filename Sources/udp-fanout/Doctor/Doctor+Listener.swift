@@ -8,13 +8,34 @@ extension Doctor {
     func findings(of listener: ListenerConfiguration) -> [Finding] {
         var found = [buffer(listener), sourceCheck(listener)].compactMap { $0 }
         guard listener.mode.needsInterface, let name = listener.interface else { return found }
-        if (host.interfaces[name] ?? nil) == nil {
+        guard let interface = host.interfaces[name] ?? nil else {
             found.append(
                 .problem(
                     "listener \(listener.name)", "there is no interface \(name)",
                     do: "write one that `ip link show` lists"))
+            return found
         }
-        return found
+        return found + [fragments(listener, interface)].compactMap { $0 }
+    }
+
+    /// Who leaves fragments to the kernel's stack. Of `tc_ebpf` and `xdp_nat` they follow the first one, which
+    /// bears the length of all: a lower `max_packet_size` would have them dropped.
+    private func fragments(
+        _ listener: ListenerConfiguration, _ interface: HostFacts.Interface
+    ) -> Finding? {
+        guard listener.mode == .afXDP else { return nil }
+        // What a frame of 4 KiB holds of an IP packet: docs/af-xdp.md.
+        let isLimitedByFrames = interface.mtu >= 3818
+        let headers = listener.servesV4 ? 20 + 8 : 40 + 8
+        let longest = min(interface.mtu, 3818) - headers
+        guard listener.settings.maxPacketSize > longest else { return nil }
+        return .advice(
+            "longest datagram of \(listener.name)",
+            "those of more than \(longest) bytes "
+                + (isLimitedByFrames ? "fit no frame" : "arrive in fragments")
+                + ", and af_xdp leaves them to the kernel's stack",
+            do: (isLimitedByFrames ? "" : "raise the MTU along the path, ")
+                + "write mode: tc_ebpf, which forwards them, or max_packet_size: \(longest)")
     }
 
     private func buffer(_ listener: ListenerConfiguration) -> Finding? {
@@ -39,5 +60,16 @@ extension Doctor {
             "source check for \(listener.name)",
             "rp_filter is 1: answers that come back another way are dropped",
             do: "sysctl -w net.ipv4.conf.all.rp_filter=2, on the receivers too")
+    }
+}
+
+extension ListenerConfiguration {
+    /// Whether datagrams of IPv4 come to it. Their headers are the shorter ones, so more of them arrives whole.
+    fileprivate var servesV4: Bool {
+        switch addresses {
+        case .any: true
+        case .listed(let more):
+            bind.address.isWildcard || ([bind.address] + more).contains { $0.family == .v4 }
+        }
     }
 }
