@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 
 import FanoutConfig
+import FanoutCore
 import Testing
 
 @Suite("What must hold between the listeners of a file")
@@ -175,6 +176,36 @@ struct CrossTests {
         let hidden = errors("eth0", "192.0.2.9:1", "preserve_source: false")
         #expect(hidden.count == 1)
         #expect(hidden.first?.contains("rewrites the destination alone") == true)
+    }
+
+    @Test(
+        "what is said to do about a receiver of another family is accepted",
+        arguments: ForwardingMode.allCases)
+    func otherFamily(mode: ForwardingMode) {
+        func reading(
+            _ mode: ForwardingMode, _ preserve: Bool?, receiver: String = "[2001:db8::1]:1"
+        ) -> Reading {
+            let more = preserve.map { "preserve_source: \($0)\n" } ?? ""
+            let place = mode.needsInterface ? "interface: eth0\n" : ""
+            return Reading(
+                listener: """
+                    bind: 192.0.2.1:514
+                    mode: \(mode.rawValue)
+                    \(place)\(more)downstream: [{name: r, address: '\(receiver)'}]
+                    """)
+        }
+        for preserve in [nil, true] where mode != .userspace || preserve == true {
+            let problem = reading(mode, preserve).errors.first ?? ""
+            let remedy = problem.split(separator: "; ").last ?? ""
+            #expect(remedy.hasPrefix("write an IPv4 receiver, or "), "\(problem)")
+            #expect(reading(mode, preserve, receiver: "192.0.2.9:1").errors == [])
+            let wanted = remedy.contains("mode: userspace") ? .userspace : mode
+            let hides = remedy.contains("preserve_source: false")
+            #expect(
+                reading(wanted, hides ? false : preserve).listener?.preserveSource == false,
+                "\(remedy)")
+            #expect(wanted == .userspace, "a kernel mode always shows the source")
+        }
     }
 
     @Test("two listeners of one name are refused")

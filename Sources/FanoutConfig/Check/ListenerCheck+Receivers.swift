@@ -61,12 +61,21 @@ extension ListenerCheck {
                 "write a listener of its own for IPv6, with IPv6 receivers")
             return
         }
+        // The kernel modes cannot do without the source.
+        let hiding =
+            if mode == .userspace {
+                "preserve_source: false"
+            } else if draft.preserveSource == nil {
+                "mode: userspace"
+            } else {
+                "mode: userspace with preserve_source: false"
+            }
         for other in others {
             findings.error(
                 at: other.origin,
                 "\(other.value) is \(other.value.address.family.rawValue) and the listener "
                     + "\(bind.address.family.rawValue), so a datagram cannot keep its source",
-                "write an \(bind.address.family.rawValue) receiver, or preserve_source: false")
+                "write an \(bind.address.family.rawValue) receiver, or \(hiding)")
         }
     }
 }
