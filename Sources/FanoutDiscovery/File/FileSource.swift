@@ -42,37 +42,24 @@ struct FileSource: DiscoverySource {
     }
 
     private func read(_ publish: @Sendable (DiscoveredSet) -> Void) {
-        let bytes: [UInt8]
-        do throws(SystemError) {
-            bytes = try SmallFile.bytes(of: path, limit: 1 << 20)
-        } catch {
-            return refuse("\(error.name)", "\(error)")
-        }
-        // A writer that empties the file before it fills it is half-way.
-        guard !bytes.isEmpty else { return refuse("empty", "the file is empty") }
-        do throws(ReceiverList.Malformed) {
-            let list = try ReceiverList(String(decoding: bytes, as: UTF8.self), port: port)
+        do throws(ReceiverFile.Unusable) {
+            let found = try ReceiverFile.receivers(at: path, port: port)
             tally.confirm()
-            publish(
-                DiscoveredSet(
-                    list.endpoints.map {
-                        DiscoveredEndpoint(
-                            address: $0.address, ports: [DiscoveredPort(number: $0.port)])
-                    }))
+            publish(found)
             logger.info(
                 "file discovery: receivers read",
-                metadata: ["path": "\(path)", "receivers": "\(list.endpoints.count)"])
+                metadata: ["path": "\(path)", "receivers": "\(found.endpoints.count)"])
         } catch {
-            refuse("malformed", "\(error)")
+            refuse(error)
         }
     }
 
-    private func refuse(_ code: String, _ why: String) {
-        tally.error(code)
+    private func refuse(_ error: ReceiverFile.Unusable) {
+        tally.error(error.code)
         logger.warning(
             tally.hasAnswered
                 ? "file discovery: the file cannot be used, the receivers before stay in force"
                 : "file discovery: the file cannot be used",
-            metadata: ["path": "\(path)", "error": "\(why)"])
+            metadata: ["path": "\(path)", "error": "\(error)"])
     }
 }

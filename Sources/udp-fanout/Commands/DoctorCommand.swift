@@ -11,9 +11,9 @@ struct DoctorCommand: ParsableCommand {
         abstract:
             "Look whether this host can do what the configuration asks for, and say what to do.",
         discussion: """
-            It looks at the kernel, capabilities, the BPF file system, limits, interfaces and neighbours, \
-            and changes nothing. Run it as the daemon's user, since that is whose rights it looks at. \
-            Exits 0 without a problem, else 1.
+            It looks at the kernel, capabilities, the BPF file system, limits, interfaces, neighbours and \
+            files of receivers, and changes nothing. Run it as the daemon's user, since that is whose \
+            rights it looks at. Exits 0 without a problem, else 1.
             """)
 
     @Option(name: [.long, .customShort("c")], help: "The YAML configuration file.")

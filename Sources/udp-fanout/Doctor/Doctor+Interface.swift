@@ -1,6 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
 
-internal import FanoutConfig
 internal import FanoutCore
 internal import LinuxNet
 
@@ -8,7 +7,7 @@ extension Doctor {
     /// What holds for an interface, said once for all listeners that share it.
     var interfaces: [Finding] {
         var seen: Set<String> = []
-        let named = configuration.listeners.filter(\.mode.needsInterface)
+        let named = listeners.filter(\.mode.needsInterface)
         return named.compactMap(\.interface).filter { seen.insert($0).inserted }
             .flatMap { name -> [Finding] in
                 guard let interface = host.interfaces[name] ?? nil else { return [] }
@@ -20,7 +19,7 @@ extension Doctor {
     }
 
     private func mtu(
-        _ name: String, _ interface: HostFacts.Interface, _ listeners: [ListenerConfiguration]
+        _ name: String, _ interface: HostFacts.Interface, _ listeners: [Listener]
     ) -> Finding {
         let check = "MTU of \(name)"
         // A page less what a driver keeps for itself and the metadata.
@@ -33,7 +32,7 @@ extension Doctor {
     }
 
     private func queues(
-        _ name: String, _ interface: HostFacts.Interface, _ listeners: [ListenerConfiguration]
+        _ name: String, _ interface: HostFacts.Interface, _ listeners: [Listener]
     ) -> Finding? {
         guard listeners.contains(where: { $0.mode == .afXDP }) else { return nil }
         let queues = interface.queues
@@ -51,11 +50,11 @@ extension Doctor {
     /// interfaces of clients and of servers (kernel: bpf_fib_lookup, BPF_FIB_LKUP_RET_FWD_DISABLED).
     private func forwarding(_ family: IPAddress.Family) -> Finding? {
         var concerned: [String] = []
-        for listener in configuration.listeners {
+        for listener in listeners {
             guard let name = listener.interface, (host.interfaces[name] ?? nil) != nil else {
                 continue
             }
-            let receivers = listener.downstreams.map(\.address.address).filter {
+            let receivers = listener.downstreams.map(\.endpoint.address).filter {
                 $0.family == family
             }
             switch listener.mode {

@@ -1,11 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 
-internal import FanoutConfig
 internal import FanoutCore
 internal import LinuxNet
 
 extension Doctor {
-    func findings(of listener: ListenerConfiguration) -> [Finding] {
+    func findings(of listener: Listener) -> [Finding] {
         var found = [buffer(listener), sourceCheck(listener)].compactMap { $0 }
         guard listener.mode.needsInterface, let name = listener.interface else { return found }
         guard let interface = host.interfaces[name] ?? nil else {
@@ -21,7 +20,7 @@ extension Doctor {
     /// Who leaves fragments to the kernel's stack. Of `tc_ebpf` and `xdp_nat` they follow the first one, which
     /// bears the length of all: a lower `max_packet_size` would have them dropped.
     private func fragments(
-        _ listener: ListenerConfiguration, _ interface: HostFacts.Interface
+        _ listener: Listener, _ interface: HostFacts.Interface
     ) -> Finding? {
         guard listener.mode == .afXDP else { return nil }
         // What a frame of 4 KiB holds of an IP packet: docs/af-xdp.md.
@@ -38,7 +37,7 @@ extension Doctor {
                 + "write mode: tc_ebpf, which forwards them, or max_packet_size: \(longest)")
     }
 
-    private func buffer(_ listener: ListenerConfiguration) -> Finding? {
+    private func buffer(_ listener: Listener) -> Finding? {
         let wanted = listener.settings.receiveBufferBytes
         guard listener.mode == .userspace, wanted > 0 else { return nil }
         let check = "receive buffer of \(listener.name)"
@@ -51,7 +50,7 @@ extension Doctor {
     }
 
     /// Receivers answer the client directly, and what leaves here has a source that is not ours.
-    private func sourceCheck(_ listener: ListenerConfiguration) -> Finding? {
+    private func sourceCheck(_ listener: Listener) -> Finding? {
         guard listener.preserveSource else { return nil }
         let own = listener.interface.flatMap { host.interfaces[$0] ?? nil }?.sourceCheck ?? 0
         // The larger of the two holds (Documentation/networking/ip-sysctl.rst, rp_filter).
@@ -63,10 +62,10 @@ extension Doctor {
     }
 }
 
-extension ListenerConfiguration {
+extension Listener {
     /// Whether datagrams of IPv4 come to it. Their headers are the shorter ones, so more of them arrives whole.
     fileprivate var servesV4: Bool {
-        switch addresses {
+        switch served {
         case .any: true
         case .listed(let more):
             bind.address.isWildcard || ([bind.address] + more).contains { $0.family == .v4 }

@@ -8,13 +8,21 @@ internal import LinuxNet
 struct Doctor {
     let host: HostFacts
     let configuration: Configuration
+    /// Those of the configuration, with the receivers that have been found.
+    let listeners: [Listener]
+
+    init(host: HostFacts, configuration: Configuration) {
+        self.host = host
+        self.configuration = configuration
+        listeners = host.listeners(of: configuration)
+    }
 
     var findings: [Finding] {
         [kernel, capabilities, bpfFileSystem, openFiles].compactMap { $0 }
-            + configuration.listeners.flatMap(findings(of:)) + interfaces + neighbours
+            + listeners.flatMap(findings(of:)) + interfaces + listeners.flatMap(receivers(of:))
     }
 
-    private var modes: Set<ForwardingMode> { Set(configuration.listeners.map(\.mode)) }
+    private var modes: Set<ForwardingMode> { Set(listeners.map(\.mode)) }
 
     private var needsBPF: Bool { !modes.subtracting([.userspace]).isEmpty }
 
@@ -80,7 +88,7 @@ struct Doctor {
 
     /// Each worker has a socket of its own for each receiver.
     private var openFiles: Finding {
-        let needed = configuration.listeners.filter { $0.mode == .userspace }.reduce(128) {
+        let needed = listeners.filter { $0.mode == .userspace }.reduce(128) {
             let workers = $1.settings.workers > 0 ? $1.settings.workers : host.cpus
             return $0 + workers * (1 + $1.downstreams.count)
         }
@@ -90,16 +98,5 @@ struct Doctor {
         return .problem(
             "open files", "\(host.openFilesMax) allowed, about \(needed) needed",
             do: "raise the hard limit: LimitNOFILE= of the unit, or ulimit -Hn")
-    }
-
-    private var neighbours: [Finding] {
-        let receivers = configuration.listeners.flatMap { listener in
-            listener.downstreams.map { ("\(listener.name)/\($0.name)", "\($0.address.address)") }
-        }
-        return receivers.filter { host.silentNeighbours.contains($0.1) }.map { name, address in
-            .problem(
-                "receiver \(name)", "\(address) does not answer ARP",
-                do: "look whether it is up and on this network: ip neighbour show \(address)")
-        }
     }
 }

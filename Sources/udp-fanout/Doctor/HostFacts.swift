@@ -2,6 +2,7 @@
 
 internal import FanoutConfig
 internal import FanoutCore
+internal import FanoutDiscovery
 internal import LinuxNet
 
 /// The host as a daemon would find it: a value, so that the judgement on it can be shown any host.
@@ -37,6 +38,10 @@ struct HostFacts: Equatable {
     var forwarded: Set<IPAddress> = []
     /// IPv4 addresses that do not answer ARP.
     var silentNeighbours: Set<String> = []
+    /// Receivers that stand in files.
+    var found = DiscoveryView()
+    /// Files of receivers that cannot be used.
+    var unusableFiles: [DiscoverySubject: ReceiverFile.Unusable] = [:]
 
     static func == (left: HostFacts, right: HostFacts) -> Bool {
         "\(left)" == "\(right)"
@@ -60,13 +65,30 @@ struct HostFacts: Equatable {
         host.forwardsV6Everywhere = KernelSetting.number("net/ipv6/conf/all/forwarding") != 0
         host.forwardsV4Everywhere = KernelSetting.number("net/ipv4/conf/all/forwarding") != 0
         host.mayLockAllMemory = ThisProcess.mayLockAllMemory
-        let ofKernel = configuration.listeners.filter(\.mode.needsInterface)
-        host.lookUp(Set(ofKernel.flatMap { $0.downstreams.map(\.address.address) }))
+        host.readFiles(of: configuration)
+        let ofKernel = host.listeners(of: configuration).filter(\.mode.needsInterface)
+        host.lookUp(Set(ofKernel.flatMap { $0.downstreams.map(\.endpoint.address) }))
         for name in Set(ofKernel.compactMap(\.interface)).union(host.exits.values) {
             host.interfaces[name] = .some(interface(name))
         }
         host.silentNeighbours = silent(KernelSetting.firstBytes(of: "/proc/net/arp") ?? "")
         return host
+    }
+
+    /// A configuration's, with the receivers that have been found.
+    func listeners(of configuration: Configuration) -> [Listener] {
+        configuration.desiredState.applying(found).listeners
+    }
+
+    private mutating func readFiles(of configuration: Configuration) {
+        for subject in configuration.desiredState.subjects {
+            guard case .file(let path, let port) = subject else { continue }
+            do throws(ReceiverFile.Unusable) {
+                found.sets[subject] = try ReceiverFile.receivers(at: path, port: port)
+            } catch {
+                unusableFiles[subject] = error
+            }
+        }
     }
 
     private static func interface(_ name: String) -> Interface? {

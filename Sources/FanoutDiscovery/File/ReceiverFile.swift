@@ -1,0 +1,58 @@
+// SPDX-License-Identifier: Apache-2.0
+
+public import FanoutCore
+public import LinuxNet
+
+/// One look at a file of receivers.
+public enum ReceiverFile {
+    /// Why a file cannot be used: nothing of it is.
+    public enum Unusable: Error, Equatable, Sendable, CustomStringConvertible {
+        case unreadable(SystemError)
+        /// A writer that empties the file before it fills it is half-way.
+        case empty
+        /// - Parameter line: counted from 1.
+        case malformed(line: Int, what: String)
+
+        /// What counters call it.
+        var code: String {
+            switch self {
+            case .unreadable(let error): error.name
+            case .empty: "empty"
+            case .malformed: "malformed"
+            }
+        }
+
+        public var description: String {
+            switch self {
+            case .unreadable(let error): "\(error)"
+            case .empty: "the file is empty"
+            case .malformed(let line, let what): "line \(line): \(what)"
+            }
+        }
+    }
+
+    /// Everybody who stands in it.
+    ///
+    /// - Parameter port: of receivers without one.
+    public static func receivers(
+        at path: String, port: UInt16?
+    ) throws(Unusable) -> DiscoveredSet {
+        let bytes: [UInt8]
+        do throws(SystemError) {
+            bytes = try SmallFile.bytes(of: path, limit: 1 << 20)
+        } catch {
+            throw .unreadable(error)
+        }
+        guard !bytes.isEmpty else { throw .empty }
+        do throws(ReceiverList.Malformed) {
+            let list = try ReceiverList(String(decoding: bytes, as: UTF8.self), port: port)
+            return DiscoveredSet(
+                list.endpoints.map {
+                    DiscoveredEndpoint(
+                        address: $0.address, ports: [DiscoveredPort(number: $0.port)])
+                })
+        } catch {
+            throw .malformed(line: error.line, what: error.what)
+        }
+    }
+}
