@@ -171,6 +171,47 @@ extension DaemonTests.DoctorNetworkTests {
     }
 
     @Test(
+        "a receiver without a route is a problem, where the daemon takes it for one",
+        .enabled(if: Privilege.isRoot, "NOT TESTED: needs root"),
+        arguments: ForwardingMode.allCases)
+    func routes(mode: ForwardingMode) async throws {
+        let lab = try VethLab(receivers: 1)
+        let yaml = """
+            listeners:
+              - name: in
+                bind: "\(VethLab.v4(0, 1)):5514"
+                mode: \(mode.rawValue)
+                \(mode.needsInterface ? "interface: lb0" : "balance: random")
+                downstream:
+                  - {name: near, address: "\(VethLab.v4(1, 2)):9000"}
+                  - {name: far, address: 10.41.0.1:9000}
+                  - {name: idle, address: 10.42.0.1:9000, weight: 0}
+
+            """
+        try await lab.balancer.run {
+            func found(_ more: String = "") async throws -> [Finding] {
+                try await report(yaml + more).findings.filter {
+                    $0.check.hasPrefix("receiver in/") && $0.check != "receiver in/idle"
+                }
+            }
+            let before = try await found()
+            #expect(before.map(\.check) == ["receiver in/far"], "\(before)")
+            // Clients of NAT stay with a server of weight 0.
+            let idle = try await report(yaml).findings.contains { $0.check == "receiver in/idle" }
+            #expect(idle == (mode == .xdpNAT))
+            if mode == .xdpNAT { #expect(try await found("    one_arm: true\n").isEmpty) }
+            #expect(before.first?.level == .problem)
+            #expect(before.first?.found == "there is no route to 10.41.0.1")
+            #expect(before.first?.remedy == "add a route (ip route), or remove it")
+            // Packets that come in are looked up one by one in mode tc_ebpf, and may have one.
+            try Namespace.command("ip rule add iif lb0 table 100")
+            #expect(try await found().isEmpty == (mode == .tcEBPF))
+            try Namespace.command("ip route add 10.41.0.0/16 via \(VethLab.v4(1, 2))")
+            #expect(try await found() == [])
+        }
+    }
+
+    @Test(
         "what it says to do about forwarding and queues does it",
         .enabled(if: Privilege.isRoot, "NOT TESTED: needs root"))
     func remedies() async throws {

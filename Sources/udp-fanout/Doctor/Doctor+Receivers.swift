@@ -7,13 +7,27 @@ extension Doctor {
     /// What holds for those who receive of a listener.
     func receivers(of listener: Listener) -> [Finding] {
         [file(listener)].compactMap { $0 }
-            + listener.downstreams.compactMap { receiver in
-                let address = "\(receiver.endpoint.address)"
-                guard host.silentNeighbours.contains(address) else { return nil }
-                return .problem(
-                    "receiver \(listener.name)/\(receiver.name)", "\(address) does not answer ARP",
-                    do: "look whether it is up and on this network: ip neighbour show \(address)")
-            }
+            + listener.downstreams.compactMap { reach($0, of: listener) }
+    }
+
+    private func reach(_ receiver: Downstream, of listener: Listener) -> Finding? {
+        let check = "receiver \(listener.name)/\(receiver.name)"
+        let address = receiver.endpoint.address
+        if host.routeless.contains(address), needsRoute(receiver, of: listener) {
+            return .problem(
+                check, "there is no route to \(address)",
+                do: "add a route (ip route), or remove it")
+        }
+        guard host.silentNeighbours.contains("\(address)") else { return nil }
+        return .problem(
+            check, "\(address) does not answer ARP",
+            do: "look whether it is up and on this network: ip neighbour show \(address)")
+    }
+
+    /// With one arm a packet goes back where it came from. Of weight 0 nobody gets anything but those whom a
+    /// client of `xdp_nat` is with.
+    private func needsRoute(_ receiver: Downstream, of listener: Listener) -> Bool {
+        listener.mode == .xdpNAT ? !listener.nat.isOneArm : receiver.weight > 0
     }
 
     /// The file that receivers stand in, of which the daemon uses all or nothing.

@@ -36,6 +36,8 @@ struct HostFacts: Equatable {
     var exits: [IPAddress: String] = [:]
     /// Receivers on other hosts that only the kernel's forwarding reaches.
     var forwarded: Set<IPAddress> = []
+    /// Receivers that the kernel has no route to.
+    var routeless: Set<IPAddress> = []
     /// IPv4 addresses that do not answer ARP.
     var silentNeighbours: Set<String> = []
     /// Receivers that stand in files.
@@ -66,9 +68,9 @@ struct HostFacts: Equatable {
         host.forwardsV4Everywhere = KernelSetting.number("net/ipv4/conf/all/forwarding") != 0
         host.mayLockAllMemory = ThisProcess.mayLockAllMemory
         host.readFiles(of: configuration)
-        let ofKernel = host.listeners(of: configuration).filter(\.mode.needsInterface)
-        host.lookUp(Set(ofKernel.flatMap { $0.downstreams.map(\.endpoint.address) }))
-        for name in Set(ofKernel.compactMap(\.interface)).union(host.exits.values) {
+        let listeners = host.listeners(of: configuration)
+        host.lookUp(listeners)
+        for name in Set(listeners.compactMap(\.interface)).union(host.exits.values) {
             host.interfaces[name] = .some(interface(name))
         }
         host.silentNeighbours = silent(KernelSetting.firstBytes(of: "/proc/net/arp") ?? "")
