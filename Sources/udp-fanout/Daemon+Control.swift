@@ -78,39 +78,6 @@ extension Daemon {
         }
     }
 
-    private func explain(_ request: ControlRequest) async -> ControlResponse {
-        let ends: [Endpoint]
-        do throws(Endpoint.Malformed) {
-            ends = [
-                try Endpoint(parsing: request.from ?? ""), try Endpoint(parsing: request.to ?? ""),
-            ]
-        } catch {
-            return .failure(ControlFailure("an address cannot be read", remedy: error.reason))
-        }
-        let state = await reconciler.view.inForce
-        guard var explanation = Explanation(from: ends[0], to: ends[1], in: state) else {
-            let binds = state.listeners.map { listener in
-                ["\(listener.name) \(listener.bind)"] + listener.nat.furtherPorts.map { ":\($0)" }
-            }.joined().joined(separator: ", ")
-            return .failure(
-                ControlFailure(
-                    "no listener takes datagrams to \(ends[1])",
-                    remedy: "the listeners are: \(binds)"))
-        }
-        let server = await reconciler.receiver(
-            associatedWith: ends[0], to: ends[1], of: explanation.listener)
-        if let server { explanation.associate(with: server) }
-        var report = ExplanationReport(explanation, from: ends[0], to: ends[1])
-        for obstruction in await reconciler.obstructions()
-        where obstruction.listener == report.listener {
-            guard let name = report.receiver, obstruction.receivers.contains(name) else { continue }
-            report.reasons.append(
-                "\(name) is out of reach, so it would be dropped: \(obstruction.reason); "
-                    + obstruction.remedy)
-        }
-        return .explanation(report)
-    }
-
     private func drain(_ name: String?, _ isDrained: Bool) async -> ControlResponse {
         guard successor == nil else {
             let remedy = "ask the one that runs then"
