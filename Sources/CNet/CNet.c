@@ -294,8 +294,3 @@ void cnet_limit_heaps(int count)
 {
 	mallopt(M_ARENA_MAX, count);
 }
-
-void cnet_trim_heaps(void)
-{
-	malloc_trim(0);
-}

@@ -9,6 +9,7 @@
 #ifndef CNET_H
 #define CNET_H
 
+#include <malloc.h>
 #include <netinet/in.h>
 #include <signal.h>
 #include <stdint.h>
@@ -146,8 +147,11 @@ void cnet_thread_detach(unsigned long thread);
 
 /* How many heaps the threads of the process share at most (mallopt(3)); there may be more already. */
 void cnet_limit_heaps(int count);
-/* Gives back to the kernel what no thread uses (malloc_trim(3)). */
-void cnet_trim_heaps(void);
+/* Gives back to the kernel what no thread uses. Swift does not see malloc_trim(3) itself. */
+static inline void cnet_trim_heaps(void)
+{
+	malloc_trim(0);
+}
 
 /* Ends a system call in which the thread waits, with EINTR. One that is about to wait misses it. */
 void cnet_thread_interrupt(unsigned long thread);
