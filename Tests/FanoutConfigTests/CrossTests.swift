@@ -157,13 +157,12 @@ struct CrossTests {
 
     @Test("tc_ebpf refuses to hide the source, and receivers that the kernel would not let in")
     func rewriting() {
-        func errors(_ interface: String, _ receiver: String, _ more: String = "") -> [String] {
+        func errors(_ interface: String, _ receiver: String) -> [String] {
             Reading(
                 listener: """
                     bind: 192.0.2.1:514
                     mode: tc_ebpf
                     interface: \(interface)
-                    \(more)
                     downstream: [{name: r, address: '\(receiver)'}]
                     """
             ).errors
@@ -173,9 +172,23 @@ struct CrossTests {
         let loopback = errors("eth0", "127.0.0.2:1")
         #expect(loopback.count == 1)
         #expect(loopback.first?.contains("127.0.0.2:1 is a loopback address") == true)
-        let hidden = errors("eth0", "192.0.2.9:1", "preserve_source: false")
-        #expect(hidden.count == 1)
-        #expect(hidden.first?.contains("rewrites the destination alone") == true)
+    }
+
+    @Test(
+        "a kernel mode cannot hide the source",
+        arguments: ForwardingMode.allCases.filter { $0 != .userspace })
+    func hidden(mode: ForwardingMode) {
+        let errors = Reading(
+            listener: """
+                bind: 192.0.2.1:514
+                mode: \(mode.rawValue)
+                interface: eth0
+                preserve_source: false
+                downstream: [{name: r, address: '192.0.2.9:514'}]
+                """
+        ).errors
+        #expect(errors.count == 1)
+        #expect(errors.first?.contains("rewrites the destination alone") == true)
     }
 
     @Test(

@@ -177,10 +177,10 @@ struct ListenerTests {
     func preserveSource(mode: ForwardingMode) {
         let lines = "bind: 0.0.0.0:514\nmode: \(mode.rawValue)\ninterface: eth0\n\(Self.receiver)"
         #expect(Reading(listener: lines).listener?.preserveSource == (mode != .userspace))
-        // It has no other way.
-        if mode == .tcEBPF || mode == .xdpNAT { return }
-        let other = Reading(listener: lines + "preserve_source: \(mode == .userspace)\n")
-        #expect(other.listener?.preserveSource == (mode == .userspace))
+        let kept = Reading(listener: lines + "preserve_source: true\n")
+        #expect(kept.listener?.preserveSource == true)
+        let hidden = Reading(listener: lines + "preserve_source: false\n")
+        #expect(hidden.listener?.preserveSource == (mode == .userspace ? false : nil))
     }
 
     @Test("a listener's own settings override the file's key by key, wherever these stand")

@@ -20,12 +20,6 @@ extension ListenerCheck {
                 "answers leave as the address that the client spoke to, which has to be known",
                 "write a list of addresses")
         }
-        if let preserve = draft.preserveSource, !preserve.value {
-            findings.error(
-                at: preserve.origin,
-                "mode xdp_nat rewrites the destination alone, so receivers see the client's source",
-                "remove it, or write mode: userspace")
-        }
         checkReceiversOfNAT()
     }
 

@@ -26,14 +26,20 @@ extension ListenerCheck {
         }
     }
 
-    /// What the way through the kernel's TC hook rules out.
-    func checkRewriting() {
-        if let preserve = draft.preserveSource, !preserve.value {
-            findings.error(
-                at: preserve.origin,
-                "mode tc_ebpf rewrites the destination alone, so receivers see the client's source",
-                "remove it, or write mode: userspace")
+    /// Programs rewrite the destination alone.
+    func checkSourceIsKept(in mode: ForwardingMode) {
+        guard mode != .userspace, let preserve = draft.preserveSource, !preserve.value else {
+            return
         }
+        findings.error(
+            at: preserve.origin,
+            "mode \(mode.rawValue) rewrites the destination alone, so receivers see the client's "
+                + "source",
+            "remove it, or write mode: userspace")
+    }
+
+    /// What the way through the kernel's TC hook rules out.
+    func checkLoopback() {
         guard let interface = draft.interface?.value, interface != "lo" else { return }
         for address in (draft.downstreams ?? []).compactMap(\.address)
         where address.value.address.isLoopback {

@@ -48,7 +48,8 @@ struct ListenerCheck {
             findings.warning(
                 at: interface.origin, "is not used in mode \(mode.rawValue)", "remove it")
         }
-        if mode == .tcEBPF { checkRewriting() }
+        checkSourceIsKept(in: mode)
+        if mode == .tcEBPF { checkLoopback() }
         if !mode.needsInterface, draft.kubernetes?.vip == true,
             let origin = draft.sourceOrigins.first
         {
