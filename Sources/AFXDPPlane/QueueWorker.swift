@@ -59,6 +59,7 @@ internal import XDPSockets
                     polling: plan.isPolling ? .busy : .sleeping, mailbox: mailbox, counts: counts,
                     fallback: fallback, random: .random(in: 1...UInt64.max)))
         } catch {
+            counts.free()
             throw PlaneError(opening: queue, error)
         }
         let entry = unsafe Entry(worker: worker, queue: queue, cpu: plan.cpu, logger: logger)
@@ -67,8 +68,7 @@ internal import XDPSockets
                 entry.run()
             }
         } catch {
-            unsafe worker.deinitialize(count: 1)
-            unsafe worker.deallocate()
+            // Everything is there that deinit frees, and it does.
             throw PlaneError(opening: queue, error)
         }
     }
