@@ -80,7 +80,8 @@ extension AFXDPPlane {
         since: ContinuousClock.Instant = .now, isRetrying: Bool = false
     ) -> Bool {
         anticipated = nil
-        guard !listeners.isEmpty else { return true }
+        // An event may still be on its way here when the queues have been left to another process.
+        guard watch != nil, !listeners.isEmpty else { return true }
         do throws(PlaneError) {
             let (now, below) = try look(for: listeners, since: since)
             keepNeighbours(now)

@@ -73,7 +73,8 @@ extension XDPNATPlane {
     /// - Returns: false when that did not work out; everything is as it was then.
     private func refresh(since: ContinuousClock.Instant) -> Bool {
         anticipated = nil
-        guard !listeners.isEmpty else { return true }
+        // An event may still be on its way here when the hooks have been left to another process.
+        guard watch != nil, !listeners.isEmpty else { return true }
         if let program = serving?.program { forgetRoutes(of: program) }
         do throws(PlaneError) {
             let now = try look(for: listeners, since: since)
