@@ -41,16 +41,25 @@ package final class MapExchange: Sendable {
             return exchange
         }
         exchange.start()
+        do throws(BPFError) {
+            try exchange.watch(last)
+        } catch {
+            // It is under way all the same, so its own outcome counts.
+            try exchange.wait()
+        }
+        return exchange
+    }
+
+    /// Returns once the last map is in its place: they are put in one after the other, so it tells of all.
+    private func watch(_ last: (place: UInt32, map: SharedMap)) throws(BPFError) {
         var looks = 0
-        // They are put in one after the other, so the last one tells of all.
-        while try !exchange.isEnded,
+        while try !isEnded,
             try array.map.value(of: last.place)?.words(of: UInt32.self).first
                 != last.map.map.number
         {
             looks += 1
-            if looks > patience { usleep(pause) }
+            if looks > Self.patience { usleep(Self.pause) }
         }
-        return exchange
     }
 
     /// Makes the call in a thread of its own, which ends with it. Those of a pool keep what they have freed for

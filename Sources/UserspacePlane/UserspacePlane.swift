@@ -39,6 +39,7 @@ public actor UserspacePlane: DataPlane {
         var interim: [ListenerGroup] = []
         let toOpen = change.added + change.replaced.map(\.to)
         prepareSteering(toOpen)
+        defer { steerings.first?.discard() }
         for listener in toOpen {
             let share = inherited?.take(listener.bind)
             if let share, share.descriptors.count != ListenerGroup.workerCount(listener) {

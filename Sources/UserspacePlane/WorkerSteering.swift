@@ -16,6 +16,9 @@ public protocol WorkerSteering: Sendable {
     /// that another steering serves.
     func prepare(workers: Int, of listener: Listener)
 
+    /// Lets go of what was prepared and not taken.
+    func discard()
+
     /// Leads each source to one of `sockets` from now on.
     ///
     /// The plane calls this when the sockets are bound and before their workers read. In the same
@@ -42,6 +45,8 @@ public protocol WorkerSteering: Sendable {
 
 extension WorkerSteering {
     public func prepare(workers: Int, of listener: Listener) {}
+
+    public func discard() {}
 }
 
 /// What keeps a steering in force until its last reference goes, which is before its sockets are closed.

@@ -21,8 +21,14 @@ extension XDPNATPlane {
             var layout = former.next(for: next, on: network, former.capacity),
             let prepared = try serving.program.prepare(layout, from: former, isNew: false)
         else { return false }
-        // Every map has room for what is put in now, so from here on nothing fails.
-        let entering = try serving.program.enter(layout, from: former, prepared)
+        let entering: NATProgram.Entering
+        do throws(BPFError) {
+            // Every map has room for what is put in now, so little can fail; clients may have met it meanwhile.
+            entering = try serving.program.enter(layout, from: former, prepared)
+        } catch {
+            self.serving?.layout.burn(layout)
+            throw error
+        }
         logInForce()
         try serving.program.leave(former, for: layout, prepared, after: entering)
         keepDeparted(from: former, to: layout, serving.program)

@@ -22,6 +22,8 @@
             prepared.withLock { $0[listener.name] = group }
         }
 
+        func discard() { prepared.withLock { $0 = [:] } }
+
         func steer(
             _ sockets: [Int32], of listener: Listener
         ) throws(SystemError) -> (any SteeringHold)? {
