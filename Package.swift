@@ -284,7 +284,7 @@ let tests: [Target] = [
     .testTarget(
         name: "FanoutDiscoveryTests",
         dependencies: [
-            "ClusterLab", "FanoutControl", "FanoutCore", "FanoutDiscovery", "LabNet",
+            "ClusterLab", "FanoutControl", "FanoutCore", "FanoutDiscovery", "LabNet", "LinuxNet",
             .product(name: "Logging", package: "swift-log"),
             .product(name: "NIOCore", package: "swift-nio"),
             .product(name: "NIOPosix", package: "swift-nio"),

@@ -21,8 +21,9 @@ public actor DiscoveryMonitor: DiscoveryViewSource {
     /// What is to be told of.
     private var state = DesiredState()
     private let memory: (any DiscoveryMemory)?
-    /// Under way when something is to be kept.
+    /// Under way while something is to be kept, or being so.
     private var keeping: Task<Void, Never>?
+    private var kept: [DiscoverySubject: DiscoveredSet] = [:]
     /// What was last said of each listener, so that it is said once.
     private var remarks: [String: Remark] = [:]
 
@@ -32,6 +33,8 @@ public actor DiscoveryMonitor: DiscoveryViewSource {
     /// When a change that could not be carried out is tried again.
     private static let retryDelay = Duration.seconds(1)
 
+    /// How long a start waits for what is remembered.
+    private static let recallDelay = Duration.milliseconds(250)
     /// What is found is kept at most this often, which is more often than receivers come and go for good.
     private static let keepingInterval = Duration.seconds(1)
 
@@ -67,31 +70,30 @@ public actor DiscoveryMonitor: DiscoveryViewSource {
         remarks = remarks.filter { names.contains($0.key) }
     }
 
-    /// Waits until something is known of all subjects of `state`, though not for longer than `limit`.
+    /// Waits until something is known of all these subjects, though not for longer than `limit`.
     ///
-    /// - Parameter recalling: whether what the process before this one has kept does for those of which
-    ///   nothing is known then.
+    /// - Parameter isStart: what the process before this one has kept does for those of which nothing is known
+    ///   soon, and none is waited for that has had a failure.
     public func settle(
-        _ state: DesiredState, within limit: Duration, recalling: Bool = false
+        _ subjects: Set<DiscoverySubject>, within limit: Duration, isStart: Bool = false
     ) async {
-        let end = ContinuousClock.now + limit
+        let begin = ContinuousClock.now
+        let remembered = isStart ? memory?.recall(subjects) ?? [:] : [:]
         collect()
-        while !state.subjects.isSubset(of: current.sets.keys), ContinuousClock.now < end {
+        while !missing(subjects, isStart, remembered, for: .now - begin).isEmpty,
+            ContinuousClock.now < begin + limit
+        {
             guard (try? await Task.sleep(for: .milliseconds(5))) != nil else { return }
             collect()
         }
-        if recalling { recall(state.subjects.subtracting(current.sets.keys)) }
-        for subject in state.subjects.subtracting(current.sets.keys).sorted() {
-            logger.warning(
-                "\(subject.voice): no answer yet, and nobody is known to receive until there is one",
-                metadata: ["source": "\(subject)"])
-        }
-    }
-
-    /// What the process before this one has kept holds until the sources have answered.
-    private func recall(_ unknown: Set<DiscoverySubject>) {
-        let known = memory?.recall(unknown) ?? [:]
-        for (subject, set) in known.sorted(by: { $0.key < $1.key }) {
+        let unknown = subjects.subtracting(current.sets.keys).sorted()
+        for subject in unknown {
+            guard let set = remembered[subject] else {
+                logger.warning(
+                    "\(subject.voice): no answer yet, and nobody is known to receive until there is one",
+                    metadata: ["source": "\(subject)"])
+                continue
+            }
             current.sets[subject] = set
             logger.warning(
                 "\(subject.voice): no answer yet, the receivers of before the start stay in force",
@@ -99,23 +101,32 @@ public actor DiscoveryMonitor: DiscoveryViewSource {
         }
     }
 
+    /// Whom to wait for.
+    private func missing(
+        _ subjects: Set<DiscoverySubject>, _ isStart: Bool,
+        _ remembered: [DiscoverySubject: DiscoveredSet], for time: Duration
+    ) -> Set<DiscoverySubject> {
+        subjects.filter { subject in
+            if current.sets[subject] != nil { return false }
+            if time > Self.recallDelay, remembered[subject] != nil { return false }
+            return !isStart || runs[subject]?.source.status.errors.isEmpty != false
+        }
+    }
+
     public func view() -> DiscoveryView { current }
 
     /// Takes what is found as it comes, until the task is cancelled.
     ///
-    /// - Parameter act: called when the view is another one: brings it into force, and returns whether
-    ///   that worked. When it did not, it is called again.
+    /// - Parameter act: called when the view may be another one: brings it into force, and returns whether
+    ///   that worked. When it did not, it is called again. Others look at the view meanwhile, so what is in
+    ///   force is not known here.
     public func run(_ act: @Sendable () async -> Bool) async {
-        var inForce = DiscoveryView()
         for await _ in mailbox.arrivals {
             collect()
-            let now = current
-            guard now != inForce else { continue }
             let isFollowed = await act()
             // What there is to say comes after what there is to do.
             remark()
             if isFollowed {
-                inForce = now
                 keepSoon()
                 guard (try? await Task.sleep(for: Self.patience)) != nil else { return }
             } else {
@@ -126,12 +137,19 @@ public actor DiscoveryMonitor: DiscoveryViewSource {
     }
 
     private func keepSoon() {
-        guard let memory, keeping == nil else { return }
+        guard let memory, keeping == nil, current.sets != kept else { return }
         keeping = Task {
             try? await Task.sleep(for: Self.keepingInterval)
+            await keepNow(in: memory)
             keeping = nil
-            await Self.keep(current.sets, in: memory)
+            if !Task.isCancelled { keepSoon() }
         }
+    }
+
+    private func keepNow(in memory: any DiscoveryMemory) async {
+        guard current.sets != kept else { return }
+        kept = current.sets
+        await Self.keep(kept, in: memory)
     }
 
     /// Elsewhere than on the actor, which others wait for.
@@ -140,9 +158,12 @@ public actor DiscoveryMonitor: DiscoveryViewSource {
     ) async { memory.keep(sets) }
 
     /// Ends every source.
-    public func stop() async {
+    ///
+    /// - Parameter isFollowed: whether another process does from now on what this one did, and keeps what it finds.
+    public func stop(isFollowed: Bool = false) async {
         keeping?.cancel()
         await keeping?.value
+        if let memory, !isFollowed { await keepNow(in: memory) }
         let ending = runs.values.map(\.task)
         runs = [:]
         for task in ending { task.cancel() }

@@ -40,15 +40,17 @@ struct Remark: Equatable {
                 metadata: fields.merging(["ready": "\(ready)"]) { $1 })
         }
         for reason in DiscoveryReport.Unused.allCases {
-            let (count, former) = (unused[reason] ?? 0, before?.unused[reason] ?? 0)
-            if count > 0, former == 0 {
+            if let count = unused[reason], count > 0, before?.unused[reason] ?? 0 == 0 {
                 let more = reason.advice(for: listener).merging(["unused": "\(count)"]) { $1 }
                 logger.warning("\(reason.sentence)", metadata: fields.merging(more) { $1 })
-            } else if count == 0, former > 0, unused.values.allSatisfy({ $0 == 0 }) {
-                logger.info("all receivers that were found are used", metadata: fields)
             }
         }
+        if before?.usesAll == false, usesAll {
+            logger.info("all receivers that were found are used", metadata: fields)
+        }
     }
+
+    private var usesAll: Bool { unused.values.allSatisfy { $0 == 0 } }
 }
 
 extension DiscoveryReport.Unused {
@@ -65,11 +67,7 @@ extension DiscoveryReport.Unused {
         case .surplus: ["max_downstream": "\(listener.settings.maxDownstream)"]
         case .loop: ["remedy": "have none found that is a listener of this daemon"]
         case .unsuitable:
-            [
-                "remedy": """
-                write a listener of their family of addresses, and the port that they have
-                """
-            ]
+            ["remedy": "write a listener of their family of addresses, and the port that they have"]
         }
     }
 }

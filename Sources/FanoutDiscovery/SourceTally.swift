@@ -13,6 +13,8 @@ final class SourceTally: Sendable {
         var hasAnswered = false
         var relists: [String: UInt64] = [:]
         var errors: [String: UInt64] = [:]
+        /// Since something was confirmed.
+        var lastError: String?
     }
 
     private let state = Mutex(State())
@@ -23,6 +25,7 @@ final class SourceTally: Sendable {
             $0.confirmed = .now
             $0.isSound = true
             $0.hasAnswered = true
+            $0.lastError = nil
         }
     }
 
@@ -36,10 +39,14 @@ final class SourceTally: Sendable {
         state.withLock { $0.relists[reason.rawValue, default: 0] += 1 }
     }
 
-    func error(_ code: String) {
-        state.withLock {
-            $0.errors[code, default: 0] += 1
-            $0.isSound = false
+    /// - Returns: whether it is another one than the last, or the first since something was confirmed.
+    @discardableResult
+    func error(_ code: String) -> Bool {
+        state.withLock { state in
+            state.errors[code, default: 0] += 1
+            state.isSound = false
+            defer { state.lastError = code }
+            return state.lastError != code
         }
     }
 

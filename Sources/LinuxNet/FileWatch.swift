@@ -25,9 +25,10 @@ public struct FileWatch: Sendable {
     ///   - tellsOfAbsence: whether it is a change when the file vanishes, and when it returns. Otherwise its
     ///     return is one if anything about it differs.
     ///   - unchanged: called at each look that finds the file as it was.
+    ///   - body: returns whether the change has been dealt with; otherwise the next look reports it again.
     public func run(
         since known: FileState?, tellsOfAbsence: Bool = false, unchanged: @Sendable () -> Void = {},
-        _ body: @Sendable () async -> Void
+        _ body: @Sendable () async -> Bool
     ) async {
         var reported = known
         var previous = FileState(of: path)
@@ -44,8 +45,7 @@ public struct FileWatch: Sendable {
                 continue
             }
             guard now == previous, now != nil || tellsOfAbsence else { continue }
-            reported = now
-            await body()
+            if await body() { reported = now }
         }
     }
 }

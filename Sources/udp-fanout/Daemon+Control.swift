@@ -61,6 +61,7 @@ extension Daemon {
 
     /// Carries out what a client asks for.
     func answer(_ request: ControlRequest) async -> ControlResponse {
+        if let refusal = refusal(of: request) { return .failure(refusal) }
         switch request.request {
         case .status: return .status(await statusReport())
         case .explain: return await explain(request)
@@ -75,6 +76,16 @@ extension Daemon {
             }
             await reload()
             return .reload(lastReload)
+        }
+    }
+
+    /// Why nothing may change just now: what a start does is to be found as it was left.
+    func refusal(of request: ControlRequest) -> ControlFailure? {
+        switch request.request {
+        case .status, .explain: nil
+        case .reload, .drain, .undrain, .takeover:
+            stage == .starting
+                ? ControlFailure("the daemon is starting", remedy: "ask again once it runs") : nil
         }
     }
 

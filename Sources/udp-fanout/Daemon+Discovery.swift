@@ -26,14 +26,14 @@ extension Daemon {
     /// - Parameter former: what is looked up besides, as long as it may stay in force.
     func discover(_ wanted: Configuration, besides former: Configuration? = nil) async {
         await discovery.follow((former.map { [$0.state] } ?? []) + [wanted.state])
-        if former != nil { await settleDiscovery(wanted) }
+        guard let former else { return }
+        let new = wanted.state.subjects.subtracting(former.state.subjects)
+        await discovery.settle(new, within: Self.settling)
     }
 
-    /// Waits until the sources of a configuration have said who receives.
-    ///
-    /// - Parameter isStart: whether what a daemon before has kept does instead.
-    func settleDiscovery(_ wanted: Configuration, isStart: Bool = false) async {
-        await discovery.settle(wanted.state, within: Self.settling, recalling: isStart)
+    /// Waits for a start until the sources of a configuration have said who receives.
+    func settleDiscovery(_ wanted: Configuration) async {
+        await discovery.settle(wanted.state.subjects, within: Self.settling, isStart: true)
     }
 
     /// Leads health checks and data planes to the receivers that are found now.

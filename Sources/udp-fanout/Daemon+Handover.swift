@@ -37,6 +37,7 @@ extension Daemon: TakeoverHost {
     private func carryOutInTurn(
         _ request: ControlRequest, for client: Int
     ) async -> (ControlResponse, descriptors: [Int32]) {
+        if let refusal = refusal(of: request) { return (.failure(refusal), []) }
         if let successor, successor.client != client {
             return (
                 .failure(

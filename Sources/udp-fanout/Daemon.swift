@@ -123,7 +123,11 @@ actor Daemon {
         tasks.append(Task { await reconciler.warm { await self.shareRises() } })
         if let path {
             let watch = FileWatch(path: path)
-            tasks.append(Task { await watch.run(since: source) { await self.fileChanged() } })
+            let changed: @Sendable () async -> Bool = {
+                await self.fileChanged()
+                return true
+            }
+            tasks.append(Task { await watch.run(since: source, changed) })
         }
         tasks.append(Task { await beat() })
         tasks.append(Task { await feedWatchdog() })
@@ -148,7 +152,7 @@ actor Daemon {
         }
         do {
             await discover(configuration)
-            await settleDiscovery(configuration, isStart: true)
+            await settleDiscovery(configuration)
             try await probe(configuration)
             try await follow(configuration)
             removeLeftovers()
@@ -232,13 +236,13 @@ actor Daemon {
     func performHandover() async {
         stage = .stopping
         if let pid = successor?.process { service.isFollowed(by: pid) }
-        await end()
+        await end(isFollowed: true)
     }
 
-    private func end() async {
+    private func end(isFollowed: Bool = false) async {
         isStopped = true
         for task in tasks { task.cancel() }
-        await discovery.stop()
+        await discovery.stop(isFollowed: isFollowed)
         await health.stop()
         logTotals(await reconciler.stop())
         await metrics?.stop()

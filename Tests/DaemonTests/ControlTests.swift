@@ -65,6 +65,30 @@ extension DaemonTests.ControlTests {
         }
     }
 
+    @Test("while the daemon starts it says how it is, and nothing can be changed")
+    func starting() async throws {
+        // A server that does not answer.
+        let server = try HeldPort(try Ports.free(), SOCK_DGRAM)
+        let config = """
+            listeners:
+              - name: in
+                bind: "127.0.0.1:\(try Ports.free())"
+                dns: {name: r.example, port: 1, server: "127.0.0.1:\(server.port)"}
+            settings: {workers: 1}
+
+            """
+        let daemon = try DaemonUnderTest(config)
+        try await daemon.says("control socket ready")
+        for words in [["reload"], ["drain", "in/r"], ["undrain", "in/r"]] {
+            let answer = try await daemon.command(words)
+            #expect(answer.code != 0 && answer.errors.contains("the daemon is starting"))
+        }
+        #expect(try daemon.status().listeners.isEmpty)
+        try await daemon.isRunning()
+        #expect(try await daemon.command(["reload"]).code == 0)
+        try await daemon.stop()
+    }
+
     @Test("a drained receiver gets nothing more, through a reload, until it is undrained")
     func drain() async throws {
         let sinks = try tallyingSinks(2)

@@ -208,9 +208,9 @@ struct DiscoveryMonitorTests {
         let monitor = DiscoveryMonitor(logger: lines.logger, memory: memory) { made.make($0) }
         let state = state(["a": "s", "b": "t"])
         await monitor.follow([state])
-        await monitor.settle(state, within: .milliseconds(20))
+        await monitor.settle(state.subjects, within: .milliseconds(20))
         #expect(await monitor.view().sets.isEmpty, "at a reload nothing is recalled")
-        await monitor.settle(state, within: .milliseconds(20), recalling: true)
+        await monitor.settle(state.subjects, within: .seconds(60), isStart: true)
         #expect(await monitor.view().sets.mapValues(\.endpoints.count) == [subject("s"): 1])
         let recalled = lines.lines(
             "k8s discovery: no answer yet, the receivers of before the start stay in force")
@@ -219,7 +219,7 @@ struct DiscoveryMonitorTests {
             "k8s discovery: no answer yet, and nobody is known to receive until there is one")
         #expect(unknown.last?.fields["source"] == "endpointslices:n/t")
         try await made.all[0].find([])
-        await monitor.settle(state, within: .milliseconds(20))
+        await monitor.settle(state.subjects, within: .milliseconds(20))
         #expect(await monitor.view().sets.mapValues(\.endpoints.count) == [subject("s"): 0])
     }
 
@@ -245,6 +245,24 @@ struct DiscoveryMonitorTests {
         try await following(state(["a": "s"])) { _, _ in
             await plane.failNext(
                 PlaneError(operation: "flip", subject: "x", reason: "ENOMEM", remedy: "-"))
+            try await made.all[0].find(1...3)
+            try await until { await count() == 3 }
+        }
+    }
+
+    @Test(
+        "what came into force by another way is led back, though the source is where it was before")
+    func backAgain() async throws {
+        try await following(state(["a": "s"])) { _, reconciler in
+            try await made.all[0].find(1...3)
+            try await until { await count() == 3 }
+            await plane.failNext(
+                PlaneError(operation: "flip", subject: "x", reason: "ENOMEM", remedy: "-"))
+            try await made.all[0].find(1...4)
+            try await until { await plane.failures.isEmpty }
+            // As a reload does, before the change is tried again.
+            try await reconciler.apply(state(["a": "s"]))
+            #expect(await count() == 4)
             try await made.all[0].find(1...3)
             try await until { await count() == 3 }
         }
@@ -293,10 +311,10 @@ struct DiscoveryMonitorTests {
             let next = state(["a": "t"])
             await monitor.follow([state(["a": "s"]), next])
             let begin = ContinuousClock.now
-            await monitor.settle(next, within: .milliseconds(30))
+            await monitor.settle(next.subjects, within: .milliseconds(30))
             #expect(ContinuousClock.now - begin >= .milliseconds(30))
             try await made.all[1].find([1])
-            await monitor.settle(next, within: .seconds(60))
+            await monitor.settle(next.subjects, within: .seconds(60))
             #expect(await monitor.view().sets[subject("t")]?.endpoints.count == 1)
         }
     }

@@ -19,7 +19,7 @@ actor FakePlane<Mode: FakeMode>: DataPlane {
     private(set) var listeners: [String: Listener] = [:]
     private(set) var isStopped = false
     private(set) var isRelinquished = false
-    private var failures: [PlaneError?]
+    private(set) var failures: [PlaneError?]
     private var gate: CheckedContinuation<Void, Never>?
     private var holds = false
 

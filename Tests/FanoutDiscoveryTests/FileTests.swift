@@ -1,7 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 
 import FanoutCore
+import Glibc
 import LabNet
+import LinuxNet
+import Synchronization
 import Testing
 
 @testable import FanoutDiscovery
@@ -120,5 +123,45 @@ extension DiscoveryTests.FileTests {
         try await eventually("it is confirmed again") {
             source.status.syncAge < .milliseconds(200)
         }
+    }
+
+    @Test("a change that could not be dealt with is reported again, one that was is not")
+    func reportedAgain() async throws {
+        let folder = try ScratchFolder()
+        let path = try folder.write("a", to: "f")
+        let calls = Mutex(0)
+        let task = Task {
+            let watch = FileWatch(path: path, interval: .milliseconds(10))
+            await watch.run(since: nil) {
+                calls.withLock {
+                    $0 += 1; return $0 == 3
+                }
+            }
+        }
+        defer { task.cancel() }
+        try await eventually("it is dealt with") { calls.withLock { $0 } == 3 }
+        try await Task.sleep(for: .milliseconds(100))
+        #expect(calls.withLock { $0 } == 3)
+    }
+
+    @Test("what may pass is tried again, and what is wrong with the file is not")
+    func passing() {
+        func unreadable(_ code: Int32) -> ReceiverFile.Unusable {
+            .unreadable(SystemError("open", code: code))
+        }
+        for code in [EMFILE, ENFILE, EIO, ENOMEM, ESTALE] { #expect(unreadable(code).mayPass) }
+        for code in [ENOENT, EACCES, EFBIG] { #expect(!unreadable(code).mayPass) }
+        #expect(!ReceiverFile.Unusable.empty.mayPass)
+    }
+
+    @Test("a failure is news when it is another, or the first since something was confirmed")
+    func news() {
+        let tally = SourceTally()
+        #expect(tally.error("a"))
+        #expect(!tally.error("a"))
+        #expect(tally.error("b"))
+        tally.confirm()
+        #expect(tally.error("b"))
+        #expect(tally.status.errors == ["a": 2, "b": 2])
     }
 }

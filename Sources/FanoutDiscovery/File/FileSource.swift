@@ -30,18 +30,21 @@ struct FileSource: DiscoverySource {
     func run(_ publish: @escaping @Sendable (DiscoveredSet) -> Void) async {
         let state = FileState(of: path)
         tally.relist(.start)
-        read(publish)
+        let isRead = read(publish)
         let watch = FileWatch(path: path, interval: interval)
-        await watch.run(since: state, tellsOfAbsence: true, unchanged: tally.reconfirm) {
-            guard !Task.isCancelled else { return }
+        await watch.run(
+            since: isRead ? state : nil, tellsOfAbsence: true, unchanged: tally.reconfirm
+        ) {
+            guard !Task.isCancelled else { return true }
             logger.debug(
                 "file discovery: the file is another one", metadata: ["path": "\(path)"])
             tally.relist(.changed)
-            read(publish)
+            return read(publish)
         }
     }
 
-    private func read(_ publish: @Sendable (DiscoveredSet) -> Void) {
+    /// - Returns: false when another look at the same file may do better.
+    private func read(_ publish: @Sendable (DiscoveredSet) -> Void) -> Bool {
         do throws(ReceiverFile.Unusable) {
             let found = try ReceiverFile.receivers(at: path, port: port)
             tally.confirm()
@@ -49,13 +52,15 @@ struct FileSource: DiscoverySource {
             logger.info(
                 "file discovery: receivers read",
                 metadata: ["path": "\(path)", "receivers": "\(found.endpoints.count)"])
+            return true
         } catch {
             refuse(error)
+            return !error.mayPass
         }
     }
 
     private func refuse(_ error: ReceiverFile.Unusable) {
-        tally.error(error.code)
+        guard tally.error(error.code) else { return }
         logger.warning(
             tally.hasAnswered
                 ? "file discovery: the file cannot be used, the receivers before stay in force"

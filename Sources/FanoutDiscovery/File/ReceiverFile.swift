@@ -22,6 +22,12 @@ public enum ReceiverFile {
             }
         }
 
+        /// Whether the file may be read at another moment as it is.
+        var mayPass: Bool {
+            guard case .unreadable(let error) = self else { return false }
+            return ["EMFILE", "ENFILE", "ENOMEM", "EIO", "ESTALE", "EINTR"].contains(error.name)
+        }
+
         public var description: String {
             switch self {
             case .unreadable(let error): "\(error)"
