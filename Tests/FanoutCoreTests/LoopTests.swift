@@ -92,4 +92,15 @@ struct LoopTests {
         let (receivers, loops) = try outcome(of: listeners, finding: found)
         #expect(receivers == found && loops.isEmpty)
     }
+
+    @Test(
+        "a program never meets what its own host sends, except on the loopback interface",
+        arguments: [ForwardingMode.tcEBPF, .afXDP, .xdpNAT], ["eth0", "lo"])
+    func kernel(mode: ForwardingMode, interface: String) throws {
+        let own = ["10.0.0.1:514", "10.0.0.9:514"]
+        let (receivers, loops) = try outcome(
+            of: [try finding("a", at: "10.0.0.1:514", mode, by: interface)], finding: ["a": own])
+        #expect(receivers["a"] == (interface == "lo" ? [own[1]] : own))
+        #expect(loops == (interface == "lo" ? ["a": 1] : [:]))
+    }
 }

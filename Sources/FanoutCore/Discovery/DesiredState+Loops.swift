@@ -7,7 +7,7 @@ extension DesiredState {
     ///
     /// - Returns: the state, and how many receivers it is without, by listener.
     func withoutLoops() -> (state: DesiredState, loops: [String: Int]) {
-        let own = OwnDestinations(listeners)
+        let own = OwnDestinations(sentByThisHostTo: listeners)
         var graph = ListenerGraph()
         for (index, listener) in listeners.enumerated() where listener.discovery == nil {
             for target in listener.downstreams.compactMap({ own.owner(of: $0.endpoint) }) {

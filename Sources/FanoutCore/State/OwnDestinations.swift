@@ -41,8 +41,11 @@ public struct OwnDestinations: Sendable {
 }
 
 extension OwnDestinations {
-    init(_ listeners: [Listener]) {
-        for (index, listener) in listeners.enumerated() {
+    /// What this host sends itself comes in by the loopback interface, so programs at another one never see it: a
+    /// listener of a kernel mode may well have a receiver on its own address, whom the stack gives it to.
+    init(sentByThisHostTo listeners: [Listener]) {
+        for (index, listener) in listeners.enumerated()
+        where listener.interface == nil || listener.interface == "lo" {
             let own = listener.bind.address
             // A socket bound to [::] is dual stack: it also takes what is sent to any IPv4 address.
             let families: [IPAddress.Family] = own.family == .v6 ? [.v4, .v6] : [.v4]
