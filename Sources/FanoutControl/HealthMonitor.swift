@@ -58,13 +58,14 @@ public actor HealthMonitor: HealthSource {
     /// - Parameter act: called when the view is another one: brings it into force, and returns whether
     ///   that worked. When it did not, it is called again with the results that come next.
     public func run(_ act: @Sendable () async -> Bool) async {
-        var inForce = table.view
+        // Nil when it is not known: others may have brought into force what could not be brought here.
+        var inForce: HealthView? = table.view
         for await _ in mailbox.arrivals {
             for report in mailbox.take() { note(report) }
             let now = table.view
             guard now != inForce else { continue }
             noteOpen()
-            if await act() { inForce = now }
+            inForce = await act() ? now : nil
             guard (try? await Task.sleep(for: Self.patience)) != nil else { return }
         }
     }

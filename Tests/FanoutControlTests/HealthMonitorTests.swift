@@ -137,6 +137,21 @@ struct HealthMonitorTests {
         }
     }
 
+    @Test("what came into force by another way is led back, though all are as they were before")
+    func backAgain() async throws {
+        try await following { _, reconciler in
+            await plane.failNext(
+                PlaneError(operation: "flip", subject: "x", reason: "ENOMEM", remedy: "-"))
+            probe.tell(.timeout, of: target(1), times: 3)
+            try await until { await plane.failures.isEmpty }
+            // As a reload does, before more results come.
+            try await reconciler.apply(state())
+            #expect(await ready() == ["d2"])
+            probe.tell(.success, of: target(1))
+            try await until { await ready() == ["d1", "d2"] }
+        }
+    }
+
     @Test("many that turn at once make few changes")
     func coalesces() async throws {
         try await following { monitor, reconciler in
