@@ -18,11 +18,12 @@ struct Obstacle: Sendable, CustomStringConvertible {
     }
 
     static func all(of listeners: [Listener], on network: NetworkView) -> [Obstacle] {
-        listeners.flatMap { listener in
-            local(listener, network)
-                + (listener.nat.isOneArm
-                    ? [] : unforwarded(listener, network) + routeless(listener, network))
-        }
+        listeners.flatMap { local($0, network) + onTheWay(to: $0, network) }
+    }
+
+    /// Those that keep packets from servers; what a server on this host gets is not among them.
+    static func onTheWay(to listener: Listener, _ network: NetworkView) -> [Obstacle] {
+        listener.nat.isOneArm ? [] : unforwarded(listener, network) + routeless(listener, network)
     }
 
     /// What a server on this host answers comes in by no interface, so it would leave as the server's.

@@ -129,8 +129,8 @@ public actor XDPNATPlane: DataPlane {
 
     public func obstructions() -> [Obstruction] {
         guard let network else { return [] }
-        return network.idle(listeners)
-            + Obstacle.all(of: listeners, on: network).map(\.obstruction)
+        let obstacles = listeners.flatMap { Obstacle.onTheWay(to: $0, network) }
+        return network.idle(listeners) + obstacles.map(\.obstruction)
     }
 
     public func stop() -> [ListenerCounters] {
