@@ -70,7 +70,7 @@ static __noinline int follow(struct xdp_md *ctx, struct nat_packet *packet)
 
 	if (!(roles_of(&key.destination) & LB_NAT_SERVICE)) {
 		move.direction = LB_NAT_EGRESS;
-		if (!(roles_of(&key.source) & LB_NAT_SERVER)) {
+		if (!(roles_of(&key.source) & (LB_NAT_SERVER | LB_NAT_LEFT))) {
 			count_event(LB_NAT_NOBODY, LB_NAT_UNHANDLED_TRAFFIC);
 			return XDP_PASS;
 		}

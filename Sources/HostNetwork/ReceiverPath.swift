@@ -16,6 +16,14 @@ package enum ReceiverPath: Equatable, Sendable {
     /// Straight to the other end of a veth, in another namespace of this host.
     case peer(interface: UInt32, nextHop: IPAddress, mac: [UInt8], mtu: UInt32)
 
+    /// By which packets leave, when it is always the same.
+    package var interface: UInt32? {
+        switch self {
+        case .neighbour(let interface, _, _), .peer(let interface, _, _, _): interface
+        case .stack, .forwarding, .routes: nil
+        }
+    }
+
     /// The receiver as the kernel program knows it.
     package func receiver(_ endpoint: Endpoint, row: UInt32) -> lb_receiver {
         var result = lb_receiver()

@@ -10,7 +10,7 @@ struct EndpointEntry: Sendable {
     let address: IPAddress
     let port: UInt16
     let transport: UInt8
-    let role: lb_nat_role
+    var role: lb_nat_role
     var number: UInt16 = 0
     var front: UInt32 = 0
     var generation: UInt32 = 0
@@ -29,6 +29,14 @@ struct EndpointEntry: Sendable {
         self.front = front
     }
 
+    /// A server that has left.
+    init(left server: Endpoint, _ transport: UInt8, _ entry: Roll.ServerEntry, _ front: UInt32) {
+        (address, port, self.transport) = (server.address, server.port, transport)
+        role = LB_NAT_LEFT
+        (number, generation) = (entry.number, entry.generation)
+        self.front = front
+    }
+
     init(host: IPAddress) {
         (address, port, transport) = (host, 0, 0)
         role = LB_NAT_HOST
@@ -37,7 +45,9 @@ struct EndpointEntry: Sendable {
 
 /// The table of endpoints as bytes, as lb/nat.h lays it out.
 enum EndpointTable {
-    /// - Parameter places: a power of two.
+    /// - Parameters:
+    ///   - entries: those who have left after the others, as they go without where the others are crowded.
+    ///   - places: a power of two.
     /// - Returns: nil when some endpoint finds no place near enough to its own.
     static func bytes(_ entries: [EndpointEntry], places count: Int) -> [UInt8]? {
         var bytes = [UInt8](repeating: 0, count: count * MemoryLayout<lb_nat_endpoint>.stride)
@@ -46,8 +56,10 @@ enum EndpointTable {
         let fits = unsafe bytes.withUnsafeMutableBytes { raw in
             let places = unsafe raw.bindMemory(to: lb_nat_endpoint.self)
             return entries.allSatisfy { entry in
-                unsafe put(entry, entry.port, entry.transport, into: places)
+                let isIn =
+                    unsafe put(entry, entry.port, entry.transport, into: places)
                     && (entry.port == 0 || put(entry, 0, 0, into: places))
+                return isIn || entry.role == LB_NAT_LEFT
             }
         }
         return fits ? bytes : nil

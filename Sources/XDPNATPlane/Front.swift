@@ -24,6 +24,8 @@ struct Front: Equatable, Sendable {
         let generation: UInt32
         /// That it leaves as when it speaks first.
         let service: UInt16
+        /// By which it is reached, where packets are routed; nil when the network does not tell.
+        let interface: UInt32?
     }
 }
 

@@ -9,8 +9,11 @@ struct NATLayout: Sendable {
     var capacity: NATCapacity
     private(set) var fronts: [Front.Name: Front] = [:]
     private(set) var roll: Roll
-    /// Everything that packets are looked up by.
+    /// What packets are looked up by.
     private(set) var endpoints: [EndpointEntry] = []
+    /// And, after these, of who has left.
+    var lateEndpoints: [EndpointEntry] = []
+    var left = LatelyLeft()
 
     /// Nothing in it yet, apart from what is known by number.
     init(capacity: NATCapacity, roll: Roll = Roll()) {
@@ -39,9 +42,8 @@ struct NATLayout: Sendable {
                 guard let number = former ?? next.roll.newFront() else { return nil }
                 taken.insert(number)
                 var front = Front(number: number)
-                guard next.fill(&front, services, listener, port, formerly: roll) else {
-                    return nil
-                }
+                guard next.fill(&front, services, listener, port, on: network, formerly: roll)
+                else { return nil }
                 next.fronts[name] = front
             }
         }
@@ -74,7 +76,7 @@ struct NATLayout: Sendable {
 
     private mutating func fill(
         _ front: inout Front, _ services: [Service], _ listener: Listener, _ port: UInt16,
-        formerly former: Roll
+        on network: NetworkView, formerly former: Roll
     ) -> Bool {
         for service in services {
             guard let number = roll.enter(service, front: front.number, formerly: former) else {
@@ -89,7 +91,9 @@ struct NATLayout: Sendable {
             let first = services.first { $0.address.family == endpoint.address.family }
             front.servers[endpoint] = Front.Server(
                 number: entry.number, generation: entry.generation,
-                service: first.flatMap { front.services[$0] } ?? 0)
+                service: first.flatMap { front.services[$0] } ?? 0,
+                interface: listener.nat.isOneArm
+                    ? nil : network.paths[endpoint.address]?.interface)
         }
         front.table =
             FrontTable(

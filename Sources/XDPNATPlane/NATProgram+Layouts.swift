@@ -3,32 +3,25 @@
 internal import BPFRuntime
 internal import CDatapath
 internal import FanoutCore
+internal import Glibc
 
 // How the maps of a program are led from one layout to the next. Packets meet the new receivers as soon as
 // the tables are exchanged; the kernel's waits come after that.
 
 extension NATProgram {
     /// Maps on their way into the kernel, which no packet meets yet.
-    final class Prepared: Sendable {
+    struct Prepared {
         fileprivate let tables: [Table]
-        /// Those of both layouts.
-        fileprivate let union: Table
-        /// nil when it is the union.
-        fileprivate let final: Table?
-
-        fileprivate init(tables: [Table], union: Table, final: Table?) {
-            (self.tables, self.union, self.final) = (tables, union, final)
-        }
-
-        /// What stands in the map of endpoints in the end.
-        fileprivate var last: Table { final ?? union }
+        /// The endpoints of both layouts.
+        fileprivate let endpoints: Table
     }
 
-    fileprivate final class Table: Sendable {
-        let number: UInt32
-        let shared: SharedMap
+    /// A map that stands in another.
+    final class Table: Sendable {
+        fileprivate let number: UInt32
+        fileprivate let shared: SharedMap
 
-        init(_ bytes: [UInt8], number: UInt32, named name: String) throws(BPFError) {
+        fileprivate init(_ bytes: [UInt8], number: UInt32, named name: String) throws(BPFError) {
             self.number = number
             shared = SharedMap(try BPFMap(singleNamed: name, valueBytes: bytes.count))
             try shared.map.set(UInt32(0), to: bytes)
@@ -57,13 +50,12 @@ extension NATProgram {
         {
             made.append(try Table(front.table, number: front.number, named: "lb_table"))
         }
-        let (next, both) = (layout.endpoints, layout.endpoints + former.endpoints)
-        guard let final = EndpointTable.bytes(next, places: capacity.places),
-            let union = EndpointTable.bytes(both, places: capacity.places)
+        guard
+            let both = EndpointTable.bytes(
+                layout.endpoints(beside: former), places: capacity.places)
         else { return nil }
         return Prepared(
-            tables: made, union: try Table(union, number: 0, named: "lb_endpoints"),
-            final: union == final ? nil : try Table(final, number: 0, named: "lb_endpoints"))
+            tables: made, endpoints: try Table(both, number: 0, named: "lb_endpoints"))
     }
 
     /// Brings in who is new: the answers of a server are known for such before it has clients. When it
@@ -78,7 +70,7 @@ extension NATProgram {
                 try services.set(UInt32(number), to: entry)
             }
         }
-        let known = try MapExchange.begin(in: endpoints, [(0, prepared.union.shared)])
+        let known = try MapExchange.begin(in: endpoints, [(0, prepared.endpoints.shared)])
         var new: [(key: UInt32, value: lb_nat_server)] = []
         for front in layout.fronts.values {
             for (endpoint, server) in front.servers
@@ -98,19 +90,28 @@ extension NATProgram {
     /// Takes out who has left, once no packet can be given to them. When it returns, none is on its way by
     /// what has gone: the kernel lets a change of an array of maps wait for the programs that run
     /// (kernel/bpf/syscall.c, maybe_wait_bpf_programs).
+    ///
+    /// - Returns: the endpoints in force.
     func leave(
-        _ former: NATLayout, for layout: NATLayout, _ prepared: Prepared, after entering: Entering
-    ) throws(BPFError) {
+        _ former: NATLayout, for layout: NATLayout, after entering: Entering
+    ) throws(BPFError) -> Table {
         try entering.wait()
         try servers.set(
             layout.roll.departed(from: former.roll).values.map {
                 (key: UInt32($0.number), value: lb_nat_server(departed: $0.generation))
             })
-        try settle(prepared)
+        let entries = layout.endpoints + layout.lateEndpoints
+        guard let bytes = EndpointTable.bytes(entries, places: capacity.places) else {
+            throw BPFError(
+                operation: "lay out", subject: "\(entries.count) endpoints", errno: E2BIG)
+        }
+        let last = try Table(bytes, number: 0, named: "lb_endpoints")
+        try settle(last)
         let numbers = Set(layout.fronts.values.map(\.number))
         for front in former.fronts.values where !numbers.contains(front.number) {
             try tables.map.remove(front.number)
         }
+        return last
     }
 
     /// Undoes `enter` as far as another program could notice it.
@@ -122,7 +123,9 @@ extension NATProgram {
     }
 
     /// Waits until no packet is on its way through the program.
-    func settle(_ maps: Prepared) throws(BPFError) {
-        try endpoints.map.set(UInt32(0), to: maps.last.shared.map.descriptor)
+    ///
+    /// - Parameter table: the endpoints in force.
+    func settle(_ table: Table) throws(BPFError) {
+        try endpoints.map.set(UInt32(0), to: table.shared.map.descriptor)
     }
 }

@@ -13,7 +13,7 @@ struct Roll: Equatable, Sendable {
         let server: Endpoint
     }
 
-    struct ServerEntry: Equatable, Sendable {
+    struct ServerEntry: Hashable, Sendable {
         let number: UInt16
         let generation: UInt32
     }

@@ -11,7 +11,11 @@ struct WantedHook: Equatable, Sendable {
     /// One for each interface that listeners name and, where packets are routed, by which their servers
     /// are reached; those that are there, by number. A listener's own wish goes before what its servers'
     /// interface is taken along with.
-    static func all(of listeners: [Listener], on network: NetworkView) -> [WantedHook] {
+    ///
+    /// - Parameter left: the interfaces by which answers may still come in.
+    static func all(
+        of listeners: [Listener], on network: NetworkView, left: Set<UInt32> = []
+    ) -> [WantedHook] {
         var wanted: [UInt32: XDPAttach] = [:]
         func want(_ index: UInt32, _ attach: XDPAttach) {
             let known = wanted[index] ?? .auto
@@ -23,13 +27,11 @@ struct WantedHook: Equatable, Sendable {
         }
         for listener in listeners where !listener.nat.isOneArm {
             for address in listener.downstreams.map(\.endpoint.address) {
-                switch network.paths[address] {
-                case .neighbour(let index, _, _), .peer(let index, _, _, _):
-                    want(index, listener.settings.xdpMode)
-                case .stack, .forwarding, .routes, nil: continue
-                }
+                guard let index = network.paths[address]?.interface else { continue }
+                want(index, listener.settings.xdpMode)
             }
         }
+        for index in left { want(index, .auto) }
         return network.interfaces.compactMap { interface in
             wanted[interface.index].map { WantedHook(interface: interface, attach: $0) }
         }

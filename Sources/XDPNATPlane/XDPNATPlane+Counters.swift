@@ -95,7 +95,7 @@ extension XDPNATPlane {
     func settle() {
         guard let serving else { return }
         do throws(BPFError) {
-            try serving.program.settle(serving.maps)
+            try serving.program.settle(serving.endpoints)
         } catch {
             logger.warning("counts may lack the last packets", metadata: ["error": "\(error)"])
         }

@@ -51,11 +51,12 @@ extension XDPNATPlane {
             while (try? await Task.sleep(for: Self.period)) != nil {
                 guard let self else { return }
                 await self.keepNeighbours()
+                await self.forgetLeft()
             }
         }
     }
 
-    /// How often the neighbours in use are asked for.
+    /// How often the neighbours in use are asked for, and those who have left are looked after.
     private static let period = Duration.seconds(2)
 
     func unfollow() {
@@ -113,6 +114,20 @@ extension XDPNATPlane {
                 LinkLayer.Hop(interface: $0.interface, address: $0.address)
             }
             LinkLayer.use(silent, &netlink!)
+        }
+    }
+
+    /// Ends the translation of late answers whose time is over.
+    private func forgetLeft() {
+        guard watch != nil, let network, serving?.layout.left.isOver(at: .now) == true else {
+            return
+        }
+        do throws(PlaneError) {
+            try bring(to: listeners, on: network)
+        } catch {
+            logger.warning(
+                "answers of receivers that have left are still translated",
+                metadata: ["error": "\(error)"])
         }
     }
 

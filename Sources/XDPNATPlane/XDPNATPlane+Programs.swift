@@ -10,55 +10,60 @@ extension XDPNATPlane {
     /// Leads the maps of the program in force to other listeners.
     ///
     /// - Returns: false when that takes another program; nothing is altered then.
-    func update(
-        to next: [Listener], on network: NetworkView, at wanted: [WantedHook]
-    ) throws(BPFError) -> Bool {
-        guard let serving, Set(hooks.keys) == Set(wanted.map(\.interface.index)),
-            wanted.allSatisfy({ hooks[$0.interface.index]?.satisfies($0.attach) == true })
-        else { return false }
+    func update(to next: [Listener], on network: NetworkView) throws(BPFError) -> Bool {
+        guard let serving else { return false }
         let former = serving.layout
         guard former.capacity.covers(capacity(for: next, on: network)),
             var layout = former.next(for: next, on: network, former.capacity),
+            WantedHook.all(of: next, on: network).allSatisfy({
+                hooks[$0.interface.index]?.satisfies($0.attach) == true
+            }),
             let prepared = try serving.program.prepare(layout, from: former, isNew: false)
         else { return false }
-        let entering: NATProgram.Entering
+        let endpoints: NATProgram.Table
         do throws(BPFError) {
             // Every map has room for what is put in now, so little can fail; clients may have met it meanwhile.
-            entering = try serving.program.enter(layout, from: former, prepared)
+            let entering = try serving.program.enter(layout, from: former, prepared)
+            logInForce()
+            layout.rememberLeft(from: former, for: lateAnswers)
+            endpoints = try serving.program.leave(former, for: layout, after: entering)
         } catch {
             self.serving?.layout.burn(layout)
             throw error
         }
-        logInForce()
-        try serving.program.leave(former, for: layout, prepared, after: entering)
+        removeHooks(but: WantedHook.all(of: next, on: network, left: layout.left.interfaces))
         keepDeparted(from: former, to: layout, serving.program)
         layout.reclaim(from: former)
-        self.serving = Serving(program: serving.program, layout: layout, maps: prepared)
+        self.serving = Serving(
+            program: serving.program, layout: layout, endpoints: endpoints)
         return true
     }
 
     /// Loads another program, which takes over what the one before knows, and puts it in its place.
-    func renew(
-        to next: [Listener], on network: NetworkView, at wanted: [WantedHook]
-    ) throws(BPFError) {
-        let opened = try open(wanted)
+    func renew(to next: [Listener], on network: NetworkView) throws(BPFError) {
         var capacity = capacity(for: next, on: network).joined(with: serving?.layout.capacity)
         let former: NATLayout
         let heritage: NATProgram.Heritage
-        let left = serving == nil ? opened.lazy.compactMap(\.left).first : nil
+        var opened: [NATHook] = []
         if let serving {
             former = serving.layout
             heritage = .own(serving.program)
-        } else if let left {
-            former = NATLayout(capacity: capacity, roll: try Roll(of: left))
-            heritage = .left(left)
         } else {
-            former = NATLayout(capacity: capacity)
-            heritage = .nothing
+            opened = try open(WantedHook.all(of: next, on: network))
+            if let left = opened.lazy.compactMap(\.left).first {
+                former = NATLayout(capacity: capacity, roll: try Roll(of: left))
+                heritage = .left(left)
+            } else {
+                former = NATLayout(capacity: capacity)
+                heritage = .nothing
+            }
         }
         guard var layout = former.next(for: next, on: network, capacity) else {
             throw BPFError.tooMany(next)
         }
+        layout.rememberLeft(from: former, for: lateAnswers)
+        let wanted = WantedHook.all(of: next, on: network, left: layout.left.interfaces)
+        if serving != nil { opened = try open(wanted) }
         capacity.places = try EndpointTable.places(
             for: layout.endpoints + former.endpoints, atLeast: capacity.places)
         layout.capacity = capacity
@@ -89,20 +94,15 @@ extension XDPNATPlane {
             serving?.layout.burn(layout)
             throw error
         }
-        try program.leave(former, for: layout, prepared, after: entering)
-        // Where answers of those who leave come in, nothing goes before nobody is led to them any more.
-        let indices = Set(opened.map(\.interface.index))
-        for (index, hook) in hooks where !indices.contains(index) {
-            hook.remove()
-            hooks[index] = nil
-        }
+        let endpoints = try program.leave(former, for: layout, after: entering)
+        removeHooks(but: wanted)
         if serving == nil {
             Self.removeLeftovers(at: interfacesNow, root: root, logger: logger)
         }
         keepDeparted(from: former, to: layout, program)
         var layout = layout
         layout.reclaim(from: former)
-        serving = Serving(program: program, layout: layout, maps: prepared)
+        serving = Serving(program: program, layout: layout, endpoints: endpoints)
     }
 
     private func capacity(for next: [Listener], on network: NetworkView) -> NATCapacity {
@@ -147,6 +147,15 @@ extension XDPNATPlane {
             throw error
         }
         for hook in opened { hooks[hook.interface.index] = hook }
+    }
+
+    /// Not before nobody is led to those whose answers come in there.
+    private func removeHooks(but wanted: [WantedHook]) {
+        let indices = Set(wanted.map(\.interface.index))
+        for (index, hook) in hooks where !indices.contains(index) {
+            hook.remove()
+            hooks[index] = nil
+        }
     }
 
     private func logAttached(_ hook: NATHook, isAdopted: Bool) {

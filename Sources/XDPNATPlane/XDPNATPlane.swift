@@ -24,12 +24,14 @@ public actor XDPNATPlane: DataPlane {
     struct Serving {
         let program: NATProgram
         var layout: NATLayout
-        let maps: NATProgram.Prepared
+        let endpoints: NATProgram.Table
     }
 
     let logger: Logger
     let source: ProgramSource
     let root: String
+    /// For how long receivers that have left still answer.
+    let lateAnswers: Duration
     var listeners: [Listener] = []
     var serving: Serving?
     /// By the number of the interface.
@@ -60,10 +62,14 @@ public actor XDPNATPlane: DataPlane {
     ///   - source: where the kernel program comes from.
     ///   - root: the BPF file system, where the hooks are pinned.
     ///   - memory: what the planes know which follow the same changes.
+    ///   - lateAnswers: for how long the answers of receivers that have left go to their clients as the
+    ///     service's. Usually as long as the kernel waits for an answer over UDP
+    ///     (net/netfilter/nf_conntrack_proto_udp.c).
     public init(
         logger: Logger, source: ProgramSource = .embedded, root: String = PinFolder.usualRoot,
-        memory: PathMemory = PathMemory()
+        memory: PathMemory = PathMemory(), lateAnswers: Duration = .seconds(30)
     ) {
+        self.lateAnswers = lateAnswers
         self.logger = logger
         self.memory = memory
         self.source = source
@@ -99,11 +105,8 @@ public actor XDPNATPlane: DataPlane {
             return
         }
         if let conflict = ServerConflict.first(among: next) { throw PlaneError(conflict) }
-        let wanted = WantedHook.all(of: next, on: network)
         do throws(BPFError) {
-            if try !update(to: next, on: network, at: wanted) {
-                try renew(to: next, on: network, at: wanted)
-            }
+            if try !update(to: next, on: network) { try renew(to: next, on: network) }
         } catch {
             logger.debug(
                 "the kernel's words", metadata: ["log": "\(error.wholeLog.joined(separator: "\n"))"]

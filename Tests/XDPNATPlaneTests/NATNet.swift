@@ -95,13 +95,17 @@ final class NATNet: Sendable {
             interface: "lb0", nat: nat)
     }
 
-    func plane(_ logger: Logger = .silent) -> XDPNATPlane {
-        XDPNATPlane(logger: logger, root: pins.path)
+    func plane(
+        _ logger: Logger = .silent, lateAnswers: Duration = .seconds(30)
+    ) -> XDPNATPlane {
+        XDPNATPlane(logger: logger, root: pins.path, lateAnswers: lateAnswers)
     }
 
     /// A plane that serves `listeners`; to be called in the balancer.
-    func rig(_ listeners: [Listener], logger: Logger = .silent) async throws -> Rig {
-        let rig = Rig(plane(logger))
+    func rig(
+        _ listeners: [Listener], logger: Logger = .silent, lateAnswers: Duration = .seconds(30)
+    ) async throws -> Rig {
+        let rig = Rig(plane(logger, lateAnswers: lateAnswers))
         try await rig.apply(listeners)
         return rig
     }

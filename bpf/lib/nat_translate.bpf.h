@@ -187,6 +187,18 @@ __noinline int lb_nat_speak(const struct nat_packet *packet, const struct nat_cl
 	return NAT_MOVE;
 }
 
+/* From a server that has left, to a client of the listener: as the service's, whoever serves the client by now.
+ * 0 when the client is nobody's. */
+static __always_inline int answer_late(const struct nat_client *client, struct nat_move *move)
+{
+	struct lb_nat_association *known = find_association(client);
+
+	if (!known || !move_to_service(move, lb_nat_service_of(known->word)))
+		return 0;
+	move->event = LB_NAT_EGRESS_REUSED_NAT;
+	return 1;
+}
+
 /* From a server to a client. */
 static __always_inline int egress(const struct nat_packet *packet,
 				  const struct lb_nat_endpoint *endpoint, struct nat_move *move)
@@ -196,6 +208,7 @@ static __always_inline int egress(const struct nat_packet *packet,
 			  packet->protocol, endpoint->listener, packet->at.is_v6);
 	__u32 number = endpoint->number;
 	struct lb_nat_server *server = bpf_map_lookup_elem(&servers, &number);
+	int is_late = endpoint->roles & LB_NAT_LEFT;
 	struct lb_nat_association *known;
 	__u64 owner, word;
 
@@ -203,16 +216,24 @@ static __always_inline int egress(const struct nat_packet *packet,
 	move->direction = LB_NAT_EGRESS;
 	move->listener = endpoint->listener;
 	move->server = number;
-	/* It has just left. */
-	if (!server || !server->generation || server->generation != endpoint->generation)
-		return NAT_UNTOUCHED;
+	if (!(endpoint->roles & LB_NAT_SERVER) || !server || !server->generation ||
+	    server->generation != endpoint->generation) {
+		if (!is_late || !answer_late(&client, move))
+			return NAT_UNTOUCHED;
+		return packet->at.ttl > 1
+			       ? NAT_MOVE
+			       : dropped(move, LB_NAT_LIFETIME_EXPIRED, LB_DROP_TTL_EXPIRED);
+	}
 	if (packet->at.ttl <= 1)
 		return dropped(move, LB_NAT_LIFETIME_EXPIRED, LB_DROP_TTL_EXPIRED);
 	owner = lb_nat_owner(number, server->generation);
 	known = find_answered(&client);
 	word = known ? known->word : 0;
-	if ((word & LB_NAT_OWNER_MASK) != owner)
+	if ((word & LB_NAT_OWNER_MASK) != owner) {
+		if (is_late && answer_late(&client, move))
+			return NAT_MOVE;
 		return lb_nat_speak(packet, &client, owner, endpoint->service, move);
+	}
 	if (!move_to_service(move, lb_nat_service_of(word)))
 		return dropped(move, LB_NAT_EGRESS_CANNOT_CREATE_ASSO, LB_DROP_NO_HEALTHY);
 	move->event = LB_NAT_EGRESS_REUSED_NAT;
@@ -233,7 +254,7 @@ static __always_inline int decide(struct xdp_md *ctx, const struct nat_packet *p
 	if (endpoint && endpoint->roles & LB_NAT_SERVICE)
 		return ingress(ctx, packet, endpoint, move);
 	endpoint = find_endpoint(flow->source, flow->source_port, packet->protocol);
-	if (endpoint && endpoint->roles & LB_NAT_SERVER)
+	if (endpoint && endpoint->roles & (LB_NAT_SERVER | LB_NAT_LEFT))
 		return egress(packet, endpoint, move);
 	if (roles_of(&flow->destination) & LB_NAT_SERVICE)
 		move->event = LB_NAT_INGRESS_NOT_HANDLED_PORT;

@@ -39,6 +39,9 @@ enum lb_nat_role {
 	/* An address of the host itself, port 0: a server's packets to it are not for clients, such as the
 	 * answer to a health probe, and go to the stack untouched. */
 	LB_NAT_HOST = 4,
+	/* Of a server that has left not long ago: what it was asked before it still answers. Beside
+	 * LB_NAT_SERVER when it has come back. */
+	LB_NAT_LEFT = 8,
 };
 
 /*
