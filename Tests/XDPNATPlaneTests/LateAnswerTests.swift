@@ -6,145 +6,137 @@ import PlaneContract
 import Testing
 
 extension XDPNATPlaneTests {
-    /// Servers that answer when the test says so: "a" at once, and a slow one that has left by then.
     @Suite("Answers of servers that have left")
     struct LateAnswerTests {
         @Test(
             "they come from the virtual address, whoever serves the client by then",
             arguments: NATNet.Way.allCases, [IPAddress.Family.v4, .v6])
         func late(way: NATNet.Way, family: IPAddress.Family) async throws {
-            let net = try NATNet(way)
-            let (other, slow) = (try net.server(0, family), try net.slowServer(1, family))
-            try await net.balancer.run {
-                let rig = try await net.rig([net.listener(to: [slow], family)])
-                let clients = try (0..<2).map { _ in try net.talker(family) }
-                for client in clients { try client.send("1", to: net.service(family)) }
-                let asked = [try await slow.hear().from, try await slow.hear().from]
-                try await rig.apply([net.listener([other], family)])
-                // The first one speaks again meanwhile, and has another server by that.
-                let answer = try await clients[0].ask("2", net.service(family))
-                #expect(answer == ("a 2", net.service(family)))
-                for client in asked { try slow.send("late", to: client) }
-                for client in clients {
-                    #expect(try await client.hear() == ("late", net.service(family)))
-                }
-                let counters = try await rig.counters()
+            try await inScene(way, family) { scene in
+                try await scene.slowLeaves()
+                try scene.slow.send("late", to: scene.asked)
+                #expect(try await scene.client.hear() == ("late", scene.service))
+                // It speaks again, and has another server by that.
+                #expect(try await scene.client.ask("2", scene.service) == ("a 2", scene.service))
+                try scene.slow.send("later", to: scene.asked)
+                #expect(try await scene.client.hear() == ("later", scene.service))
+                let counters = try await scene.rig.counters()
                 #expect(counters.answers?.packetsForwarded == 3 && counters.answers?.drops == [:])
-                #expect(try await clients[1].ask("3", net.service(family)).text == "a 3")
-                await rig.stop()
+                #expect(try await scene.client.ask("3", scene.service).text == "a 3")
             }
         }
 
         @Test("in fragments, too", arguments: [IPAddress.Family.v4, .v6])
         func fragments(family: IPAddress.Family) async throws {
-            let net = try NATNet(.routed)
-            let (other, slow) = (try net.server(0, family), try net.slowServer(1, family))
-            try await net.balancer.run {
-                let rig = try await net.rig([net.listener(to: [slow], family)])
-                let client = try net.talker(family)
-                try client.send("1", to: net.service(family))
-                let asked = try await slow.hear().from
-                try await rig.apply([net.listener([other], family)])
+            try await inScene(.routed, family) { scene in
+                try await scene.slowLeaves()
                 let long = String(repeating: "x", count: 1900)
-                try slow.send(long, to: asked)
-                #expect(try await client.hear() == (long, net.service(family)))
-                await rig.stop()
+                try scene.slow.send(long, to: scene.asked)
+                #expect(try await scene.client.hear() == (long, scene.service))
             }
         }
 
         @Test("one that has come back answers what it was asked before, too")
         func returned() async throws {
-            let net = try NATNet(.routed)
-            let (other, slow) = (try net.server(0), try net.slowServer(1))
-            try await net.balancer.run {
-                let rig = try await net.rig([net.listener(to: [slow])])
-                let client = try net.talker()
-                try client.send("1", to: net.service())
-                let asked = try await slow.hear().from
-                try await rig.apply([net.listener([other])])
-                #expect(try await client.ask("2", net.service()).text == "a 2")
-                try await rig.apply([net.listener(to: [other.talker, slow])])
-                try slow.send("late", to: asked)
-                #expect(try await client.hear() == ("late", net.service()))
-                #expect(try await client.ask("3", net.service()).text == "a 3")
-                await rig.stop()
+            try await inScene { scene in
+                try await scene.slowLeaves()
+                #expect(try await scene.client.ask("2", scene.service).text == "a 2")
+                try await scene.serve([scene.other.endpoint, scene.slow.endpoint])
+                try scene.slow.send("late", to: scene.asked)
+                #expect(try await scene.client.hear() == ("late", scene.service))
+                #expect(try await scene.client.ask("3", scene.service).text == "a 3")
             }
         }
 
         @Test("one that health checks keep out goes on answering what it was asked")
         func keptOut() async throws {
-            let net = try NATNet(.routed)
-            let (other, slow) = (try net.server(0), try net.slowServer(1))
-            try await net.balancer.run {
-                var listener = net.listener(to: [slow, other.talker])
-                listener.downstreams[1].isEnabled = false
-                let rig = try await net.rig([listener])
-                let client = try net.talker()
-                try client.send("1", to: net.service())
-                let asked = try await slow.hear().from
-                listener.downstreams[0].isEnabled = false
-                listener.downstreams[1].isEnabled = true
-                try await rig.apply([listener])
-                try slow.send("late", to: asked)
-                #expect(try await client.hear() == ("late", net.service()))
-                await rig.stop()
+            try await inScene { scene in
+                try await scene.serve(
+                    [scene.other.endpoint, scene.slow.endpoint], keepingOut: scene.slow.endpoint)
+                try scene.slow.send("late", to: scene.asked)
+                #expect(try await scene.client.hear() == ("late", scene.service))
             }
         }
 
         @Test("what such a server sends to others is not touched")
         func others() async throws {
-            let net = try NATNet(.routed)
-            let (other, slow) = (try net.server(0), try net.slowServer(1))
-            try await net.balancer.run {
-                let rig = try await net.rig([net.listener(to: [slow])])
-                try await rig.apply([net.listener([other])])
-                let stranger = try net.talker()
-                try slow.send("own", to: stranger.endpoint)
-                #expect(try await stranger.hear() == ("own", slow.endpoint))
-                #expect(try await rig.counters().answers?.packetsReceived == 0)
-                await rig.stop()
+            try await inScene { scene in
+                try await scene.slowLeaves()
+                let stranger = try scene.net.talker()
+                try scene.slow.send("own", to: stranger.endpoint)
+                #expect(try await stranger.hear() == ("own", scene.slow.endpoint))
+                #expect(try await scene.rig.counters().answers?.packetsReceived == 0)
             }
         }
 
         @Test("after their time they are not translated, and the interface is left")
         func over() async throws {
-            let net = try NATNet(.routed)
-            let (other, slow) = (try net.server(0), try net.slowServer(1))
-            try await net.balancer.run {
-                let rig = try await net.rig(
-                    [net.listener(to: [slow])], lateAnswers: .milliseconds(500))
-                let client = try net.talker()
-                try client.send("1", to: net.service())
-                let asked = try await slow.hear().from
-                try await rig.apply([net.listener([other])])
-                #expect(await rig.plane.attachments().map(\.interface).contains("out1"))
+            try await inScene(lateAnswers: .milliseconds(500)) { scene in
+                try await scene.slowLeaves()
+                #expect(await scene.interfaces().contains("out1"))
                 try await eventually("the interface is left") {
-                    await !rig.plane.attachments().map(\.interface).contains("out1")
+                    await !scene.interfaces().contains("out1")
                 }
-                try slow.send("too late", to: asked)
-                #expect(try await client.hear() == ("too late", slow.endpoint))
-                #expect(try await client.ask("2", net.service()) == ("a 2", net.service()))
-                await rig.stop()
+                try scene.slow.send("too late", to: scene.asked)
+                #expect(try await scene.client.hear() == ("too late", scene.slow.endpoint))
+                #expect(try await scene.client.ask("2", scene.service) == ("a 2", scene.service))
             }
         }
     }
 }
 
-extension NATNet {
-    fileprivate func slowServer(
-        _ number: Int, _ family: IPAddress.Family = .v4
-    ) throws -> Talker {
-        try servers[number].enter {
-            try Talker(on: VethLab.address(family, number + 1, 2), port: 5683)
-        }
+/// A slow server that a client has asked something, and another one that answers at once as "a".
+private struct Scene {
+    let net: NATNet
+    let rig: Rig
+    let other: EchoServer
+    let slow: Talker
+    let client: Talker
+    let service: Endpoint
+    /// The client, as the slow server knows it.
+    let asked: Endpoint
+
+    func slowLeaves() async throws { try await serve([other.endpoint]) }
+
+    func serve(_ servers: [Endpoint], keepingOut unhealthy: Endpoint? = nil) async throws {
+        try await rig.apply([net.listener(to: servers, service, keepingOut: unhealthy)])
     }
 
+    func interfaces() async -> [String] { await rig.plane.attachments().map(\.interface) }
+}
+
+private func inScene(
+    _ way: NATNet.Way = .routed, _ family: IPAddress.Family = .v4,
+    lateAnswers: Duration = .seconds(30), _ body: @escaping @Sendable (Scene) async throws -> Void
+) async throws {
+    let net = try NATNet(way)
+    let (service, other) = (net.service(family), try net.server(0, family))
+    let slow = try net.servers[1].enter {
+        try Talker(on: VethLab.address(family, 2, 2), port: service.port)
+    }
+    try await net.balancer.run {
+        let rig = try await net.rig(
+            [net.listener(to: [slow.endpoint], service)], lateAnswers: lateAnswers)
+        let client = try net.talker(family)
+        try client.send("1", to: service)
+        let asked = try await slow.hear().from
+        try await body(
+            Scene(
+                net: net, rig: rig, other: other, slow: slow, client: client, service: service,
+                asked: asked))
+        await rig.stop()
+    }
+}
+
+extension NATNet {
     fileprivate func listener(
-        to servers: [Talker], _ family: IPAddress.Family = .v4
+        to servers: [Endpoint], _ service: Endpoint, keepingOut unhealthy: Endpoint? = nil
     ) -> Listener {
-        var result = listener([], family)
-        result.downstreams = servers.map {
-            Downstream(name: "\($0.endpoint)", endpoint: $0.endpoint)
+        var result = listener([], service.address.family)
+        result.downstreams = servers.map { server in
+            var downstream = Downstream(name: "\(server)", endpoint: server)
+            downstream.isEnabled = server != unhealthy
+            return downstream
         }
         return result
     }
