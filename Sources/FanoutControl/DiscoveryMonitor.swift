@@ -13,6 +13,7 @@ public actor DiscoveryMonitor: DiscoveryViewSource {
     }
 
     private let make: @Sendable (DiscoverySubject) -> any DiscoverySource
+    private let hostAddresses: @Sendable () -> Set<IPAddress>
     let logger: Logger
     private let mailbox = DiscoveryMailbox()
     private var runs: [DiscoverySubject: Run] = [:]
@@ -20,10 +21,8 @@ public actor DiscoveryMonitor: DiscoveryViewSource {
     private var current = DiscoveryView()
     /// What is to be told of.
     private var state = DesiredState()
-    private let memory: (any DiscoveryMemory)?
-    /// Under way while something is to be kept, or being so.
-    private var keeping: Task<Void, Never>?
-    private var kept: [DiscoverySubject: DiscoveredSet] = [:]
+    /// What the next process is to know.
+    private let keeper: DiscoveryKeeper
     /// What was last said of each listener, so that it is said once.
     private var remarks: [String: Remark] = [:]
 
@@ -35,19 +34,23 @@ public actor DiscoveryMonitor: DiscoveryViewSource {
 
     /// How long a start waits for what is remembered.
     private static let recallDelay = Duration.milliseconds(250)
-    /// What is found is kept at most this often, which is more often than receivers come and go for good.
-    private static let keepingInterval = Duration.seconds(1)
 
     /// - Parameters:
-    ///   - memory: what keeps what is found for the next process; nil: nothing does.
+    ///   - hostAddresses: those that the host has just now.
     ///   - make: a source that has not begun.
     public init(
-        logger: Logger, memory: (any DiscoveryMemory)? = nil,
+        logger: Logger, hostAddresses: @escaping @Sendable () -> Set<IPAddress> = { [] },
         make: @escaping @Sendable (DiscoverySubject) -> any DiscoverySource
     ) {
         self.logger = logger
-        self.memory = memory
+        self.hostAddresses = hostAddresses
         self.make = make
+        keeper = DiscoveryKeeper(logger)
+    }
+
+    /// What keeps what is found from now on, once it is in force and `run` runs; nil: nothing does.
+    public func remember(in memory: (any DiscoveryMemory)?) async {
+        await keeper.remember(in: memory)
     }
 
     /// Looks up what the listeners of these states name, and nothing else, from now on. A source that
@@ -66,38 +69,44 @@ public actor DiscoveryMonitor: DiscoveryViewSource {
             runs[subject] = Run(number: number, source: source, task: task)
         }
         state = states.last ?? DesiredState()
+        current.ownAddresses = ownAddresses
         let names = Set(state.listeners.map(\.name))
         remarks = remarks.filter { names.contains($0.key) }
     }
 
     /// Waits until something is known of all these subjects, though not for longer than `limit`.
     ///
-    /// - Parameter isStart: what the process before this one has kept does for those of which nothing is known
-    ///   soon, and none is waited for that has had a failure.
+    /// - Parameters:
+    ///   - former: who receives in the meantime, of what nothing is known by then.
+    ///   - isStart: what the process before this one has kept does, too, for those of which nothing is known
+    ///     soon, and none is waited for that has had a failure.
+    /// - Returns: what the log says of those of which nothing is known.
+    @discardableResult
     public func settle(
-        _ subjects: Set<DiscoverySubject>, within limit: Duration, isStart: Bool = false
-    ) async {
+        _ subjects: Set<DiscoverySubject>, within limit: Duration,
+        former: [DiscoverySubject: DiscoveredSet] = [:], isStart: Bool = false
+    ) async -> [String] {
         let begin = ContinuousClock.now
-        let remembered = isStart ? memory?.recall(subjects) ?? [:] : [:]
+        let remembered = isStart ? await keeper.recall(subjects) : former
         collect()
         while !missing(subjects, isStart, remembered, for: .now - begin).isEmpty,
             ContinuousClock.now < begin + limit
         {
-            guard (try? await Task.sleep(for: .milliseconds(5))) != nil else { return }
+            guard (try? await Task.sleep(for: .milliseconds(5))) != nil else { return [] }
             collect()
         }
-        let unknown = subjects.subtracting(current.sets.keys).sorted()
-        for subject in unknown {
-            guard let set = remembered[subject] else {
-                logger.warning(
-                    "\(subject.voice): no answer yet, and nobody is known to receive until there is one",
-                    metadata: ["source": "\(subject)"])
-                continue
+        return subjects.subtracting(current.sets.keys).sorted().map { subject in
+            let words: String
+            var fields: Logger.Metadata = ["source": "\(subject)"]
+            if let set = remembered[subject] {
+                current.sets[subject] = set
+                words = "no answer yet, the receivers of before stay in force"
+                fields["receivers"] = "\(set.endpoints.count)"
+            } else {
+                words = "no answer yet, and nobody is known to receive until there is one"
             }
-            current.sets[subject] = set
-            logger.warning(
-                "\(subject.voice): no answer yet, the receivers of before the start stay in force",
-                metadata: ["source": "\(subject)", "receivers": "\(set.endpoints.count)"])
+            logger.warning("\(subject.voice): \(words)", metadata: fields)
+            return "\(subject): \(words)"
         }
     }
 
@@ -108,7 +117,7 @@ public actor DiscoveryMonitor: DiscoveryViewSource {
     ) -> Set<DiscoverySubject> {
         subjects.filter { subject in
             if current.sets[subject] != nil { return false }
-            if time > Self.recallDelay, remembered[subject] != nil { return false }
+            if isStart, time > Self.recallDelay, remembered[subject] != nil { return false }
             return !isStart || runs[subject]?.source.status.errors.isEmpty != false
         }
     }
@@ -121,13 +130,15 @@ public actor DiscoveryMonitor: DiscoveryViewSource {
     ///   that worked. When it did not, it is called again. Others look at the view meanwhile, so what is in
     ///   force is not known here.
     public func run(_ act: @Sendable () async -> Bool) async {
+        // What was found before is in force by now.
+        await keeper.keep(current.sets)
         for await _ in mailbox.arrivals {
             collect()
             let isFollowed = await act()
             // What there is to say comes after what there is to do.
             remark()
             if isFollowed {
-                keepSoon()
+                await keeper.keep(current.sets)
                 guard (try? await Task.sleep(for: Self.patience)) != nil else { return }
             } else {
                 guard (try? await Task.sleep(for: Self.retryDelay)) != nil else { return }
@@ -136,34 +147,12 @@ public actor DiscoveryMonitor: DiscoveryViewSource {
         }
     }
 
-    private func keepSoon() {
-        guard let memory, keeping == nil, current.sets != kept else { return }
-        keeping = Task {
-            try? await Task.sleep(for: Self.keepingInterval)
-            await keepNow(in: memory)
-            keeping = nil
-            if !Task.isCancelled { keepSoon() }
-        }
-    }
-
-    private func keepNow(in memory: any DiscoveryMemory) async {
-        guard current.sets != kept else { return }
-        kept = current.sets
-        await Self.keep(kept, in: memory)
-    }
-
-    /// Elsewhere than on the actor, which others wait for.
-    @concurrent private static func keep(
-        _ sets: [DiscoverySubject: DiscoveredSet], in memory: any DiscoveryMemory
-    ) async { memory.keep(sets) }
-
     /// Ends every source.
     ///
-    /// - Parameter isFollowed: whether another process does from now on what this one did, and keeps what it finds.
-    public func stop(isFollowed: Bool = false) async {
-        keeping?.cancel()
-        await keeping?.value
-        if let memory, !isFollowed { await keepNow(in: memory) }
+    /// - Parameter keeps: whether what was found last is kept. It is not by a process that never had it in force,
+    ///   nor by one that another follows, which keeps what it finds itself.
+    public func stop(keeps: Bool) async {
+        await keeper.stop(keeps: keeps)
         let ending = runs.values.map(\.task)
         runs = [:]
         for task in ending { task.cancel() }
@@ -172,7 +161,7 @@ public actor DiscoveryMonitor: DiscoveryViewSource {
 
     /// What has been found and been through, for metrics.
     public var report: DiscoveryReport {
-        let loops = state.apply(current).loops
+        let leftOut = state.apply(current).leftOut
         return DiscoveryReport(
             sources: runs.sorted { $0.key < $1.key }.map { subject, run in
                 DiscoveryReport.Source(
@@ -180,7 +169,7 @@ public actor DiscoveryMonitor: DiscoveryViewSource {
                     endpoints: current.sets[subject]?.states ?? [:])
             },
             unused: state.listeners.filter { $0.discovery != nil }.reduce(into: [:]) {
-                $0[$1.name] = choice(for: $1).unused(loops: loops[$1.name] ?? 0)
+                $0[$1.name] = choice(for: $1).unused(leftOut[$1.name])
             })
     }
 
@@ -190,6 +179,15 @@ public actor DiscoveryMonitor: DiscoveryViewSource {
         for (subject, run) in runs {
             if let set = found[run.number] { current.sets[subject] = set }
         }
+        current.ownAddresses = ownAddresses
+    }
+
+    /// Those of the host, when a listener takes whatever comes to them.
+    private var ownAddresses: Set<IPAddress> {
+        let isAnyWildcard = state.listeners.contains {
+            $0.interface == nil && $0.bind.address.isWildcard
+        }
+        return isAnyWildcard ? hostAddresses() : []
     }
 
     private func choice(for listener: Listener) -> ReceiverChoice {
@@ -199,11 +197,11 @@ public actor DiscoveryMonitor: DiscoveryViewSource {
 
     /// Says what is worth a word in the log.
     private func remark() {
-        let loops = state.apply(current).loops
+        let leftOut = state.apply(current).leftOut
         for listener in state.listeners {
             guard let discovery = listener.discovery, current.sets[discovery.receivers] != nil
             else { continue }
-            let remark = Remark(choice(for: listener), loops: loops[listener.name] ?? 0)
+            let remark = Remark(choice(for: listener), leftOut: leftOut[listener.name])
             remark.tell(of: listener, discovery, after: remarks[listener.name], logger)
             remarks[listener.name] = remark
         }
@@ -211,8 +209,11 @@ public actor DiscoveryMonitor: DiscoveryViewSource {
 }
 
 extension ReceiverChoice {
-    /// - Parameter loops: how many of the chosen lead back to the listener.
-    func unused(loops: Int) -> [DiscoveryReport.Unused: Int] {
-        [.surplus: surplus, .loop: loops, .unsuitable: unreached]
+    /// - Parameter leftOut: how many of the chosen cannot be used, by reason.
+    func unused(_ leftOut: [DiscoveryReport.Unused: Int]?) -> [DiscoveryReport.Unused: Int] {
+        [
+            .surplus: surplus, .loop: leftOut?[.loop] ?? 0, .shared: leftOut?[.shared] ?? 0,
+            .unsuitable: unreached,
+        ]
     }
 }

@@ -11,11 +11,11 @@ struct Remark: Equatable {
     private let unsuitable: Int
     private let unused: [DiscoveryReport.Unused: Int]
 
-    /// - Parameter loops: how many of the chosen lead back to the listener.
-    init(_ choice: ReceiverChoice, loops: Int) {
+    /// - Parameter leftOut: how many of the chosen cannot be used, by reason.
+    init(_ choice: ReceiverChoice, leftOut: [DiscoveryReport.Unused: Int]?) {
         (ready, terminating) = (choice.ready, choice.terminating)
         (notReady, unsuitable) = (choice.notReady, choice.unsuitable)
-        unused = choice.unused(loops: loops)
+        unused = choice.unused(leftOut)
     }
 
     /// Says what has turned since the remark before.
@@ -58,6 +58,8 @@ extension DiscoveryReport.Unused {
         switch self {
         case .surplus: "more receivers were found than settings.max_downstream allows"
         case .loop: "receivers that were found lead back to this listener, and are not used"
+        case .shared:
+            "receivers that were found are another listener's or port's too, and are not used"
         case .unsuitable: "receivers that were found do not suit the listener, and are not used"
         }
     }
@@ -66,6 +68,14 @@ extension DiscoveryReport.Unused {
         switch self {
         case .surplus: ["max_downstream": "\(listener.settings.maxDownstream)"]
         case .loop: ["remedy": "have none found that is a listener of this daemon"]
+        case .shared:
+            [
+                "remedy":
+                    """
+                have none found for two listeners of mode xdp_nat, nor with a port of its own for \
+                a listener of several
+                """
+            ]
         case .unsuitable:
             ["remedy": "write a listener of their family of addresses, and the port that they have"]
         }

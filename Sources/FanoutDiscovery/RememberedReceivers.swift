@@ -19,33 +19,30 @@ public struct RememberedReceivers: DiscoveryMemory {
         self.logger = logger
     }
 
-    public func keep(_ sets: [DiscoverySubject: DiscoveredSet]) {
+    public func keep(_ sets: [DiscoverySubject: DiscoveredSet]) throws {
         let page = Page(
             sources: sets.sorted { $0.key < $1.key }.map { subject, set in
                 Page.Source(
                     source: subject.description, endpoints: set.endpoints.map(Page.Endpoint.init),
                     addresses: set.addresses.map(\.description))
             })
-        do {
-            let encoder = JSONEncoder()
-            encoder.outputFormatting = [.sortedKeys, .withoutEscapingSlashes]
-            try SmallFile.replace(path, with: Array(try encoder.encode(page)))
-        } catch {
-            logger.debug(
-                "receivers are not remembered for the next start",
-                metadata: ["path": "\(path)", "error": "\(error)"])
-        }
+        let encoder = JSONEncoder()
+        encoder.outputFormatting = [.sortedKeys, .withoutEscapingSlashes]
+        try SmallFile.replace(path, with: Array(try encoder.encode(page)))
     }
 
     public func recall(_ subjects: Set<DiscoverySubject>) -> [DiscoverySubject: DiscoveredSet] {
-        guard SmallFile.isOwn(path),
-            let bytes = try? SmallFile.bytes(of: path, limit: Self.longest)
-        else { return [:] }
-        guard let page = try? JSONDecoder().decode(Page.self, from: Data(bytes)),
-            page.version == Page.current
-        else {
+        let page: Page
+        do {
+            guard SmallFile.isThere(path) else { return [:] }
+            guard SmallFile.isOwn(path) else { throw Foreign() }
+            let bytes = try SmallFile.bytes(of: path, limit: Self.longest)
+            page = try JSONDecoder().decode(Page.self, from: Data(bytes))
+            guard page.version == Page.current else { throw OtherVersion(version: page.version) }
+        } catch {
             logger.warning(
-                "receivers that were remembered cannot be read", metadata: ["path": "\(path)"])
+                "receivers that were remembered cannot be read",
+                metadata: ["path": "\(path)", "error": "\(error)"])
             return [:]
         }
         let known = Dictionary(page.sources.map { ($0.source, $0) }) { $1 }
@@ -56,6 +53,16 @@ public struct RememberedReceivers: DiscoveryMemory {
                 addresses: source.addresses.compactMap { IPAddress($0) })
         }
     }
+}
+
+private struct Foreign: Error, CustomStringConvertible {
+    let description = "not a plain file of this user that nobody else may write to"
+}
+
+private struct OtherVersion: Error, CustomStringConvertible {
+    let version: Int
+
+    var description: String { "version \(version)" }
 }
 
 /// The file.

@@ -39,14 +39,16 @@ final class SourceTally: Sendable {
         state.withLock { $0.relists[reason.rawValue, default: 0] += 1 }
     }
 
+    /// - Parameter words: what tells it from others of its code.
     /// - Returns: whether it is another one than the last, or the first since something was confirmed.
     @discardableResult
-    func error(_ code: String) -> Bool {
+    func error(_ code: String, _ words: String = "") -> Bool {
         state.withLock { state in
             state.errors[code, default: 0] += 1
             state.isSound = false
-            defer { state.lastError = code }
-            return state.lastError != code
+            let error = "\(code): \(words)"
+            defer { state.lastError = error }
+            return state.lastError != error
         }
     }
 

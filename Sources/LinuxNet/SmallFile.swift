@@ -85,6 +85,13 @@ public enum SmallFile {
             && status.st_mode & 0o022 == 0
     }
 
+    /// Whether anything has that name, whatever it is.
+    public static func isThere(_ path: String) -> Bool {
+        var status = stat()
+        // SAFETY: the kernel reads `path` up to its NUL and fills in the structure.
+        return unsafe lstat(path, &status) == 0
+    }
+
     /// Whether the path leads to something that may be read.
     public static func exists(_ path: String) -> Bool {
         // SAFETY: the kernel reads `path` up to its NUL.

@@ -23,7 +23,7 @@ extension TCPlane {
     static func removeLeftovers(at interfaces: [HostInterface], root: String, logger: Logger) {
         for interface in InterfaceHook.removeLeftovers(root: root, interfaces: interfaces) {
             logger.info(
-                "removed the program that a killed daemon had left",
+                "removed the program that a former daemon had left",
                 metadata: ["interface": "\(interface.name)", "ifindex": "\(interface.index)"])
         }
     }

@@ -13,7 +13,9 @@ extension NATProgram {
     struct Prepared {
         fileprivate let tables: [Table]
         /// The endpoints of both layouts.
-        fileprivate let endpoints: Table
+        let endpoints: Table
+        /// Room for those that stay, so that none is wanting once packets meet the new tables.
+        fileprivate let last: Table
     }
 
     /// A map that stands in another.
@@ -21,9 +23,19 @@ extension NATProgram {
         fileprivate let number: UInt32
         fileprivate let shared: SharedMap
 
-        fileprivate init(_ bytes: [UInt8], number: UInt32, named name: String) throws(BPFError) {
+        fileprivate convenience init(_ bytes: [UInt8], number: UInt32, named name: String)
+            throws(BPFError)
+        {
+            try self.init(room: bytes.count, number: number, named: name)
+            try fill(bytes)
+        }
+
+        fileprivate init(room bytes: Int, number: UInt32, named name: String) throws(BPFError) {
             self.number = number
-            shared = SharedMap(try BPFMap(singleNamed: name, valueBytes: bytes.count))
+            shared = SharedMap(try BPFMap(singleNamed: name, valueBytes: bytes))
+        }
+
+        fileprivate func fill(_ bytes: [UInt8]) throws(BPFError) {
             try shared.map.set(UInt32(0), to: bytes)
         }
     }
@@ -55,7 +67,8 @@ extension NATProgram {
                 layout.endpoints(beside: former), places: capacity.places)
         else { return nil }
         return Prepared(
-            tables: made, endpoints: try Table(both, number: 0, named: "lb_endpoints"))
+            tables: made, endpoints: try Table(both, number: 0, named: "lb_endpoints"),
+            last: try Table(room: both.count, number: 0, named: "lb_endpoints"))
     }
 
     /// Brings in who is new: the answers of a server are known for such before it has clients. When it
@@ -91,27 +104,32 @@ extension NATProgram {
     /// what has gone: the kernel lets a change of an array of maps wait for the programs that run
     /// (kernel/bpf/syscall.c, maybe_wait_bpf_programs).
     ///
-    /// - Returns: the endpoints in force.
+    /// - Returns: the endpoints in force. Those of both layouts do as well, so it is no failure of the change when
+    ///   these have to stay.
     func leave(
-        _ former: NATLayout, for layout: NATLayout, after entering: Entering
-    ) throws(BPFError) -> Table {
+        _ former: NATLayout, for layout: NATLayout, _ prepared: Prepared, after entering: Entering
+    ) throws(BPFError) -> (endpoints: Table, failure: BPFError?) {
         try entering.wait()
         try servers.set(
             layout.roll.departed(from: former.roll).values.map {
                 (key: UInt32($0.number), value: lb_nat_server(departed: $0.generation))
             })
-        let entries = layout.endpoints + layout.lateEndpoints
-        guard let bytes = EndpointTable.bytes(entries, places: capacity.places) else {
-            throw BPFError(
-                operation: "lay out", subject: "\(entries.count) endpoints", errno: E2BIG)
-        }
-        let last = try Table(bytes, number: 0, named: "lb_endpoints")
-        try settle(last)
         let numbers = Set(layout.fronts.values.map(\.number))
         for front in former.fronts.values where !numbers.contains(front.number) {
             try tables.map.remove(front.number)
         }
-        return last
+        do throws(BPFError) {
+            let entries = layout.endpoints + layout.lateEndpoints
+            guard let bytes = EndpointTable.bytes(entries, places: capacity.places) else {
+                throw BPFError(
+                    operation: "lay out", subject: "\(entries.count) endpoints", errno: E2BIG)
+            }
+            try prepared.last.fill(bytes)
+            try settle(prepared.last)
+            return (prepared.last, nil)
+        } catch {
+            return (prepared.endpoints, error)
+        }
     }
 
     /// Undoes `enter` as far as another program could notice it.

@@ -23,7 +23,7 @@ extension XDPNATPlane {
     static func removeLeftovers(at interfaces: [HostInterface], root: String, logger: Logger) {
         for interface in NATHook.removeLeftovers(root: root, interfaces: interfaces) {
             logger.info(
-                "removed the program and the associations that a killed daemon had left",
+                "removed the program and the associations that a former daemon had left",
                 metadata: ["interface": "\(interface.name)", "ifindex": "\(interface.index)"])
         }
     }

@@ -20,13 +20,13 @@ extension XDPNATPlane {
             }),
             let prepared = try serving.program.prepare(layout, from: former, isNew: false)
         else { return false }
-        let endpoints: NATProgram.Table
+        let left: (endpoints: NATProgram.Table, failure: BPFError?)
         do throws(BPFError) {
             // Every map has room for what is put in now, so little can fail; clients may have met it meanwhile.
             let entering = try serving.program.enter(layout, from: former, prepared)
             logInForce()
             layout.rememberLeft(from: former, for: lateAnswers)
-            endpoints = try serving.program.leave(former, for: layout, after: entering)
+            left = try serving.program.leave(former, for: layout, prepared, after: entering)
         } catch {
             self.serving?.layout.burn(layout)
             throw error
@@ -35,7 +35,8 @@ extension XDPNATPlane {
         keepDeparted(from: former, to: layout, serving.program)
         layout.reclaim(from: former)
         self.serving = Serving(
-            program: serving.program, layout: layout, endpoints: endpoints)
+            program: serving.program, layout: layout, endpoints: left.endpoints)
+        if let failure = left.failure { warnKept(failure) }
         return true
     }
 
@@ -85,24 +86,37 @@ extension XDPNATPlane {
         guard let prepared = try program.prepare(layout, from: former, isNew: true) else {
             throw BPFError.tooMany([])
         }
-        let entering = try program.enter(layout, from: former, prepared)
-        forgetRoutes(of: program)
+        let entering: NATProgram.Entering
         do throws(BPFError) {
+            entering = try program.enter(layout, from: former, prepared)
+            try entering.wait()
+            forgetRoutes(of: program)
             try put(program, at: opened, wanted)
         } catch {
             program.withdraw(layout, to: former)
             serving?.layout.burn(layout)
             throw error
         }
-        let endpoints = try program.leave(former, for: layout, after: entering)
+        let isFirst = serving == nil
+        // Whatever fails from here on, packets meet it.
+        serving = Serving(program: program, layout: layout, endpoints: prepared.endpoints)
+        let left = try program.leave(former, for: layout, prepared, after: entering)
         removeHooks(but: wanted)
-        if serving == nil {
+        if isFirst {
             Self.removeLeftovers(at: interfacesNow, root: root, logger: logger)
         }
         keepDeparted(from: former, to: layout, program)
         var layout = layout
         layout.reclaim(from: former)
-        serving = Serving(program: program, layout: layout, endpoints: endpoints)
+        serving = Serving(program: program, layout: layout, endpoints: left.endpoints)
+        if let failure = left.failure { warnKept(failure) }
+    }
+
+    /// It is made up for with the next change.
+    private func warnKept(_ failure: BPFError) {
+        logger.warning(
+            "endpoints of receivers that have left are still in the tables",
+            metadata: ["error": "\(failure)"])
     }
 
     private func capacity(for next: [Listener], on network: NetworkView) -> NATCapacity {

@@ -2,6 +2,7 @@
 
 internal import FanoutConfig
 internal import FanoutControl
+internal import FanoutControlSocket
 internal import FanoutCore
 internal import FanoutDiscovery
 internal import LinuxNet
@@ -13,22 +14,41 @@ extension Daemon {
     /// sockets that were passed on, does not stand there without any.
     private static let settling = Duration.seconds(2)
 
-    static func discovery(_ control: ControlConfiguration, _ logger: Logger) -> DiscoveryMonitor {
+    static func discovery(_ logger: Logger) -> DiscoveryMonitor {
         let sources = Sources(logger: logger) { Environment[$0] }
-        // Beside the control socket, which is each daemon's own.
-        let place = control.enabled ? control.socket ?? ControlPlace.own : nil
-        let memory = place.map { RememberedReceivers(path: "\($0).receivers", logger: logger) }
-        return DiscoveryMonitor(logger: logger, memory: memory) { sources.source(for: $0) }
+        return DiscoveryMonitor(logger: logger, hostAddresses: HostAddresses.all) {
+            sources.source(for: $0)
+        }
+    }
+
+    /// Has what is found kept beside the control socket, which no two daemons have.
+    func rememberReceivers() async {
+        await discovery.remember(
+            in: control.map { RememberedReceivers(path: "\($0.path).receivers", logger: logger) })
     }
 
     /// Has the receivers of a configuration looked up.
     ///
-    /// - Parameter former: what is looked up besides, as long as it may stay in force.
-    func discover(_ wanted: Configuration, besides former: Configuration? = nil) async {
+    /// - Parameter former: what is looked up besides, as long as it may stay in force. Its receivers stay until
+    ///   the sources that are new have answered.
+    /// - Returns: what is worth a word of sources that have not.
+    @discardableResult
+    func discover(
+        _ wanted: Configuration, besides former: Configuration? = nil
+    ) async -> [String] {
         await discovery.follow((former.map { [$0.state] } ?? []) + [wanted.state])
-        guard let former else { return }
+        guard let former else { return [] }
         let new = wanted.state.subjects.subtracting(former.state.subjects)
-        await discovery.settle(new, within: Self.settling)
+        let inForce = await reconciler.view.inForce.listeners
+        var standIns: [DiscoverySubject: DiscoveredSet] = [:]
+        for listener in wanted.state.listeners {
+            guard let source = listener.discovery, new.contains(source.receivers),
+                let before = inForce.first(where: { $0.name == listener.name }),
+                !before.downstreams.isEmpty
+            else { continue }
+            standIns[source.receivers] = DiscoveredSet(before.downstreams, at: source.port)
+        }
+        return await discovery.settle(new, within: Self.settling, former: standIns)
     }
 
     /// Waits for a start until the sources of a configuration have said who receives.
@@ -96,6 +116,22 @@ extension Configuration {
             state.listeners[index].discovery?.settle(namespace: Sources.defaultNamespace)
         }
         return state
+    }
+}
+
+extension DiscoveredSet {
+    /// Receivers as if they had been found.
+    fileprivate init(_ downstreams: [Downstream], at port: ReceiverPort) {
+        var name = ""
+        if case .name(let wanted) = port { name = wanted }
+        self.init(
+            downstreams.map { downstream in
+                let (own, endpoint) = (downstream.name, downstream.endpoint)
+                return DiscoveredEndpoint(
+                    name: own == endpoint.description ? nil : own, address: endpoint.address,
+                    ports: [DiscoveredPort(name: name, number: endpoint.port)],
+                    weight: max(downstream.weight, 1))
+            })
     }
 }
 

@@ -40,14 +40,17 @@ extension Daemon {
         let formerControl = control
         do {
             try openControl(next.control)
-            await discover(next, besides: configuration)
+            let unanswered = await discover(next, besides: configuration)
             try await probe(next)
             let change = try await follow(next)
             await discover(next)
             if isMoving { await former?.stop() }
-            if formerControl !== control { formerControl?.stop() }
+            if formerControl !== control {
+                formerControl?.stop()
+                await rememberReceivers()
+            }
             await keepSockets()
-            lastReload.warnings = report.warnings.map(\.description)
+            lastReload.warnings = report.warnings.map(\.description) + unanswered
             reloadSucceeded(next, change)
         } catch {
             if isMoving { await leadMetricsBack(to: former) }

@@ -45,11 +45,12 @@ extension Daemon {
             try openControl(configuration.control, takingOver: true)
             try predecessor.finish(unused: inheritance.sockets?.untaken ?? [])
             inheritance.predecessor = nil
+            await rememberReceivers()
             removeLeftovers()
             return true
         } catch {
             if hasReleased { await reconciler.relinquish(Set(ForwardingMode.allCases)) }
-            await discovery.stop()
+            await discovery.stop(keeps: false)
             await health.stop()
             await metrics?.stop()
             predecessor.giveUp()

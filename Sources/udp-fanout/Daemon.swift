@@ -88,7 +88,7 @@ actor Daemon {
         #endif
         // Last: until all the others are there, a daemon before this one goes on reading.
         planes.append(userspace)
-        discovery = Self.discovery(configuration.control, logger)
+        discovery = Self.discovery(logger)
         health = HealthMonitor(probe: SocketProbe(), logger: logger)
         reconciler = Reconciler(
             planes: planes, discovery: discovery, health: health,
@@ -143,6 +143,7 @@ actor Daemon {
     /// Opens what the configuration asks for, all or nothing.
     private func open() async -> Bool {
         guard startControl() else { return false }
+        await rememberReceivers()
         do throws(MetricsServerError) {
             metrics = try await serve(configuration.metrics)
         } catch {
@@ -158,7 +159,7 @@ actor Daemon {
             removeLeftovers()
         } catch {
             logger.error("start-up failed", metadata: ["error": "\(error)"])
-            await discovery.stop()
+            await discovery.stop(keeps: false)
             await health.stop()
             await metrics?.stop()
             control?.stop()
@@ -242,7 +243,7 @@ actor Daemon {
     private func end(isFollowed: Bool = false) async {
         isStopped = true
         for task in tasks { task.cancel() }
-        await discovery.stop(isFollowed: isFollowed)
+        await discovery.stop(keeps: !isFollowed)
         await health.stop()
         logTotals(await reconciler.stop())
         await metrics?.stop()

@@ -64,7 +64,7 @@ struct DiscoveryTestsRestart {
                 try await load.pass(1000)
                 daemon = try await start()
                 try await daemon.says(
-                    "k8s discovery: no answer yet, the receivers of before the start stay in force")
+                    "k8s discovery: no answer yet, the receivers of before stay in force")
                 try await load.pass(1000)
             }
             try cluster.start()

@@ -168,7 +168,7 @@ struct TCFaultTests {
                 .replacing("    mode: tc_ebpf\n    interface: lb0\n", with: "")
             try await DaemonUnderTest.running(next) { daemon in
                 let line = try await daemon.says(
-                    "removed the program that a killed daemon had left")
+                    "removed the program that a former daemon had left")
                 #expect(line.fields["interface"] == "lb0")
                 #expect(try VethLab.state() == before)
                 try lab.traffic().send([UInt8](repeating: 0, count: 64))

@@ -57,6 +57,7 @@ struct NATRouteTests {
             ] as [(String, (inout Datagram) -> Void)] {
                 let server = try Endpoint(parsing: server)
                 let fixture = try Self.fixture(server: server)
+                try fixture.own("10.1.0.254")
                 var packet = try NATCase.request(server.address.family)
                 bend(&packet)
                 var expected = packet
@@ -86,6 +87,8 @@ struct NATRouteTests {
                 ("10.3.0.1:7001", LB_NAT_UNREACHABLE, .unreachable),
                 ("10.4.0.1:7001", LB_NAT_NOT_PERMITTED, .notPermitted),
                 ("[2001:db8:2::1]:7001", LB_NAT_UNREACHABLE, .unreachable),
+                ("10.77.0.1:7001", LB_NAT_UNREACHABLE, .unreachable),
+                ("[2001:db8:77::1]:7001", LB_NAT_UNREACHABLE, .unreachable),
             ] {
                 let server = try Endpoint(parsing: server)
                 let fixture = try Self.fixture(server: server)

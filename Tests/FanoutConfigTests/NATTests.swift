@@ -92,6 +92,11 @@ struct NATTests {
                 + "which its receivers share; write 192.0.2.9 without a port, or a listener for each port"
         ),
         (
+            "vip: 192.0.2.1\nports: [5683, 5684]\nfile: {path: /r, port: 5684}",
+            "7:22: listeners[0].file.port: 5684 is one port, and the listener has 2, which its receivers "
+                + "share; write 5683, which stands for all of them, or a listener for each port"
+        ),
+        (
             "bind: 192.0.2.1:53\naddresses: any\ndownstream: [{name: r, address: '192.0.2.9:1'}]",
             "6:16: listeners[0].addresses: answers leave as the address that the client spoke to, which "
                 + "has to be known; write a list of addresses"

@@ -89,7 +89,7 @@ struct DiscoveryMonitorTests {
         }
         defer { task.cancel() }
         try await body(monitor, reconciler)
-        await monitor.stop()
+        await monitor.stop(keeps: true)
     }
 
     @Test("a listener begins with nobody and follows what is found")
@@ -171,7 +171,10 @@ struct DiscoveryMonitorTests {
         try await following(state) { monitor, _ in
             try await made.all[0].find(1...3)
             try await until { await count() == 2 && lines.count(loop) == 1 }
-            #expect(await monitor.report.unused["a"] == [.surplus: 0, .loop: 1, .unsuitable: 0])
+            #expect(
+                await monitor.report.unused["a"] == [
+                    .surplus: 0, .loop: 1, .shared: 0, .unsuitable: 0,
+                ])
             #expect(lines.count(unsuitable) == 0)
             try await made.all[0].find(1...4)
             try await until { await count() == 3 }
@@ -184,7 +187,8 @@ struct DiscoveryMonitorTests {
     @Test("what was found is kept, also when it ends at once")
     func kept() async throws {
         let memory = Memory()
-        let monitor = DiscoveryMonitor(logger: lines.logger, memory: memory) { made.make($0) }
+        let monitor = DiscoveryMonitor(logger: lines.logger) { made.make($0) }
+        await monitor.remember(in: memory)
         await monitor.follow([state(["a": "s"])])
         let task = Task { await monitor.run { true } }
         defer { task.cancel() }
@@ -194,7 +198,7 @@ struct DiscoveryMonitorTests {
         try await made.all[0].find(1...4)
         try await until { await monitor.view().sets[subject("s")]?.endpoints.count == 4 }
         try await Task.sleep(for: .milliseconds(100))
-        await monitor.stop()
+        await monitor.stop(keeps: true)
         #expect(memory.counts == [subject("s"): 4])
     }
 
@@ -205,7 +209,8 @@ struct DiscoveryMonitorTests {
                 DiscoveredEndpoint(address: IPAddress(v4: 1), ports: [DiscoveredPort(number: 9)])
             ])
         ])
-        let monitor = DiscoveryMonitor(logger: lines.logger, memory: memory) { made.make($0) }
+        let monitor = DiscoveryMonitor(logger: lines.logger) { made.make($0) }
+        await monitor.remember(in: memory)
         let state = state(["a": "s", "b": "t"])
         await monitor.follow([state])
         await monitor.settle(state.subjects, within: .milliseconds(20))
@@ -213,7 +218,7 @@ struct DiscoveryMonitorTests {
         await monitor.settle(state.subjects, within: .seconds(60), isStart: true)
         #expect(await monitor.view().sets.mapValues(\.endpoints.count) == [subject("s"): 1])
         let recalled = lines.lines(
-            "k8s discovery: no answer yet, the receivers of before the start stay in force")
+            "k8s discovery: no answer yet, the receivers of before stay in force")
         #expect(recalled.map { $0.fields["source"] } == ["endpointslices:n/s"])
         let unknown = lines.lines(
             "k8s discovery: no answer yet, and nobody is known to receive until there is one")
@@ -221,6 +226,24 @@ struct DiscoveryMonitorTests {
         try await made.all[0].find([])
         await monitor.settle(state.subjects, within: .milliseconds(20))
         #expect(await monitor.view().sets.mapValues(\.endpoints.count) == [subject("s"): 0])
+    }
+
+    @Test("what cannot be kept is told of once, and nothing is kept for another process's start")
+    func unkept() async throws {
+        let memory = Memory()
+        let monitor = DiscoveryMonitor(logger: lines.logger) { made.make($0) }
+        await monitor.remember(in: memory)
+        memory.isFull.store(true, ordering: .relaxed)
+        await monitor.follow([state(["a": "s"])])
+        let task = Task { await monitor.run { true } }
+        defer { task.cancel() }
+        try await made.all[0].find(1...3)
+        let warning = "receivers are not remembered for the next start"
+        try await until { lines.count(warning) == 1 }
+        try await made.all[0].find(1...4)
+        memory.isFull.store(false, ordering: .relaxed)
+        await monitor.stop(keeps: false)
+        #expect(memory.counts.isEmpty && lines.count(warning) == 1)
     }
 
     /// What a process would leave to the next.
@@ -237,7 +260,14 @@ struct DiscoveryMonitorTests {
             sets.withLock { $0.filter { subjects.contains($0.key) } }
         }
 
-        func keep(_ sets: [DiscoverySubject: DiscoveredSet]) { self.sets.withLock { $0 = sets } }
+        let isFull = Atomic(false)
+
+        func keep(_ sets: [DiscoverySubject: DiscoveredSet]) throws {
+            if isFull.load(ordering: .relaxed) { throw Full() }
+            self.sets.withLock { $0 = sets }
+        }
+
+        private struct Full: Error {}
     }
 
     @Test("a plane that does not follow is asked again, though nothing more is found")

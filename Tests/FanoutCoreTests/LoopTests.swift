@@ -3,7 +3,7 @@
 import FanoutCore
 import Testing
 
-@Suite("Receivers that are found and lead back to their listener")
+@Suite("Receivers that are found and lead back to their listener, or are another's")
 struct LoopTests {
     private func endpoint(_ text: String) throws -> Endpoint { try Endpoint(parsing: text) }
 
@@ -26,20 +26,25 @@ struct LoopTests {
 
     /// What the listeners are left with, and how many they go without.
     private func outcome(
-        of listeners: [Listener], finding found: [String: [String]]
-    ) throws -> (receivers: [String: [String]], loops: [String: Int]) {
+        of listeners: [Listener], finding found: [String: [String]], on host: [String] = [],
+        _ reason: DiscoveryReport.Unused = .loop
+    ) throws -> (receivers: [String: [String]], leftOut: [String: Int]) {
         let sets = try found.map { name, texts in
             let endpoints = try texts.map(endpoint).map {
                 DiscoveredEndpoint(address: $0.address, ports: [DiscoveredPort(number: $0.port)])
             }
             return (DiscoverySubject.file(path: name, port: nil), DiscoveredSet(endpoints))
         }
-        let (state, loops) = DesiredState(listeners: listeners).apply(
-            DiscoveryView(Dictionary(uniqueKeysWithValues: sets)))
+        let (state, leftOut) = DesiredState(listeners: listeners).apply(
+            DiscoveryView(
+                Dictionary(uniqueKeysWithValues: sets),
+                ownAddresses: Set(host.compactMap { IPAddress($0) })))
         let receivers = state.listeners.map {
             ($0.name, $0.downstreams.map(\.endpoint.description))
         }
-        return (Dictionary(uniqueKeysWithValues: receivers), loops)
+        return (
+            Dictionary(uniqueKeysWithValues: receivers), leftOut.compactMapValues { $0[reason] }
+        )
     }
 
     @Test(
@@ -63,6 +68,14 @@ struct LoopTests {
         ]
         let (receivers, loops) = try outcome(of: listeners, finding: ["a": ["10.0.0.1:514"]])
         #expect(receivers["a"] == [] && loops == ["a": 1])
+    }
+
+    @Test("a wildcard takes what is sent to any address of the host")
+    func host() throws {
+        let (receivers, loops) = try outcome(
+            of: [try finding("a", at: "0.0.0.0:514")],
+            finding: ["a": ["10.0.0.5:514", "10.0.0.5:515", "10.0.0.6:514"]], on: ["10.0.0.5"])
+        #expect(receivers["a"] == ["10.0.0.5:515", "10.0.0.6:514"] && loops == ["a": 1])
     }
 
     @Test("of a ring the last listener goes without, and what the configuration says stays")
@@ -102,5 +115,31 @@ struct LoopTests {
             of: [try finding("a", at: "10.0.0.1:514", mode, by: interface)], finding: ["a": own])
         #expect(receivers["a"] == (interface == "lo" ? [own[1]] : own))
         #expect(loops == (interface == "lo" ? ["a": 1] : [:]))
+    }
+
+    @Test("a server of xdp_nat belongs to one listener: whose configuration names it, or the first")
+    func shared() throws {
+        var written = try writing("c", at: "10.0.0.1:3", to: "10.0.0.9:9")
+        (written.mode, written.interface) = (.xdpNAT, "eth0")
+        let listeners = [
+            try finding("a", at: "10.0.0.1:1", .xdpNAT, by: "eth0"),
+            try finding("b", at: "10.0.0.1:2", .xdpNAT, by: "eth0"), written,
+            try finding("d", at: "10.0.0.1:4", .tcEBPF, by: "eth0"),
+        ]
+        let found = ["10.0.0.8:8", "10.0.0.9:9"]
+        let (receivers, shared) = try outcome(
+            of: listeners, finding: ["a": found, "b": found + ["10.0.0.9:10"], "d": found], .shared)
+        #expect(receivers["a"] == ["10.0.0.8:8"] && receivers["b"] == ["10.0.0.9:10"])
+        #expect(receivers["c"] == ["10.0.0.9:9"] && receivers["d"] == found)
+        #expect(shared == ["a": 1, "b": 2])
+    }
+
+    @Test("a receiver with a port of its own is none for several ports at once")
+    func ports() throws {
+        var listener = try finding("a", at: "10.0.0.1:1", .xdpNAT, by: "eth0")
+        listener.nat.furtherPorts = [2]
+        let (receivers, shared) = try outcome(
+            of: [listener], finding: ["a": ["10.0.0.9:1", "10.0.0.8:9"]], .shared)
+        #expect(receivers["a"] == ["10.0.0.9:1"] && shared == ["a": 1])
     }
 }

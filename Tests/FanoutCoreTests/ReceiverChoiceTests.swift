@@ -84,6 +84,12 @@ struct ReceiverChoiceTests {
         #expect(alone.downstreams.count == 1 && alone.unreached == 3)
         let port = choice(bound, try found("10.0.0.2", ports: [DiscoveredPort(number: 1)]))
         #expect(port.unreached == 1)
+        // A name of both families is no fault.
+        var named = try listener("192.0.2.1:514", preserves: true)
+        named.discovery = ListenerDiscovery(
+            receivers: .dns(DNSQuery(name: "r.example", port: 9000)), port: .any)
+        #expect(choice(named, try found("fd00::3"), try found("10.0.0.1")).unreached == 0)
+        #expect(choice(named, try found("fd00::3")).unreached == 1)
         // A table with receivers of both families would lose clients of each.
         let dual = try listener("[::]:514", .tcEBPF)
         #expect(choice(dual, try found("fd00::1"), try found("10.0.0.1")).unreached == 1)

@@ -4,6 +4,7 @@ import FanoutCore
 import FanoutDiscovery
 import Foundation
 import LabNet
+import LinuxNet
 import Testing
 
 extension DiscoveryTests {
@@ -43,11 +44,11 @@ extension DiscoveryTests.RememberedReceiversTests {
     @Test("what was kept is recalled as it was, and nothing that was not asked for")
     func roundTrip() throws {
         let sets = try sets()
-        memory.keep(sets)
+        try memory.keep(sets)
         #expect(memory.recall([Self.pods, Self.list]) == sets)
         #expect(memory.recall([Self.pods]) == [Self.pods: try #require(sets[Self.pods])])
         #expect(memory.recall([.loadBalancer(.init(namespace: "n", service: "s"))]).isEmpty)
-        memory.keep([:])
+        try memory.keep([:])
         #expect(memory.recall([Self.pods]).isEmpty)
         #expect(log.lines.isEmpty)
         let names = try FileManager.default.contentsOfDirectory(atPath: folder.url.path)
@@ -57,7 +58,7 @@ extension DiscoveryTests.RememberedReceiversTests {
     @Test("nothing is recalled without a file, nor from one that others may write to")
     func own() throws {
         #expect(memory.recall([Self.pods]).isEmpty)
-        memory.keep(try sets())
+        try memory.keep(try sets())
         let path = folder.path("r")
         let attributes = try FileManager.default.attributesOfItem(atPath: path)
         #expect(attributes[.posixPermissions] as? Int == 0o600)
@@ -69,6 +70,7 @@ extension DiscoveryTests.RememberedReceiversTests {
         try FileManager.default.createSymbolicLink(
             atPath: path, withDestinationPath: path + "2")
         #expect(memory.recall([Self.pods]).isEmpty)
+        #expect(log.count("receivers that were remembered cannot be read") == 2)
     }
 
     @Test(
@@ -84,7 +86,9 @@ extension DiscoveryTests.RememberedReceiversTests {
 
     @Test("a folder that is gone is no trouble, and an endpoint that makes no sense is left out")
     func odd() throws {
-        RememberedReceivers(path: folder.path("no/r"), logger: log.logger).keep(try sets())
+        #expect(throws: SystemError.self) {
+            try RememberedReceivers(path: folder.path("no/r"), logger: log.logger).keep(sets())
+        }
         let endpoints = ["10.0.0.1", "x"].map {
             #"{"address":"\#($0)","ports":[],"readiness":"ready","weight":1}"#
         }.joined(separator: ",")

@@ -51,7 +51,7 @@ extension DiscoveryTests.SharingTests {
         }
         try await body(monitor) { states.all }
         task.cancel()
-        await monitor.stop()
+        await monitor.stop(keeps: true)
     }
 
     private final class States: Sendable {

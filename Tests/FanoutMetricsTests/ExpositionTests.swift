@@ -165,9 +165,9 @@ struct ExpositionTests {
         let perDownstream = 5 + DropReason.allCases.count(where: \.isDownstreams)
         let perListener = 10 + DropReason.allCases.count + 5 * perDownstream
         // Build, start, two results of reloads, two of the last one, refused, three of the process, and
-        // seven of discovery.
+        // eight of discovery.
         let queue = 5 + QueueCounters.KernelEvent.allCases.count
-        let others = 17 + ProbeResult.allCases.count + queue
+        let others = 18 + ProbeResult.allCases.count + queue
         #expect(lines.count { !$0.hasPrefix("#") } == 200 * perListener + others)
     }
 }

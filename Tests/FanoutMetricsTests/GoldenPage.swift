@@ -121,6 +121,7 @@ let goldenPage = #"""
     # TYPE udp_fanout_discovery_unused_receivers gauge
     udp_fanout_discovery_unused_receivers{listener="syslog",reason="surplus"} 4
     udp_fanout_discovery_unused_receivers{listener="syslog",reason="loop"} 0
+    udp_fanout_discovery_unused_receivers{listener="syslog",reason="shared"} 0
     udp_fanout_discovery_unused_receivers{listener="syslog",reason="unsuitable"} 0
     # HELP udp_fanout_build_info Always 1; the labels describe the build.
     # TYPE udp_fanout_build_info gauge

@@ -61,7 +61,7 @@ extension TCPlaneTests {
                 let rig = try await stage.rig([try stage.listener(to: sinks.downstreams())])
                 let now = pins.pins("udp-fanout")
                 #expect(now.count == 1 && now != left, "\(now)")
-                let said = log.lines("removed the program that a killed daemon had left")
+                let said = log.lines("removed the program that a former daemon had left")
                 #expect(said.map { $0.fields["interface"] } == ["lb0"])
                 #expect(try Shell.output("tc filter show dev lb0 ingress") == "")
                 #expect(try !Shell.output("tc qdisc show dev lb0").contains("clsact"))

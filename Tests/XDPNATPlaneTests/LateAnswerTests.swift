@@ -48,6 +48,20 @@ extension XDPNATPlaneTests {
             }
         }
 
+        @Test("one that has come back has the client that it speaks to, if nobody else has it")
+        func speaksFirst() async throws {
+            try await inScene { scene in
+                try await scene.slowLeaves()
+                try await scene.serve([scene.other.endpoint, scene.slow.endpoint])
+                try scene.slow.send("late", to: scene.asked)
+                #expect(try await scene.client.hear() == ("late", scene.service))
+                for question in ["2", "3", "4"] {
+                    try scene.client.send(question, to: scene.service)
+                    #expect(try await scene.slow.hear().text == question)
+                }
+            }
+        }
+
         @Test("one that health checks keep out goes on answering what it was asked")
         func keptOut() async throws {
             try await inScene { scene in

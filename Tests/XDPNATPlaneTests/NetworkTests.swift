@@ -69,6 +69,34 @@ extension XDPNATPlaneTests {
             }
         }
 
+        @Test("what no route leads to, or the host does not forward, is dropped as unreachable")
+        func unreachable() async throws {
+            let net = try NATNet(.routed)
+            let server = try net.server(0)
+            try await net.balancer.run {
+                var lost = net.listener([])
+                let nowhere = Endpoint(IPAddress(v4: 0x0a4d_0101), port: 5683)
+                lost.downstreams = [Downstream(name: "nowhere", endpoint: nowhere)]
+                let rig = try await net.rig([lost])
+                let client = try net.talker()
+                for _ in 0..<5 { try client.send("x", to: net.service()) }
+                try await eventually("they are dropped") {
+                    try await rig.counters().drops == [.unreachable: 5]
+                }
+                try await rig.apply([net.listener([server])])
+                #expect(try await client.ask("1", net.service()).text == "a 1")
+                try net.balancer.set("ipv4/ip_forward", to: "0")
+                try await eventually("the next are dropped, too") {
+                    try client.send("x", to: net.service())
+                    return try await rig.counters().drops[.unreachable, default: 0] > 5
+                }
+                let counters = try await rig.counters()
+                let dropped = counters.drops[.unreachable, default: 0]
+                #expect(counters.packetsReceived == counters.packetsForwarded + dropped)
+                await rig.stop()
+            }
+        }
+
         @Test("what became of packets does not fall when a listener goes")
         func events() async throws {
             let net = try NATNet(.routed)

@@ -142,7 +142,7 @@ extension XDPNATPlaneTests {
                 let rig = try await net.rig([other], logger: log.logger)
                 #expect(net.pins.pins("udp-fanout").count == 1)
                 let said = log.lines(
-                    "removed the program and the associations that a killed daemon had left")
+                    "removed the program and the associations that a former daemon had left")
                 #expect(
                     said.compactMap { $0.fields["interface"] }.sorted() == ["lb0", "out1", "out2"])
 

@@ -188,12 +188,14 @@ __noinline int lb_nat_speak(const struct nat_packet *packet, const struct nat_cl
 }
 
 /* From a server that has left, to a client of the listener: as the service's, whoever serves the client by now.
- * 0 when the client is nobody's. */
-static __always_inline int answer_late(const struct nat_client *client, struct nat_move *move)
+ * 0 when the client is nobody's; for one that is `back`, also when it may have the client itself. */
+static __always_inline int answer_late(const struct nat_client *client, struct nat_move *move,
+				       int back)
 {
 	struct lb_nat_association *known = find_association(client);
 
-	if (!known || !move_to_service(move, lb_nat_service_of(known->word)))
+	if (!known || (back && !find_holder(known->word)) ||
+	    !move_to_service(move, lb_nat_service_of(known->word)))
 		return 0;
 	move->event = LB_NAT_EGRESS_REUSED_NAT;
 	return 1;
@@ -218,7 +220,7 @@ static __always_inline int egress(const struct nat_packet *packet,
 	move->server = number;
 	if (!(endpoint->roles & LB_NAT_SERVER) || !server || !server->generation ||
 	    server->generation != endpoint->generation) {
-		if (!is_late || !answer_late(&client, move))
+		if (!is_late || !answer_late(&client, move, 0))
 			return NAT_UNTOUCHED;
 		return packet->at.ttl > 1
 			       ? NAT_MOVE
@@ -230,7 +232,7 @@ static __always_inline int egress(const struct nat_packet *packet,
 	known = find_answered(&client);
 	word = known ? known->word : 0;
 	if ((word & LB_NAT_OWNER_MASK) != owner) {
-		if (is_late && answer_late(&client, move))
+		if (is_late && answer_late(&client, move, 1))
 			return NAT_MOVE;
 		return lb_nat_speak(packet, &client, owner, endpoint->service, move);
 	}

@@ -186,6 +186,7 @@ static __always_inline int look_up(struct xdp_md *ctx, const struct nat_packet *
 		.is_v6 = packet->at.is_v6,
 	};
 	__u32 zero = 0, *word = bpf_map_lookup_elem(&routes, &zero), before = word ? *word : 0;
+	struct lb_nat_endpoint *host;
 
 	/* A tag belongs to a device of its own, which the stack knows. */
 	move->to_stack = packet->at.tags != 0;
@@ -201,6 +202,13 @@ static __always_inline int look_up(struct xdp_md *ctx, const struct nat_packet *
 		return forbidden(move, LB_NAT_UNREACHABLE, LB_DROP_UNREACHABLE);
 	case BPF_FIB_LKUP_RET_PROHIBIT:
 		return forbidden(move, LB_NAT_NOT_PERMITTED, LB_DROP_NOT_PERMITTED);
+	case BPF_FIB_LKUP_RET_FWD_DISABLED:
+	case BPF_FIB_LKUP_RET_NOT_FWDED:
+		/* The stack would drop it without a word, unless it is for this host. Not by roles_of, whose
+		 * stack would be one too many here. */
+		host = find_endpoint(asked.destination, 0, 0);
+		if (!host || !(host->roles & LB_NAT_HOST))
+			return forbidden(move, LB_NAT_UNREACHABLE, LB_DROP_UNREACHABLE);
 	}
 	move->to_stack = 1;
 	return 0;

@@ -41,6 +41,14 @@ extension ListenerCheck {
 
     private func checkReceiversOfNAT() {
         let ports = draft.nat.ports?.value ?? []
+        if let origin = draft.receiverPortOrigin, ports.count > 1,
+            let port = draft.file?.port ?? draft.dns?.port, port != ports[0]
+        {
+            findings.error(
+                at: origin,
+                "\(port) is one port, and the listener has \(ports.count), which its receivers share",
+                "write \(ports[0]), which stands for all of them, or a listener for each port")
+        }
         for address in (draft.downstreams ?? []).compactMap(\.address) {
             if address.value.address.isLoopback {
                 findings.error(

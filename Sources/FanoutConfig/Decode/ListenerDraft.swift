@@ -35,6 +35,8 @@ struct ListenerDraft {
     var kubernetes: KubernetesConfiguration?
     var file: FileConfiguration?
     var dns: DNSConfiguration?
+    /// Where a source says which port receivers have.
+    var receiverPortOrigin: Origin?
     /// Where the sources of receivers besides `downstream` stand, readable or not.
     var sourceOrigins: [Origin] = []
     var settings: ListenerSettings
@@ -74,8 +76,11 @@ struct ListenerDraft {
         sourceOrigins = [ConfigKey.listenerKubernetes, .listenerFile, .listenerDNS].compactMap {
             reader.keyOrigin(of: $0)
         }
-        file = reader.reader(for: .listenerFile).flatMap(FileConfiguration.init)
-        dns = reader.reader(for: .listenerDNS).flatMap(DNSConfiguration.init)
+        let (list, name) = (reader.reader(for: .listenerFile), reader.reader(for: .listenerDNS))
+        file = list.flatMap(FileConfiguration.init)
+        if port != nil, list?.keyOrigin(of: .filePort) == nil { file?.port = port }
+        dns = name.flatMap(DNSConfiguration.init)
+        receiverPortOrigin = list?.keyOrigin(of: .filePort) ?? name?.keyOrigin(of: .dnsPort)
         kubernetes = reader.reader(for: .listenerKubernetes).flatMap(KubernetesConfiguration.init)
         settings = common
         if let own = reader.reader(for: .listenerSettings) {

@@ -5,9 +5,12 @@ extension DesiredState {
     /// one itself, or a listener of this daemon that forwards to it, by whatever way. A datagram would go round
     /// for ever. Of a ring it is the last listener that goes without; receivers of the configuration stay.
     ///
+    /// - Parameter host: its addresses.
     /// - Returns: the state, and how many receivers it is without, by listener.
-    func withoutLoops() -> (state: DesiredState, loops: [String: Int]) {
-        let own = OwnDestinations(sentByThisHostTo: listeners)
+    func withoutLoops(
+        on host: Set<IPAddress>
+    ) -> (state: DesiredState, loops: [String: Int]) {
+        let own = OwnDestinations(sentByThisHostTo: listeners, on: host)
         var graph = ListenerGraph()
         for (index, listener) in listeners.enumerated() where listener.discovery == nil {
             for target in listener.downstreams.compactMap({ own.owner(of: $0.endpoint) }) {

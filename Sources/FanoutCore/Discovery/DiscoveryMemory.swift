@@ -6,5 +6,7 @@ public protocol DiscoveryMemory: Sendable {
     func recall(_ subjects: Set<DiscoverySubject>) -> [DiscoverySubject: DiscoveredSet]
 
     /// Keeps this instead.
-    func keep(_ sets: [DiscoverySubject: DiscoveredSet])
+    ///
+    /// - Throws: why it cannot; what was kept before is still there.
+    func keep(_ sets: [DiscoverySubject: DiscoveredSet]) throws
 }

@@ -56,6 +56,8 @@ public struct DiscoveryReport: Equatable, Sendable {
         case surplus
         /// They lead back to the listener.
         case loop
+        /// Another listener, or another port of theirs, has them, in mode `xdp_nat`.
+        case shared
         /// They have no address of the listener's family, or not its port.
         case unsuitable
     }

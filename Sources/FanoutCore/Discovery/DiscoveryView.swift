@@ -5,8 +5,15 @@
 public struct DiscoveryView: Equatable, Sendable {
     /// A subject that has not been found out about yet is not in it.
     public var sets: [DiscoverySubject: DiscoveredSet]
+    /// Addresses of this host: what leads to one of them may come back to a listener that takes all.
+    public var ownAddresses: Set<IPAddress>
 
-    public init(_ sets: [DiscoverySubject: DiscoveredSet] = [:]) { self.sets = sets }
+    public init(
+        _ sets: [DiscoverySubject: DiscoveredSet] = [:], ownAddresses: Set<IPAddress> = []
+    ) {
+        self.sets = sets
+        self.ownAddresses = ownAddresses
+    }
 }
 
 extension DesiredState {
@@ -14,9 +21,10 @@ extension DesiredState {
     /// long as nothing was, a listener has no receivers.
     public func applying(_ view: DiscoveryView) -> DesiredState { apply(view).state }
 
-    /// The same, and how many receivers were found and are not used since they lead back to their listener, by
-    /// listener.
-    public func apply(_ view: DiscoveryView) -> (state: DesiredState, loops: [String: Int]) {
+    /// The same, and how many receivers were found and cannot be used beside what else there is, by listener.
+    public func apply(
+        _ view: DiscoveryView
+    ) -> (state: DesiredState, leftOut: [String: [DiscoveryReport.Unused: Int]]) {
         struct Place: Hashable {
             let interface: String?
             let destination: Endpoint
@@ -54,7 +62,15 @@ extension DesiredState {
             }
             result.listeners[index].served = .listed(own + more)
         }
-        return result.withoutLoops()
+        let (open, loops) = result.withoutLoops(on: view.ownAddresses)
+        let (state, shared) = open.withoutSharedServers()
+        let leftOut = [DiscoveryReport.Unused.loop: loops, .shared: shared]
+        return (
+            state,
+            leftOut.reduce(into: [:]) { result, counts in
+                for (name, count) in counts.value { result[name, default: [:]][counts.key] = count }
+            }
+        )
     }
 
     /// Everything that has to be looked up for the listeners.

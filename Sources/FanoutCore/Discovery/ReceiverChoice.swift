@@ -69,6 +69,8 @@ public struct ReceiverChoice: Equatable, Sendable {
             unsuited += suitable.filter { $0.endpoint.address.family != family }.map(\.name)
         }
         unsuitable = unsuited.count
+        // A name in the DNS has its hosts' addresses in both families, and does not say whose is whose.
+        if case .dns = terms.source, !usable.isEmpty { unsuited.removeAll { $0 == nil } }
         unreached = Self.count(of: unsuited, beside: usable)
         let inUse = usable.filter { $0.readiness == .ready }
         let leaving = usable.filter { $0.readiness == .terminating }

@@ -2,16 +2,16 @@
 
 /// Which of a set of listeners takes what is sent to an endpoint.
 ///
-/// Only what the listeners themselves show is known: a wildcard bind takes the loopback addresses and every
-/// address that another of their sockets is bound to.
+/// A wildcard bind takes the loopback addresses, those of this host that are given, and every address that
+/// another of the listeners' sockets is bound to.
 public struct OwnDestinations: Sendable {
     private var owners: [Endpoint: Int] = [:]
     private var wildcards: [UInt16: [IPAddress.Family: Int]] = [:]
-    /// Addresses of this host, since sockets are bound to them.
-    private var local = Set<IPAddress>()
+    private var local: Set<IPAddress>
     private var ports = Set<UInt16>()
 
-    public init() {}
+    /// - Parameter local: addresses of this host.
+    public init(local: Set<IPAddress> = []) { self.local = local }
 
     /// - Parameters:
     ///   - wildcard: the families of which every address is taken; empty: the endpoint's own alone.
@@ -43,7 +43,8 @@ public struct OwnDestinations: Sendable {
 extension OwnDestinations {
     /// What this host sends itself comes in by the loopback interface, so programs at another one never see it: a
     /// listener of a kernel mode may well have a receiver on its own address, whom the stack gives it to.
-    init(sentByThisHostTo listeners: [Listener]) {
+    init(sentByThisHostTo listeners: [Listener], on host: Set<IPAddress>) {
+        self.init(local: host)
         for (index, listener) in listeners.enumerated()
         where listener.interface == nil || listener.interface == "lo" {
             let own = listener.bind.address

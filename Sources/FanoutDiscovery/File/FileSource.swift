@@ -60,7 +60,7 @@ struct FileSource: DiscoverySource {
     }
 
     private func refuse(_ error: ReceiverFile.Unusable) {
-        guard tally.error(error.code) else { return }
+        guard tally.error(error.code, error.description) else { return }
         logger.warning(
             tally.hasAnswered
                 ? "file discovery: the file cannot be used, the receivers before stay in force"

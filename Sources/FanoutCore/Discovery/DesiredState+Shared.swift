@@ -1,0 +1,41 @@
+// SPDX-License-Identifier: Apache-2.0
+
+extension DesiredState {
+    /// The state without those receivers that were found and are also a receiver of another `xdp_nat` listener, or
+    /// of another port of theirs: of the packets of such a server nobody could tell whose answers they are. It
+    /// stays with a listener whose configuration names it, or else with the first that found it.
+    ///
+    /// - Returns: the state, and how many receivers it is without, by listener.
+    func withoutSharedServers() -> (state: DesiredState, shared: [String: Int]) {
+        var taken = Set<Endpoint>()
+        for listener in listeners where listener.mode == .xdpNAT && listener.discovery == nil {
+            for downstream in listener.downstreams {
+                taken.formUnion(listener.servers(of: downstream))
+            }
+        }
+        var result = self
+        var shared: [String: Int] = [:]
+        for (index, listener) in listeners.enumerated()
+        where listener.mode == .xdpNAT && listener.discovery != nil {
+            let own = listener.downstreams.filter { downstream in
+                let servers = Set(listener.servers(of: downstream))
+                guard servers.count == listener.ports.count, taken.isDisjoint(with: servers) else {
+                    return false
+                }
+                taken.formUnion(servers)
+                return true
+            }
+            guard own.count < listener.downstreams.count else { continue }
+            shared[listener.name] = listener.downstreams.count - own.count
+            result.listeners[index].downstreams = own
+        }
+        return (result, shared)
+    }
+}
+
+extension Listener {
+    /// Where a receiver is met, port by port.
+    fileprivate func servers(of downstream: Downstream) -> [Endpoint] {
+        ports.map { endpoint(of: downstream, at: $0) }
+    }
+}

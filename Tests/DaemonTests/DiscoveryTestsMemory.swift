@@ -1,0 +1,121 @@
+// SPDX-License-Identifier: Apache-2.0
+
+import FanoutCore
+import Foundation
+import LabNet
+import Testing
+
+extension DaemonTests {
+    /// Who received before a change stays known, whatever becomes of the change.
+    @Suite("Receivers that were found, and what does not take them away")
+    struct DiscoveryTestsMemory {
+        private let folder: ScratchFolder
+        private let port: UInt16
+        private let sinks: [Sink]
+
+        init() throws {
+            folder = try ScratchFolder()
+            port = try Ports.free()
+            let receivers = try Ports.free()
+            sinks = try (1...2).map {
+                try Sink(on: IPAddress(v4: 0x7f00_0000 + $0), port: receivers)
+            }
+        }
+    }
+}
+
+extension DaemonTests.DiscoveryTestsMemory {
+    private func config(_ source: String, _ more: String = "") -> String {
+        """
+        listeners:
+          - {name: in, bind: "127.0.0.1:\(port)", \(source)}
+        \(more)
+
+        """
+    }
+
+    /// The addresses of these receivers, in a file.
+    private func list(_ sinks: [Sink], _ name: String) throws -> String {
+        let path = try folder.write(
+            sinks.map { "\($0.endpoint)\n" }.joined() + "# end\n", to: name)
+        return "file: {path: \"\(path)\"}"
+    }
+
+    @Test("a reload to a source that does not answer keeps them until it does, and says so")
+    func reload() async throws {
+        let (first, second) = (sinks[0], sinks[1])
+        let known = try list([first], "known")
+        try await DaemonUnderTest.running(config(known), folder: folder) { daemon in
+            let load = try Load([Traffic(to: Endpoint(.loopback, port: port))], rate: 2000)
+            try await load.pass(500)
+            let missing = "file: {path: \"\(folder.path("missing"))\"}"
+            try folder.replace(DaemonUnderTest.configName, with: config(missing))
+            try await daemon.says(DaemonUnderTest.reloaded)
+            #expect(
+                daemon.times("file discovery: no answer yet, the receivers of before stay in force")
+                    == 1)
+            try await load.pass(500)
+            _ = try list([second], "missing")
+            try await eventually("the new one receives") { second.arrivals > 0 }
+            try await load.pass(500)
+            let report = await load.stop()
+            try await eventually("all arrive") { sinks.arrivals == report.datagrams }
+            try await daemon.stop()
+        }
+    }
+
+    @Test("`reload` tells of a source that does not answer")
+    func told() async throws {
+        let known = try list([sinks[0]], "known")
+        try await DaemonUnderTest.running(config(known), folder: folder) { daemon in
+            let missing = folder.path("missing")
+            try folder.replace(
+                DaemonUnderTest.configName, with: config("file: {path: \"\(missing)\"}"))
+            try await daemon.says(DaemonUnderTest.reloaded)
+            try folder.replace(
+                DaemonUnderTest.configName, with: config("file: {path: \"\(missing)2\"}"))
+            let reload = try await DaemonUnderTest.run(
+                ["reload", "--socket", daemon.controlPath], folder: folder)
+            #expect(reload.code == 0)
+            #expect(
+                (reload.output + reload.errors.joined()).contains(
+                    "file:\(missing)2: no answer yet, the receivers of before stay in force"))
+            try await daemon.stop()
+        }
+    }
+
+    @Test("a takeover that fails leaves what the daemon before remembers as it is")
+    func takeover() async throws {
+        let known = try list([sinks[0]], "known")
+        let held = try HeldPort(try Ports.free(), SOCK_STREAM, listens: true)
+        try await DaemonUnderTest.running(config(known), folder: folder) { daemon in
+            try await daemon.remembersReceivers()
+            let before = try Data(contentsOf: URL(filePath: daemon.controlPath + ".receivers"))
+            let other = try folder.write(
+                config(
+                    try list([sinks[1]], "other"),
+                    "metrics: {enabled: true, bind: \"127.0.0.1:\(held.port)\"}"),
+                to: "other.yaml")
+            let next = try DaemonUnderTest(
+                nil, ["--takeover", "--config", other], folder: folder)
+            #expect(try await next.process.exit() == .exited(1))
+            let after = try Data(contentsOf: URL(filePath: daemon.controlPath + ".receivers"))
+            #expect(after == before)
+            try await daemon.stop()
+        }
+    }
+
+    @Test("a reload that moves the control socket moves them along")
+    func moved() async throws {
+        let known = try list([sinks[0]], "known")
+        try await DaemonUnderTest.running(config(known), folder: folder) { daemon in
+            try await daemon.remembersReceivers()
+            let place = folder.path("moved.sock")
+            try await daemon.reload(config(known, "control: {socket: \"\(place)\"}"))
+            try await eventually("they are kept there") {
+                FileManager.default.fileExists(atPath: place + ".receivers")
+            }
+            try await daemon.stop()
+        }
+    }
+}
