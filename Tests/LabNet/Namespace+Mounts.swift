@@ -4,8 +4,8 @@ import Glibc
 import LinuxNet
 
 extension Namespace {
-    /// Runs `body` in a new network and a new mount namespace: what it and its children mount is seen by
-    /// nobody else and ends with them.
+    /// Runs `body` in a new network and a new mount namespace: what it and its children mount and pin is
+    /// seen by nobody else and ends with them, and they see nothing that is pinned outside.
     ///
     /// - Parameter commands: as for `run`.
     public static func withOwnMounts<Value: Sendable>(
@@ -27,5 +27,7 @@ extension Namespace {
         guard mount("none", "/", nil, flags, nil) == 0 else {
             throw SystemError("make mounts private", code: errno)
         }
+        // A namespace's copy of a mount shows the same pins, other tests' and killed daemons' among them.
+        while umount2("/sys/fs/bpf", Int32(MNT_DETACH)) == 0 {}
     }
 }

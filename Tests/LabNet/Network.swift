@@ -44,8 +44,8 @@ public final class Network: Sendable {
 
     /// Runs `body` in it, and every default actor that it calls, on a thread of its own.
     ///
-    /// - Parameter ownMounts: whether what it and its children mount is seen by nobody else and ends
-    ///   with them.
+    /// - Parameter ownMounts: whether what it and its children mount and pin is seen by nobody else and ends
+    ///   with them; no BPF file system is mounted there to begin with.
     public func run<Value: Sendable>(
         ownMounts: Bool = false, _ body: @Sendable () async throws -> Value
     ) async throws -> Value {
