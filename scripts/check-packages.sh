@@ -60,7 +60,7 @@ printf '#!/bin/sh\nexit 101\n' >"$root/usr/sbin/policy-rc.d"
 mkdir "$root/check"
 cp "$debs"/*.deb Tests/CReusePortLBTests/collector20.c "$root/check/"
 
-# systemctl enable --now UNIT | restart UNIT... | stop UNIT... | kill UNIT | is-active UNIT | is-enabled UNIT |
+# systemctl enable --now UNIT | restart UNIT... | stop UNIT... | is-active UNIT | is-enabled UNIT |
 # daemon-reload. An active unit is enabled. It logs what changes something.
 cat >"$root/usr/local/bin/systemctl" <<'END'
 #!/bin/sh
@@ -80,14 +80,14 @@ for unit in $units; do
     [ -f "$file" ] || { echo "no unit $unit" >&2; exit 5; }
     case $word in
     is-active) is_active "$unit" && exit 0 || exit 3 ;;
-    # What a kill has ended is no less enabled.
     is-enabled) [ -f "/run/$unit.pid" ] && echo enabled && exit 0 || { echo disabled; exit 1; } ;;
     esac
     echo "$word $unit" >>/run/systemctl.log
     case $word in
-    kill) kill -KILL "$(cat "/run/$unit.pid")" ;;
     stop | restart)
-        ! is_active "$unit" || kill "$(cat "/run/$unit.pid")"
+        signal=
+        [ "$word" = stop ] || signal=$(sed -n 's/^RestartKillSignal=SIG//p' "$file")
+        ! is_active "$unit" || kill -s "${signal:-TERM}" "$(cat "/run/$unit.pid")"
         while is_active "$unit"; do sleep 0.1; done
         ;;
     esac
@@ -228,7 +228,7 @@ grep -q 'replaced="false"' /run/udp-fanout-tc.log
 ( while tc filter show dev eth0 ingress | grep -q udp_fanout; do sleep 0.01; done; echo gone >/run/gap ) & watch=$!
 mkdir -p /run/systemd/system
 dpkg -i udp-fanout_newer.deb
-test "$(tail -n 2 /run/systemctl.log | xargs)" = 'kill udp-fanout-tc restart udp-fanout-tc'
+test "$(tail -n 1 /run/systemctl.log)" = 'restart udp-fanout-tc'
 grep -q 'replaced="true"' /run/udp-fanout-tc.log
 test ! -e /run/gap
 kill $watch

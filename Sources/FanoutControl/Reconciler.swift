@@ -8,8 +8,8 @@ public import Logging
 //   inputs → DesiredState → Change.diff → DataPlane.apply → one log line
 //
 // The configuration hands over a whole desired state; discovery says who the receivers of listeners are
-// that look theirs up, and health checks which downstreams are to get nothing for now. The difference to the state in force is a pure value; each plane carries its part
-// out, all or nothing.
+// that look theirs up, and health checks which downstreams are to get nothing for now. The difference to
+// the state in force is a pure value; each plane carries its part out, all or nothing.
 
 /// Keeps the data planes at the desired state.
 public actor Reconciler {
@@ -143,25 +143,28 @@ public actor Reconciler {
         }
         let desired = await tables.value
         guard let first = errors.min(by: { $0.key < $1.key }) else { return desired }
-        let done = planes.indices.filter { errors[$0] == nil }.map { planes[$0] }
-        await leadBack(done, from: desired)
+        await leadBack(planes.indices.map { errors[$0] == nil ? desired : inForce })
         throw first.value
     }
 
+    /// Whom a listener of another mode succeeds goes when that is there.
     private func moveInTurn(to desired: DesiredState) async throws(PlaneError) {
-        var done: [any DataPlane] = []
-        for plane in planes {
-            do throws(PlaneError) {
-                try await Self.move(plane, from: inForce, to: desired)
-            } catch {
-                if hasPredecessor, inForce.listeners.isEmpty {
-                    for plane in done { await plane.relinquish() }
-                } else {
-                    await leadBack(done, from: desired)
+        let both = desired.besideSucceeded(of: inForce)
+        var reached = planes.map { _ in inForce }
+        for step in both == desired ? [desired] : [both, desired] {
+            for (place, plane) in planes.enumerated() {
+                do throws(PlaneError) {
+                    try await Self.move(plane, from: reached[place], to: step)
+                } catch {
+                    if hasPredecessor, inForce.listeners.isEmpty {
+                        for plane in planes[..<place] { await plane.relinquish() }
+                    } else {
+                        await leadBack(reached)
+                    }
+                    throw error
                 }
-                throw error
+                reached[place] = step
             }
-            done.append(plane)
         }
     }
 
@@ -195,10 +198,11 @@ public actor Reconciler {
         if !change.isEmpty { try await plane.apply(change) }
     }
 
-    private func leadBack(_ planes: [any DataPlane], from desired: DesiredState) async {
-        for plane in planes.reversed() {
+    /// - Parameter reached: where each plane is.
+    private func leadBack(_ reached: [DesiredState]) async {
+        for (plane, state) in zip(planes, reached).reversed() {
             do throws(PlaneError) {
-                try await Self.move(plane, from: desired, to: inForce)
+                try await Self.move(plane, from: state, to: inForce)
             } catch {
                 logger.error(
                     "a plane could not return to the state before",

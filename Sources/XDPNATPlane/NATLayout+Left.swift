@@ -7,11 +7,14 @@ internal import CDatapath
 extension NATLayout {
     /// What packets are looked up by while some are still on their way by `former`, and no answer of those who
     /// leave is to be lost.
-    func endpoints(beside former: NATLayout) -> [EndpointEntry] {
+    ///
+    /// - Parameter isNew: whether no packet is on its way by `former` in the program whose endpoints these are.
+    func endpoints(beside former: NATLayout, isNew: Bool) -> [EndpointEntry] {
         var stays = [Bool](repeating: false, count: Int(LB_SERVERS_MAX))
         for server in roll.servers.values { stays[Int(server.number)] = true }
         let fronts = Set(fronts.values.map(\.number))
-        let others = former.endpoints.map { entry in
+        let others = former.endpoints.compactMap { entry -> EndpointEntry? in
+            if isNew, entry.role == LB_NAT_SERVICE { return nil }
             guard entry.role == LB_NAT_SERVER, !stays[Int(entry.number)],
                 fronts.contains(entry.front)
             else { return entry }

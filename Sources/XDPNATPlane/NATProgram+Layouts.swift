@@ -64,7 +64,7 @@ extension NATProgram {
         }
         guard
             let both = EndpointTable.bytes(
-                layout.endpoints(beside: former), places: capacity.places)
+                layout.endpoints(beside: former, isNew: isNew), places: capacity.places)
         else { return nil }
         return Prepared(
             tables: made, endpoints: try Table(both, number: 0, named: "lb_endpoints"),
@@ -110,26 +110,32 @@ extension NATProgram {
         _ former: NATLayout, for layout: NATLayout, _ prepared: Prepared, after entering: Entering
     ) throws(BPFError) -> (endpoints: Table, failure: BPFError?) {
         try entering.wait()
+        let numbers = Set(layout.fronts.values.map(\.number))
+        let gone = former.fronts.values.map(\.number).filter { !numbers.contains($0) }
+        // What was a service is the host's again before it has nobody left: its packets are no drops then.
+        if !gone.isEmpty { try? settle(layout, prepared) }
         try servers.set(
             layout.roll.departed(from: former.roll).values.map {
                 (key: UInt32($0.number), value: lb_nat_server(departed: $0.generation))
             })
-        let numbers = Set(layout.fronts.values.map(\.number))
-        for front in former.fronts.values where !numbers.contains(front.number) {
-            try tables.map.remove(front.number)
-        }
+        for number in gone { try tables.map.remove(number) }
         do throws(BPFError) {
-            let entries = layout.endpoints + layout.lateEndpoints
-            guard let bytes = EndpointTable.bytes(entries, places: capacity.places) else {
-                throw BPFError(
-                    operation: "lay out", subject: "\(entries.count) endpoints", errno: E2BIG)
-            }
-            try prepared.last.fill(bytes)
-            try settle(prepared.last)
+            try settle(layout, prepared)
             return (prepared.last, nil)
         } catch {
             return (prepared.endpoints, error)
         }
+    }
+
+    /// Has no endpoints but those that stay, and waits.
+    private func settle(_ layout: NATLayout, _ prepared: Prepared) throws(BPFError) {
+        let entries = layout.endpoints + layout.lateEndpoints
+        guard let bytes = EndpointTable.bytes(entries, places: capacity.places) else {
+            throw BPFError(
+                operation: "lay out", subject: "\(entries.count) endpoints", errno: E2BIG)
+        }
+        try prepared.last.fill(bytes)
+        try settle(prepared.last)
     }
 
     /// Undoes `enter` as far as another program could notice it.

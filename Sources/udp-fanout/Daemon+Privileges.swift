@@ -11,6 +11,7 @@ extension Daemon {
         let held = Capabilities.permitted
         let kept = held.intersection(configuration.capabilities(limits: NetworkLimits()))
         guard held != kept else { return }
+        givenUp = held.subtracting(kept)
         do throws(SystemError) {
             try kept.keepOnlyThese()
             logger.info(
@@ -22,6 +23,16 @@ extension Daemon {
             logger.warning(
                 "capabilities are not given up in every thread", metadata: ["error": "\(error)"])
         }
+    }
+
+    /// What to do about a configuration that would have more after a start than a reload can give it.
+    func remedy(for next: Configuration) -> [String] {
+        let missing = next.capabilities(limits: NetworkLimits()).intersection(givenUp)
+        guard !missing.isEmpty else { return [] }
+        return [
+            "\(missing.names.joined(separator: ", ")) had been given up after the start, as nothing needed that then: "
+                + "restart, or run `udp-fanout --takeover`"
+        ]
     }
 }
 

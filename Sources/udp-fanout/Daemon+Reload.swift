@@ -50,7 +50,9 @@ extension Daemon {
                 await rememberReceivers()
             }
             await keepSockets()
-            lastReload.warnings = report.warnings.map(\.description) + unanswered
+            let remedy = remedy(for: next)
+            for line in remedy { logger.warning("\(line)") }
+            lastReload.warnings = report.warnings.map(\.description) + unanswered + remedy
             reloadSucceeded(next, change)
         } catch {
             if isMoving { await leadMetricsBack(to: former) }
@@ -61,7 +63,7 @@ extension Daemon {
             // Probes that could not begin have changed nothing.
             await discover(configuration)
             if error is PlaneError { await leadProbesBack() }
-            reloadFailed(["\(error)"])
+            reloadFailed(["\(error)"] + remedy(for: next))
         }
     }
 

@@ -45,6 +45,8 @@ actor Daemon {
     var successor: Successor?
     /// What came of the last reload, for whoever asked for it.
     var lastReload = ReloadReport()
+    /// Capabilities that this process had at its start and has no more.
+    var givenUp: Capabilities = []
     var meter = RateMeter()
     private var tasks: [Task<Void, Never>] = []
     /// Reloads and the stop run one after the other, in the order in which they were asked for.
@@ -192,7 +194,11 @@ actor Daemon {
     }
 
     /// Forwards or counts what was received, logs the totals and returns. Nothing is done after it.
-    func stop() async { await enqueue { await $0.performStop() } }
+    ///
+    /// - Parameter isRestart: whether what forwards in the kernel goes on until the next start.
+    func stop(forRestart isRestart: Bool = false) async {
+        await enqueue { await $0.performStop(forRestart: isRestart) }
+    }
 
     /// Leads the data planes to a configuration.
     @discardableResult
@@ -223,12 +229,13 @@ actor Daemon {
         return await task.value
     }
 
-    private func performStop() async {
+    private func performStop(forRestart isRestart: Bool) async {
         stage = .stopping
         service.stopping()
         control?.stop()
         // Whether it is started again nobody tells; what comes from here on is the next start's.
         if !inheritance.store.isEmpty { await userspace.pause(emptyingQueues: true) }
+        if isRestart { await reconciler.relinquish([.tcEBPF, .xdpNAT]) }
         await end()
         logger.info("udp-fanout stopped")
     }

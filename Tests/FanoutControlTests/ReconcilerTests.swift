@@ -64,6 +64,45 @@ struct ReconcilerTests {
         #expect(await second.listeners.keys.sorted() == ["a"])
     }
 
+    @Test("has the listener of another mode come before the one that it succeeds goes")
+    func succession() async throws {
+        let second = FakePlane<Second>()
+        let reconciler = Reconciler(planes: [first, second], logger: silent)
+        try await reconciler.apply(DesiredState(listeners: [listener("a")]))
+        await second.hold()
+        let next = DesiredState(listeners: [listener("a", .tcEBPF)])
+        let change = Task { try await reconciler.apply(next) }
+        while await !second.isHolding { await Task.yield() }
+        #expect(await first.changes.count == 1, "it is still there")
+        await second.release()
+        #expect(try await change.value.replaced.count == 1)
+        #expect(await first.listeners.isEmpty)
+
+        // And back, the planes in the same order.
+        await first.hold()
+        let back = Task { try await reconciler.apply(DesiredState(listeners: [listener("a")])) }
+        while await !first.isHolding { await Task.yield() }
+        #expect(await second.listeners.keys.sorted() == ["a"])
+        await first.release()
+        _ = try await back.value
+        #expect(await second.listeners.isEmpty)
+    }
+
+    @Test("leads all planes back when one cannot let go of what another has by then")
+    func keepsHold() async throws {
+        let second = FakePlane<Second>(failures: [nil, Self.trouble])
+        let reconciler = Reconciler(planes: [first, second], logger: silent)
+        let before = DesiredState(listeners: [listener("a", .tcEBPF)])
+        try await reconciler.apply(before)
+        let after = DesiredState(listeners: [listener("a")])
+        await #expect(throws: Self.trouble) { try await reconciler.apply(after) }
+        #expect(await first.listeners.isEmpty)
+        #expect(await second.listeners.keys.sorted() == ["a"])
+        try await reconciler.apply(after)
+        #expect(await first.listeners.keys.sorted() == ["a"])
+        #expect(await second.listeners.isEmpty)
+    }
+
     @Test("leads the first plane back when the second cannot follow, and says why")
     func leadsBack() async throws {
         let second = FakePlane<Second>(failures: [nil, Self.trouble])

@@ -17,14 +17,7 @@ extension DesiredState {
         var shared: [String: Int] = [:]
         for (index, listener) in listeners.enumerated()
         where listener.mode == .xdpNAT && listener.discovery != nil {
-            let own = listener.downstreams.filter { downstream in
-                let servers = Set(listener.servers(of: downstream))
-                guard servers.count == listener.ports.count, taken.isDisjoint(with: servers) else {
-                    return false
-                }
-                taken.formUnion(servers)
-                return true
-            }
+            let own = listener.downstreams.filter { taken.claim(listener.servers(of: $0)) }
             guard own.count < listener.downstreams.count else { continue }
             shared[listener.name] = listener.downstreams.count - own.count
             result.listeners[index].downstreams = own
@@ -35,7 +28,18 @@ extension DesiredState {
 
 extension Listener {
     /// Where a receiver is met, port by port.
-    fileprivate func servers(of downstream: Downstream) -> [Endpoint] {
+    func servers(of downstream: Downstream) -> [Endpoint] {
         ports.map { endpoint(of: downstream, at: $0) }
+    }
+}
+
+extension Set {
+    /// Inserts all of them or, when one is there or among them twice, none.
+    fileprivate mutating func claim(_ elements: [Element]) -> Bool {
+        for (index, element) in elements.enumerated() where !insert(element).inserted {
+            subtract(elements[..<index])
+            return false
+        }
+        return true
     }
 }

@@ -63,7 +63,7 @@ struct DemoCommand: AsyncParsableCommand {
         introduce(demo.configuration)
         let display = DemoDisplay(demo: demo, daemon: daemon, duration: .seconds(duration))
         let showing = Task { await display.run() }
-        Task { await signals.run(onHangUp: {}, onTermination: { showing.cancel() }) }
+        Task { await signals.run(onHangUp: {}, onTermination: { _ in showing.cancel() }) }
         await showing.value
         await demo.stopSending()
         await daemon.stop()

@@ -96,10 +96,10 @@ struct NATRunCommand: AsyncParsableCommand {
         let watching = Task { await reader?.run() }
         await signals.run(
             onHangUp: { Task { await reader?.read() } },
-            onTermination: {
+            onTermination: { isRestart in
                 watching.cancel()
                 Task {
-                    await daemon.stop()
+                    await daemon.stop(forRestart: isRestart)
                     ThisProcess.exitNow(0)
                 }
             })

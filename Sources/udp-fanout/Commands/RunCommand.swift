@@ -46,9 +46,9 @@ struct RunCommand: AsyncParsableCommand {
         guard await daemon.start() else { throw ExitCode(1) }
         await signals.run(
             onHangUp: { Task { await daemon.reload() } },
-            onTermination: {
+            onTermination: { isRestart in
                 Task {
-                    await daemon.stop()
+                    await daemon.stop(forRestart: isRestart)
                     ThisProcess.exitNow(0)
                 }
             })

@@ -1,0 +1,93 @@
+// SPDX-License-Identifier: Apache-2.0
+
+import FanoutCore
+import LabNet
+import Testing
+
+/// A listener gets another mode by a reload, in a network of veths.
+@Suite(
+    "A change of mode", .serialized,
+    .enabled(if: Privilege.isRoot, "NOT TESTED: needs root"))
+struct ModeChangeTests {
+    /// - Parameter beside: the mode of another listener that stays, on the same interface.
+    private func config(_ mode: String, _ receivers: [Endpoint], beside: String? = nil) -> String {
+        let other = beside.map { mode in
+            """
+              - {name: other, bind: "\(VethLab.v4(0, 1)):\(VethLab.port + 1)", mode: \(mode), interface: lb0,
+                 downstream: [{name: other, address: "\(VethLab.v4(1, 2)):9"}]}
+
+            """
+        }
+        let text = VethLab.config(receivers, mode: mode, settings: "recv_buf_size: 8388608")
+        return
+            (mode == "userspace" ? text.replacing("    interface: lb0\n", with: "") : text)
+            .replacing("  tc_attach: auto\n", with: "")
+            .replacing("settings:\n", with: (other ?? "") + "settings:\n")
+    }
+
+    @Test(
+        "there and back, the one comes before the other goes: nothing is lost, nothing comes twice",
+        arguments: [
+            // What a mode needs is given up by a daemon that has no listener of it, so these are one way.
+            ("tc_ebpf", "userspace", nil), ("af_xdp", "userspace", nil),
+            ("xdp_nat", "userspace", nil), ("xdp_nat", "tc_ebpf", nil),
+            ("userspace", "tc_ebpf", "tc_ebpf"), ("userspace", "xdp_nat", "xdp_nat"),
+            ("tc_ebpf", "xdp_nat", "xdp_nat"), ("xdp_nat", "tc_ebpf", "tc_ebpf"),
+        ] as [(String, String, String?)])
+    func loss(one: String, another: String, beside: String?) async throws {
+        let lab = try VethLab()
+        try await lab.balancer.run(ownMounts: true) {
+            let sinks = try lab.sinks()
+            let receivers = sinks.map(\.endpoint)
+            let first = config(one, receivers, beside: beside)
+            try await DaemonUnderTest.running(first) { daemon in
+                let load = try Load([lab.traffic()], rate: 20_000)
+                for _ in 0..<(beside == nil ? 1 : 3) {
+                    try await load.pass(2000)
+                    try await daemon.reload(config(another, receivers, beside: beside))
+                    try await load.pass(2000)
+                    if beside != nil { try await daemon.reload(first) }
+                }
+                try await load.pass(2000)
+                let delivery = await settled(load, sinks)
+                #expect(delivery.lost == 0 && delivery.duplicates == 0, "\(delivery)")
+                try await daemon.stop()
+            }
+        }
+    }
+
+    @Test(
+        "to a mode whose capabilities have been given up is refused with the remedy; nothing is lost"
+    )
+    func givenUp() async throws {
+        let lab = try VethLab()
+        try await lab.balancer.run(ownMounts: true) {
+            let sinks = try lab.sinks()
+            let receivers = sinks.map(\.endpoint)
+            let first = config("userspace", receivers)
+            try await DaemonUnderTest.running(first) { daemon in
+                let load = try Load([lab.traffic()], rate: 20_000)
+                try await load.pass(1000)
+                try daemon.folder.replace(
+                    DaemonUnderTest.configName, with: config("af_xdp", receivers))
+                let line = try await daemon.says(DaemonUnderTest.notReloaded)
+                let error = try #require(line.fields["error"])
+                #expect(
+                    error.contains("CAP_NET_RAW") && error.contains("run `udp-fanout --takeover`"),
+                    "\(error)")
+                try await load.pass(1000)
+                let delivery = await settled(load, sinks)
+                #expect(delivery.isExact(), "\(delivery)")
+                try await daemon.stop()
+            }
+        }
+    }
+
+    private func settled(_ load: Load, _ sinks: [Sink]) async -> Delivery {
+        let report = await load.stop()
+        try? await eventually(within: .seconds(3), "all arrive") {
+            sinks.arrivals >= report.datagrams
+        }
+        return Delivery(of: report, at: sinks)
+    }
+}
