@@ -138,8 +138,7 @@ extension AFXDPPlane {
             let path = network.paths[receiver]
             if network.unplugged.contains(receiver) { return .unplugged }
             guard let way = LinkWay(path, links), let socket = egress(way.interface) else {
-                let isAway = network.forwarded.contains(receiver)
-                return Way(isLocal: path == .stack && !isAway)
+                return Way(isLocal: network.isLocal(receiver))
             }
             return Way(by: socket, from: way.source, to: way.destination, mtu: way.mtu)
         }

@@ -22,6 +22,11 @@ package struct NetworkView: Equatable, Sendable {
         interfaces.first { $0.name == name }
     }
 
+    /// Whether a receiver is on this host, by one of its addresses or by a route of type `local`.
+    package func isLocal(_ receiver: IPAddress) -> Bool {
+        paths[receiver] == .stack && !forwarded.contains(receiver)
+    }
+
     /// Calls an interface that was renamed by the name under which it was hooked, unless another has
     /// taken that name.
     ///

@@ -47,7 +47,12 @@ struct NATLayout: Sendable {
                 next.fronts[name] = front
             }
         }
-        next.endpoints = next.entries(listeners, hosts: network.interfaces.flatMap(\.addresses))
+        let onHost =
+            network.interfaces.flatMap(\.addresses)
+            + listeners.flatMap { listener in
+                listener.downstreams.map(\.endpoint.address).filter(network.isLocal)
+            }
+        next.endpoints = next.entries(listeners, hosts: onHost)
         return next
     }
 
@@ -171,4 +176,9 @@ struct NATLayout: Sendable {
     }
 
     mutating func burn(_ other: NATLayout) { roll.burn(other.roll) }
+
+    /// What another process has written in the meantime is what the next layout follows.
+    mutating func follow(_ found: Roll) {
+        roll.follow(found, keeping: Set(fronts.values.map(\.number)))
+    }
 }

@@ -28,10 +28,8 @@ struct Obstacle: Sendable, CustomStringConvertible {
 
     /// What a server on this host answers comes in by no interface, so it would leave as the server's.
     private static func local(_ listener: Listener, _ network: NetworkView) -> [Obstacle] {
-        let names = listener.downstreams.filter {
-            let address = $0.endpoint.address
-            return network.paths[address] == .stack && !network.forwarded.contains(address)
-        }.map(\.name)
+        let names = listener.downstreams.filter { network.isLocal($0.endpoint.address) }
+            .map(\.name)
         guard !names.isEmpty else { return [] }
         return [
             Obstacle(

@@ -120,6 +120,17 @@ struct Roll: Equatable, Sendable {
         freeFronts += fronts.sorted()
     }
 
+    /// Takes what another process has written in the meantime for what is in the kernel. Who was here before is
+    /// known by what it is there, if at all; no generation is given twice.
+    ///
+    /// - Parameter fronts: those in use here.
+    mutating func follow(_ found: Roll, keeping fronts: Set<UInt32>) {
+        let former = self
+        self = found
+        burn(former)
+        freeFronts.removeAll(where: fronts.contains)
+    }
+
     /// Has the generations that `other` gave be given no more, although it did not come into force.
     mutating func burn(_ other: Roll) { generations.merge(other.generations) { max($0, $1) } }
 }

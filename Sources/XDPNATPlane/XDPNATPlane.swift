@@ -153,8 +153,14 @@ public actor XDPNATPlane: DataPlane {
     }
 
     public func reclaim() throws(PlaneError) {
-        guard !listeners.isEmpty else { return }
+        guard !listeners.isEmpty, let serving else { return }
         try follow()
+        do throws(BPFError) {
+            // Who took over for a while has led the maps of clients and servers, which both have, to its receivers.
+            self.serving?.layout.follow(try Roll(of: serving.program.memory))
+        } catch {
+            throw PlaneError(error)
+        }
         try bring(to: listeners, on: look(for: listeners, since: .now))
     }
 

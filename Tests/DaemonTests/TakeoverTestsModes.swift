@@ -54,6 +54,35 @@ struct TakeoverTestsModes {
         }
     }
 
+    @Test(
+        "one with other receivers that fails leaves the clients of xdp_nat to servers that there are"
+    )
+    func refusedWithOthers() async throws {
+        let lab = try VethLab()
+        try await lab.balancer.run(ownMounts: true) {
+            let sinks = try lab.sinks()
+            func config(_ receivers: [Int]) -> String {
+                VethLab.config(receivers.map { sinks[$0].endpoint }, mode: "xdp_nat")
+            }
+            let held = try HeldPort(try Ports.free(), SOCK_STREAM, listens: true)
+            let bad =
+                config([0, 2]) + "metrics: {enabled: true, bind: \"127.0.0.1:\(held.port)\"}\n"
+            let succession = try await Succession(config([0, 1])) {
+                try Load(try (0..<16).map { _ in try lab.traffic() }, rate: 20_000)
+            }
+            for round in 1...2 {
+                _ = try await succession.refuse(bad)
+                try await succession.current.says(Self.goesOn, times: round)
+            }
+            try await succession.load.pass(1000)
+            let before = sinks[2].arrivals
+            try await succession.load.pass(5000)
+            #expect(sinks[2].arrivals == before, "whom the daemon in force does not have")
+            try await succession.takeOver(config([0, 1]))
+            try await succession.settle(sinks)
+        }
+    }
+
     @Test("one that is killed half-way leaves the hook to the daemon before; nothing is lost")
     func killed() async throws {
         let lab = try VethLab()

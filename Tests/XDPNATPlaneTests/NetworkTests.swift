@@ -97,6 +97,46 @@ extension XDPNATPlaneTests {
             }
         }
 
+        @Test("IPv6 is forwarded where the host does, whatever the interface's own setting is")
+        func interfaceOff() async throws {
+            let net = try NATNet(.routed)
+            let server = try net.server(0, .v6)
+            try net.balancer.set("ipv6/conf/lb0/forwarding", to: "0")
+            try await net.balancer.run {
+                let rig = try await net.rig([net.listener([server], .v6)])
+                let client = try net.talker(.v6)
+                for number in 1...5 {
+                    let answer = try await client.ask("\(number)", net.service(.v6))
+                    #expect(answer.text == "a \(number)")
+                }
+                #expect(try await rig.counters().drops.isEmpty)
+                try net.balancer.set("ipv6/conf/all/forwarding", to: "0")
+                try await eventually("the host does not, either") {
+                    try client.send("x", to: net.service(.v6))
+                    return try await rig.counters().drops[.unreachable, default: 0] > 0
+                }
+                await rig.stop()
+            }
+        }
+
+        @Test("what goes to a server on the balancer by a route of type local is no drop")
+        func localRoute() async throws {
+            let net = try NATNet(.routed)
+            try net.balancer.ip("route add local 10.77.0.0/24 dev lo")
+            let own = Endpoint(IPAddress(v4: 0x0a4d_0007), port: 5683)
+            try await net.balancer.run {
+                let sink = try Sink(on: own.address, port: own.port)
+                var listener = net.listener([])
+                listener.downstreams = [Downstream(name: "own", endpoint: own)]
+                let rig = try await net.rig([listener])
+                let client = try net.talker()
+                for _ in 0..<5 { try client.send("x", to: net.service()) }
+                try await eventually("they arrive") { sink.arrivals == 5 }
+                #expect(try await rig.counters().drops.isEmpty)
+                await rig.stop()
+            }
+        }
+
         @Test("what became of packets does not fall when a listener goes")
         func events() async throws {
             let net = try NATNet(.routed)

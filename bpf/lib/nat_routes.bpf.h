@@ -15,6 +15,7 @@
 
 #define AF_INET 2
 #define AF_INET6 10
+#define LOOPBACK_IFINDEX 1 /* net/flow.h */
 
 /* Whether packets are routed; the loader sets it. */
 const volatile __u8 lb_nat_routed = 0;

@@ -187,13 +187,24 @@ static __always_inline int look_up(struct xdp_md *ctx, const struct nat_packet *
 	};
 	__u32 zero = 0, *word = bpf_map_lookup_elem(&routes, &zero), before = word ? *word : 0;
 	struct lb_nat_endpoint *host;
+	long result;
 
 	/* A tag belongs to a device of its own, which the stack knows. */
 	move->to_stack = packet->at.tags != 0;
 	if (move->to_stack)
 		return 0;
-	switch (ask(ctx, &asked, fib)) {
+	result = ask(ctx, &asked, fib);
+	/* Of IPv6 it is the host that forwards, not the interface, which the loopback's setting follows
+	 * (net/ipv6/ip6_output.c, ip6_forward); the lookup goes by the interface's. */
+	if (result == BPF_FIB_LKUP_RET_FWD_DISABLED && asked.is_v6) {
+		fib->ifindex = LOOPBACK_IFINDEX;
+		result = bpf_fib_lookup(ctx, fib, sizeof(*fib), 0);
+		move->to_stack = 1;
+	}
+	switch (result) {
 	case BPF_FIB_LKUP_RET_SUCCESS:
+		if (move->to_stack)
+			return 0;
 		if (packet->protocol == LB_IP_UDP && !packet->at.fragment)
 			keep_way(&asked, fib, before);
 		return 0;
