@@ -177,6 +177,9 @@ struct NATLayout: Sendable {
 
     mutating func burn(_ other: NATLayout) { roll.burn(other.roll) }
 
+    /// Has the next layout write every table anew, where it is not known which of them are in force.
+    mutating func forgetTables() { for name in fronts.keys { fronts[name]?.table = [] } }
+
     /// What another process has written in the meantime is what the next layout follows.
     mutating func follow(_ found: Roll) {
         roll.follow(found, keeping: Set(fronts.values.map(\.number)))

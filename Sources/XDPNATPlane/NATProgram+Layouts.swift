@@ -104,27 +104,31 @@ extension NATProgram {
     /// what has gone: the kernel lets a change of an array of maps wait for the programs that run
     /// (kernel/bpf/syscall.c, maybe_wait_bpf_programs).
     ///
-    /// - Returns: the endpoints in force. Those of both layouts do as well, so it is no failure of the change when
-    ///   these have to stay.
+    /// - Returns: the endpoints in force, and the first failure, if any. Packets meet the new layout by then, and
+    ///   what could not be taken out is in nobody's way, so it is no failure of the change.
     func leave(
         _ former: NATLayout, for layout: NATLayout, _ prepared: Prepared, after entering: Entering
-    ) throws(BPFError) -> (endpoints: Table, failure: BPFError?) {
-        try entering.wait()
+    ) -> (endpoints: Table, failure: BPFError?) {
+        var failure: BPFError?
+        func step(_ body: () throws(BPFError) -> Void) {
+            do throws(BPFError) { try body() } catch { failure = failure ?? error }
+        }
+        step { () throws(BPFError) in try entering.wait() }
         let numbers = Set(layout.fronts.values.map(\.number))
         let gone = former.fronts.values.map(\.number).filter { !numbers.contains($0) }
         // What was a service is the host's again before it has nobody left: its packets are no drops then.
         if !gone.isEmpty { try? settle(layout, prepared) }
-        try servers.set(
-            layout.roll.departed(from: former.roll).values.map {
-                (key: UInt32($0.number), value: lb_nat_server(departed: $0.generation))
-            })
-        for number in gone { try tables.map.remove(number) }
-        do throws(BPFError) {
-            try settle(layout, prepared)
-            return (prepared.last, nil)
-        } catch {
-            return (prepared.endpoints, error)
+        let departed = layout.roll.departed(from: former.roll).values.map {
+            (key: UInt32($0.number), value: lb_nat_server(departed: $0.generation))
         }
+        step { () throws(BPFError) in try servers.set(departed) }
+        for number in gone { step { () throws(BPFError) in try tables.map.remove(number) } }
+        var endpoints = prepared.endpoints
+        step { () throws(BPFError) in
+            try settle(layout, prepared)
+            endpoints = prepared.last
+        }
+        return (endpoints, failure)
     }
 
     /// Has no endpoints but those that stay, and waits.

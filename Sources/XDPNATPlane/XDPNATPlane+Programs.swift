@@ -20,17 +20,18 @@ extension XDPNATPlane {
             }),
             let prepared = try serving.program.prepare(layout, from: former, isNew: false)
         else { return false }
-        let left: (endpoints: NATProgram.Table, failure: BPFError?)
+        let entering: NATProgram.Entering
         do throws(BPFError) {
             // Every map has room for what is put in now, so little can fail; clients may have met it meanwhile.
-            let entering = try serving.program.enter(layout, from: former, prepared)
-            logInForce()
-            layout.rememberLeft(from: former, for: lateAnswers)
-            left = try serving.program.leave(former, for: layout, prepared, after: entering)
+            entering = try serving.program.enter(layout, from: former, prepared)
         } catch {
             self.serving?.layout.burn(layout)
+            self.serving?.layout.forgetTables()
             throw error
         }
+        logInForce()
+        layout.rememberLeft(from: former, for: lateAnswers)
+        let left = serving.program.leave(former, for: layout, prepared, after: entering)
         removeHooks(but: WantedHook.all(of: next, on: network, left: layout.left.interfaces))
         keepDeparted(from: former, to: layout, serving.program)
         layout.reclaim(from: former)
@@ -98,9 +99,8 @@ extension XDPNATPlane {
             throw error
         }
         let isFirst = serving == nil
-        // Whatever fails from here on, packets meet it.
-        serving = Serving(program: program, layout: layout, endpoints: prepared.endpoints)
-        let left = try program.leave(former, for: layout, prepared, after: entering)
+        // From here on packets meet it, and nothing fails any more.
+        let left = program.leave(former, for: layout, prepared, after: entering)
         removeHooks(but: wanted)
         if isFirst {
             Self.removeLeftovers(at: interfacesNow, root: root, logger: logger)
@@ -115,7 +115,7 @@ extension XDPNATPlane {
     /// It is made up for with the next change.
     private func warnKept(_ failure: BPFError) {
         logger.warning(
-            "endpoints of receivers that have left are still in the tables",
+            "something of receivers that have left is still in the tables",
             metadata: ["error": "\(failure)"])
     }
 

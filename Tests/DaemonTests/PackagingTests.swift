@@ -37,6 +37,13 @@ extension DaemonTests.PackagingTests {
         #expect(lines.contains("CapabilityBoundingSet=\(names)"))
     }
 
+    @Test("each unit lets the daemon ask which addresses the host has", arguments: units)
+    func netlink(unit: String) throws {
+        let lines = try Files.source("packaging/systemd/\(unit).service").split(separator: "\n")
+        let families = try #require(lines.first { $0.hasPrefix("RestrictAddressFamilies=") })
+        #expect(families.contains("AF_NETLINK"))
+    }
+
     /// A command as the argument parser tells of it.
     private struct Command: Decodable {
         struct Argument: Decodable {
