@@ -2,8 +2,9 @@
 
 extension DesiredState {
     /// The state without those receivers that were found and are also a receiver of another `xdp_nat` listener, or
-    /// of another port of theirs: of the packets of such a server nobody could tell whose answers they are. It
-    /// stays with a listener whose configuration names it, or else with the first that found it.
+    /// have a port of their own and would be met there for several ports of one: of the packets of such a server
+    /// nobody could tell whose answers they are. It stays with a listener whose configuration names it, or else
+    /// with the first in the configuration's order among those that found it, whichever found it first.
     ///
     /// - Returns: the state, and how many receivers it is without, by listener.
     func withoutSharedServers() -> (state: DesiredState, shared: [String: Int]) {

@@ -56,7 +56,8 @@ public struct DiscoveryReport: Equatable, Sendable {
         case surplus
         /// They lead back to the listener.
         case loop
-        /// Another listener, or another port of theirs, has them, in mode `xdp_nat`.
+        /// In mode `xdp_nat` another listener has them, or they have a port of their own, where they would be met
+        /// for each of the listener's ports.
         case shared
         /// They have no address of the listener's family, or not its port.
         case unsuitable
