@@ -5,15 +5,16 @@ internal import Logging
 
 /// Has what is in force kept for the next process, neither too often nor in anybody's way.
 actor DiscoveryKeeper {
-    typealias Sets = [DiscoverySubject: DiscoveredSet]
-
     private let logger: Logger
     private var memory: (any DiscoveryMemory)?
-    private var wanted: Sets?
-    private var kept: Sets?
+    private var wanted: DiscoveryView?
+    private var kept: DiscoveryView?
     private var hasFailed = false
+    /// Raised with each place, so that what becomes of a write is taken for the place that it was for.
+    private var generation = 0
     /// Under way while something is to be kept, or being so.
     private var task: Task<Void, Never>?
+    private var isEnding = false
 
     /// More often than receivers come and go for good.
     private static let interval = Duration.seconds(1)
@@ -24,20 +25,26 @@ actor DiscoveryKeeper {
     /// Where to keep it from now on; nil: nowhere.
     func remember(in memory: (any DiscoveryMemory)?) {
         self.memory = memory
-        kept = nil
+        generation += 1
+        (kept, hasFailed) = (nil, false)
+        // The new place waits for a write to the one before, and not for one that is yet to come.
+        task?.cancel()
         begin()
     }
 
-    func recall(_ subjects: Set<DiscoverySubject>) -> Sets { memory?.recall(subjects) ?? [:] }
+    func recall(_ state: DesiredState) -> DiscoveryView {
+        memory?.recall(state) ?? DiscoveryView()
+    }
 
     /// Keeps this soon, unless there is something newer then.
-    func keep(_ sets: Sets) {
-        wanted = sets
+    func keep(_ view: DiscoveryView) {
+        wanted = DiscoveryView(view.sets, standIns: view.standIns)
         begin()
     }
 
     /// Ends; what is left to keep is kept first, or left.
     func stop(keeps: Bool) async {
+        isEnding = true
         task?.cancel()
         await task?.value
         if keeps { await keepNow() }
@@ -45,24 +52,27 @@ actor DiscoveryKeeper {
     }
 
     private func begin() {
-        guard task == nil, memory != nil, wanted != nil, wanted != kept else { return }
+        guard !isEnding, task == nil, memory != nil, wanted != nil, wanted != kept else { return }
         task = Task {
             if (try? await Task.sleep(for: hasFailed ? Self.retryDelay : Self.interval)) != nil {
                 await keepNow()
             }
             task = nil
-            if !Task.isCancelled { begin() }
+            begin()
         }
     }
 
     private func keepNow() async {
         guard let memory, let wanted, wanted != kept else { return }
+        let place = generation
         do {
             try await Self.write(wanted, to: memory)
+            guard place == generation else { return }
             kept = wanted
             if hasFailed { logger.info("receivers are remembered again for the next start") }
             hasFailed = false
         } catch {
+            guard place == generation else { return }
             if !hasFailed {
                 logger.warning(
                     "receivers are not remembered for the next start",
@@ -77,6 +87,6 @@ actor DiscoveryKeeper {
 
     /// Elsewhere than on the actor, whom others tell of what is found.
     @concurrent private static func write(
-        _ sets: Sets, to memory: any DiscoveryMemory
-    ) async throws { try memory.keep(sets) }
+        _ view: DiscoveryView, to memory: any DiscoveryMemory
+    ) async throws { try memory.keep(view) }
 }

@@ -6,7 +6,7 @@ public import Logging
 /// Keeps a source running for each subject that a listener names, gathers what they find, and has
 /// somebody act on it.
 public actor DiscoveryMonitor: DiscoveryViewSource {
-    private struct Run {
+    struct Run {
         let number: Int
         let source: any DiscoverySource
         let task: Task<Void, Never>
@@ -15,14 +15,17 @@ public actor DiscoveryMonitor: DiscoveryViewSource {
     private let make: @Sendable (DiscoverySubject) -> any DiscoverySource
     private let hostAddresses: @Sendable () -> Set<IPAddress>
     let logger: Logger
-    private let mailbox = DiscoveryMailbox()
-    private var runs: [DiscoverySubject: Run] = [:]
+    let mailbox = DiscoveryMailbox()
+    private(set) var runs: [DiscoverySubject: Run] = [:]
     private var nextNumber = 0
-    private var current = DiscoveryView()
+    var current = DiscoveryView()
     /// What is to be told of.
     private var state = DesiredState()
+    /// Whether a listener takes whatever comes to the host's addresses, so that a receiver may be that listener.
+    private var concernsOwnAddresses = false
+    private let addressInterval: Duration
     /// What the next process is to know.
-    private let keeper: DiscoveryKeeper
+    let keeper: DiscoveryKeeper
     /// What was last said of each listener, so that it is said once.
     private var remarks: [String: Remark] = [:]
 
@@ -32,18 +35,18 @@ public actor DiscoveryMonitor: DiscoveryViewSource {
     /// When a change that could not be carried out is tried again.
     private static let retryDelay = Duration.seconds(1)
 
-    /// How long a start waits for what is remembered.
-    private static let recallDelay = Duration.milliseconds(250)
-
     /// - Parameters:
     ///   - hostAddresses: those that the host has just now.
+    ///   - addressInterval: how often they are looked at.
     ///   - make: a source that has not begun.
     public init(
         logger: Logger, hostAddresses: @escaping @Sendable () -> Set<IPAddress> = { [] },
+        addressInterval: Duration = .seconds(2),
         make: @escaping @Sendable (DiscoverySubject) -> any DiscoverySource
     ) {
         self.logger = logger
         self.hostAddresses = hostAddresses
+        self.addressInterval = addressInterval
         self.make = make
         keeper = DiscoveryKeeper(logger)
     }
@@ -68,58 +71,13 @@ public actor DiscoveryMonitor: DiscoveryViewSource {
             let task = Task { await source.run { mailbox.put($0, of: number) } }
             runs[subject] = Run(number: number, source: source, task: task)
         }
+        let places = states.reduce(into: Set()) { $0.formUnion($1.standInPlaces) }
+        current.standIns = current.standIns.filter { places.contains($0.key) }
         state = states.last ?? DesiredState()
+        concernsOwnAddresses = states.contains { $0.concernsOwnAddresses }
         current.ownAddresses = ownAddresses
         let names = Set(state.listeners.map(\.name))
         remarks = remarks.filter { names.contains($0.key) }
-    }
-
-    /// Waits until something is known of all these subjects, though not for longer than `limit`.
-    ///
-    /// - Parameters:
-    ///   - former: who receives in the meantime, of what nothing is known by then.
-    ///   - isStart: what the process before this one has kept does, too, for those of which nothing is known
-    ///     soon, and none is waited for that has had a failure.
-    /// - Returns: what the log says of those of which nothing is known.
-    @discardableResult
-    public func settle(
-        _ subjects: Set<DiscoverySubject>, within limit: Duration,
-        former: [DiscoverySubject: DiscoveredSet] = [:], isStart: Bool = false
-    ) async -> [String] {
-        let begin = ContinuousClock.now
-        let remembered = isStart ? await keeper.recall(subjects) : former
-        collect()
-        while !missing(subjects, isStart, remembered, for: .now - begin).isEmpty,
-            ContinuousClock.now < begin + limit
-        {
-            guard (try? await Task.sleep(for: .milliseconds(5))) != nil else { return [] }
-            collect()
-        }
-        return subjects.subtracting(current.sets.keys).sorted().map { subject in
-            let words: String
-            var fields: Logger.Metadata = ["source": "\(subject)"]
-            if let set = remembered[subject] {
-                current.sets[subject] = set
-                words = "no answer yet, the receivers of before stay in force"
-                fields["receivers"] = "\(set.endpoints.count)"
-            } else {
-                words = "no answer yet, and nobody is known to receive until there is one"
-            }
-            logger.warning("\(subject.voice): \(words)", metadata: fields)
-            return "\(subject): \(words)"
-        }
-    }
-
-    /// Whom to wait for.
-    private func missing(
-        _ subjects: Set<DiscoverySubject>, _ isStart: Bool,
-        _ remembered: [DiscoverySubject: DiscoveredSet], for time: Duration
-    ) -> Set<DiscoverySubject> {
-        subjects.filter { subject in
-            if current.sets[subject] != nil { return false }
-            if isStart, time > Self.recallDelay, remembered[subject] != nil { return false }
-            return !isStart || runs[subject]?.source.status.errors.isEmpty != false
-        }
     }
 
     public func view() -> DiscoveryView { current }
@@ -130,15 +88,17 @@ public actor DiscoveryMonitor: DiscoveryViewSource {
     ///   that worked. When it did not, it is called again. Others look at the view meanwhile, so what is in
     ///   force is not known here.
     public func run(_ act: @Sendable () async -> Bool) async {
+        let watch = Task { await watchAddresses() }
+        defer { watch.cancel() }
         // What was found before is in force by now.
-        await keeper.keep(current.sets)
+        await keeper.keep(current)
         for await _ in mailbox.arrivals {
             collect()
             let isFollowed = await act()
             // What there is to say comes after what there is to do.
             remark()
             if isFollowed {
-                await keeper.keep(current.sets)
+                await keeper.keep(current)
                 guard (try? await Task.sleep(for: Self.patience)) != nil else { return }
             } else {
                 guard (try? await Task.sleep(for: Self.retryDelay)) != nil else { return }
@@ -173,22 +133,29 @@ public actor DiscoveryMonitor: DiscoveryViewSource {
             })
     }
 
-    private func collect() {
+    /// Takes what has been found since the last time.
+    func collect() {
         let found = mailbox.take()
         guard !found.isEmpty else { return }
         for (subject, run) in runs {
             if let set = found[run.number] { current.sets[subject] = set }
         }
+        current.standIns = current.standIns.filter { current.sets[$0.key.subject] == nil }
         current.ownAddresses = ownAddresses
     }
 
-    /// Those of the host, when a listener takes whatever comes to them.
-    private var ownAddresses: Set<IPAddress> {
-        let isAnyWildcard = state.listeners.contains {
-            $0.interface == nil && $0.bind.address.isWildcard
+    /// Has somebody act when the host's addresses are others; whoever comes and goes, nothing else tells of them.
+    private func watchAddresses() async {
+        while (try? await Task.sleep(for: addressInterval)) != nil {
+            let now = ownAddresses
+            guard now != current.ownAddresses else { continue }
+            current.ownAddresses = now
+            mailbox.knock()
         }
-        return isAnyWildcard ? hostAddresses() : []
     }
+
+    /// Those of the host, where they matter.
+    private var ownAddresses: Set<IPAddress> { concernsOwnAddresses ? hostAddresses() : [] }
 
     private func choice(for listener: Listener) -> ReceiverChoice {
         let set = listener.discovery.flatMap { current.sets[$0.receivers] }
@@ -205,6 +172,14 @@ public actor DiscoveryMonitor: DiscoveryViewSource {
             remark.tell(of: listener, discovery, after: remarks[listener.name], logger)
             remarks[listener.name] = remark
         }
+    }
+}
+
+extension DesiredState {
+    /// A receiver that is found may be a listener that takes whatever comes, its own or another one.
+    fileprivate var concernsOwnAddresses: Bool {
+        listeners.contains { $0.discovery != nil }
+            && listeners.contains { $0.interface == nil && $0.bind.address.isWildcard }
     }
 }
 

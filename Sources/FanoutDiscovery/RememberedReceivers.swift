@@ -19,22 +19,25 @@ public struct RememberedReceivers: DiscoveryMemory {
         self.logger = logger
     }
 
-    public func keep(_ sets: [DiscoverySubject: DiscoveredSet]) throws {
+    public func keep(_ view: DiscoveryView) throws {
         let page = Page(
-            sources: sets.sorted { $0.key < $1.key }.map { subject, set in
+            sources: view.sets.sorted { $0.key < $1.key }.map { subject, set in
                 Page.Source(
                     source: subject.description, endpoints: set.endpoints.map(Page.Endpoint.init),
                     addresses: set.addresses.map(\.description))
+            },
+            standIns: view.standIns.map(Page.StandIn.init).sorted {
+                ($0.listener, $0.source) < ($1.listener, $1.source)
             })
         let encoder = JSONEncoder()
         encoder.outputFormatting = [.sortedKeys, .withoutEscapingSlashes]
         try SmallFile.replace(path, with: Array(try encoder.encode(page)))
     }
 
-    public func recall(_ subjects: Set<DiscoverySubject>) -> [DiscoverySubject: DiscoveredSet] {
+    public func recall(_ state: DesiredState) -> DiscoveryView {
         let page: Page
         do {
-            guard SmallFile.isThere(path) else { return [:] }
+            guard SmallFile.isThere(path) else { return DiscoveryView() }
             guard SmallFile.isOwn(path) else { throw Foreign() }
             let bytes = try SmallFile.bytes(of: path, limit: Self.longest)
             page = try JSONDecoder().decode(Page.self, from: Data(bytes))
@@ -43,15 +46,21 @@ public struct RememberedReceivers: DiscoveryMemory {
             logger.warning(
                 "receivers that were remembered cannot be read",
                 metadata: ["path": "\(path)", "error": "\(error)"])
-            return [:]
+            return DiscoveryView()
         }
         let known = Dictionary(page.sources.map { ($0.source, $0) }) { $1 }
-        return subjects.reduce(into: [:]) { result, subject in
-            guard let source = known[subject.description] else { return }
-            result[subject] = DiscoveredSet(
+        var view = DiscoveryView()
+        for subject in state.subjects {
+            guard let source = known[subject.description] else { continue }
+            view.sets[subject] = DiscoveredSet(
                 source.endpoints.compactMap(\.endpoint),
                 addresses: source.addresses.compactMap { IPAddress($0) })
         }
+        let standIns = page.standIns ?? []
+        for place in state.standInPlaces {
+            view.standIns[place] = standIns.first { $0.isAt(place) }?.standIn
+        }
+        return view
     }
 }
 
@@ -109,6 +118,50 @@ private struct Page: Codable {
         }
     }
 
+    /// What holds for a listener until its source answers.
+    struct StandIn: Codable {
+        struct Receiver: Codable {
+            let name: String
+            let endpoint: String
+            let weight: UInt16
+        }
+
+        let listener: String
+        let source: String
+        let receivers: [Receiver]
+        let addresses: [String]
+
+        init(_ place: FanoutCore.StandIn.Place, _ standIn: FanoutCore.StandIn) {
+            listener = place.listener
+            source = place.subject.description
+            receivers = standIn.downstreams.map {
+                Receiver(name: $0.name, endpoint: $0.endpoint.description, weight: $0.weight)
+            }
+            addresses = standIn.addresses.map(\.description)
+        }
+
+        func isAt(_ place: FanoutCore.StandIn.Place) -> Bool {
+            listener == place.listener && source == place.subject.description
+        }
+
+        /// Without what makes no sense; who is there twice is there once.
+        var standIn: FanoutCore.StandIn {
+            var names = Set<String>()
+            var endpoints = Set<FanoutCore.Endpoint>()
+            let downstreams: [Downstream] = receivers.compactMap { receiver in
+                guard let endpoint = try? FanoutCore.Endpoint(parsing: receiver.endpoint),
+                    names.insert(receiver.name).inserted, endpoints.insert(endpoint).inserted
+                else { return nil }
+                return Downstream(
+                    name: receiver.name, endpoint: endpoint, weight: receiver.weight)
+            }
+            return FanoutCore.StandIn(
+                downstreams: downstreams, addresses: addresses.compactMap { IPAddress($0) })
+        }
+    }
+
     var version = current
     let sources: [Source]
+    /// nil in a file of a version that knew of none; such a version does not look at them.
+    let standIns: [StandIn]?
 }

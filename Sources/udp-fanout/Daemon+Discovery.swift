@@ -36,24 +36,17 @@ extension Daemon {
     func discover(
         _ wanted: Configuration, besides former: Configuration? = nil
     ) async -> [String] {
-        await discovery.follow((former.map { [$0.state] } ?? []) + [wanted.state])
-        guard let former else { return [] }
-        let new = wanted.state.subjects.subtracting(former.state.subjects)
-        let inForce = await reconciler.view.inForce.listeners
-        var standIns: [DiscoverySubject: DiscoveredSet] = [:]
-        for listener in wanted.state.listeners {
-            guard let source = listener.discovery, new.contains(source.receivers),
-                let before = inForce.first(where: { $0.name == listener.name }),
-                !before.downstreams.isEmpty
-            else { continue }
-            standIns[source.receivers] = DiscoveredSet(before.downstreams, at: source.port)
+        guard let former else {
+            await discovery.follow([wanted.state])
+            return []
         }
-        return await discovery.settle(new, within: Self.settling, former: standIns)
+        await discovery.follow([former.state, wanted.state])
+        return await discovery.settle(wanted.state, after: former.state, within: Self.settling)
     }
 
     /// Waits for a start until the sources of a configuration have said who receives.
     func settleDiscovery(_ wanted: Configuration) async {
-        await discovery.settle(wanted.state.subjects, within: Self.settling, isStart: true)
+        await discovery.settleStart(wanted.state, within: Self.settling)
     }
 
     /// Leads health checks and data planes to the receivers that are found now.
@@ -116,22 +109,6 @@ extension Configuration {
             state.listeners[index].discovery?.settle(namespace: Sources.defaultNamespace)
         }
         return state
-    }
-}
-
-extension DiscoveredSet {
-    /// Receivers as if they had been found.
-    fileprivate init(_ downstreams: [Downstream], at port: ReceiverPort) {
-        var name = ""
-        if case .name(let wanted) = port { name = wanted }
-        self.init(
-            downstreams.map { downstream in
-                let (own, endpoint) = (downstream.name, downstream.endpoint)
-                return DiscoveredEndpoint(
-                    name: own == endpoint.description ? nil : own, address: endpoint.address,
-                    ports: [DiscoveredPort(name: name, number: endpoint.port)],
-                    weight: max(downstream.weight, 1))
-            })
     }
 }
 

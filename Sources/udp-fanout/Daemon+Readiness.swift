@@ -8,8 +8,8 @@ extension Daemon {
     /// Why it does not serve at this moment, in one line; nil when every listener does.
     ///
     /// A listener serves when it is open, its interface is there, up and has an address for it, and, where its
-    /// receivers are looked up, the source has answered once, be it that there is nobody, or who received is
-    /// remembered.
+    /// receivers are looked up, the source has answered once, be it that there is nobody, or it is known who
+    /// received before.
     var obstacle: String? {
         get async {
             switch stage {
@@ -22,8 +22,7 @@ extension Daemon {
             if let closed = wanted.listeners.first(where: { !open.contains($0.name) }) {
                 return "listener \(closed.name) is not open"
             }
-            let known = await discovery.view().sets
-            if let unknown = wanted.subjects.sorted().first(where: { known[$0] == nil }) {
+            if let unknown = wanted.unknownSubjects(in: await discovery.view()).min() {
                 return "nothing is known yet of \(unknown)"
             }
             let idle = await reconciler.obstructions().first { $0.receivers.isEmpty }

@@ -35,7 +35,7 @@ extension Daemon {
         do {
             await health.assume(unhealthy: predecessor.unhealthy)
             await discover(configuration)
-            await discovery.settle(configuration.state.subjects, within: Self.patience)
+            await discovery.settle(configuration.state, within: Self.patience)
             try await probe(configuration)
             try await expectReceivers(predecessor.report.serving)
             try predecessor.release()

@@ -64,6 +64,47 @@ extension DaemonTests.DiscoveryTestsMemory {
         }
     }
 
+    @Test("two listeners that move to one silent source keep their own, also over kill -9")
+    func standIns() async throws {
+        let ports = [port, try Ports.free()]
+        func config(_ sources: [String]) -> String {
+            "listeners:\n"
+                + zip(ports, sources).map {
+                    "  - {name: in\($0), bind: \"127.0.0.1:\($0)\", \($1)}\n"
+                }
+                .joined()
+        }
+        let known = sinks.map {
+            "downstream: [{name: a, address: \"\($0.endpoint)\"}]"
+        }
+        let missing = "file: {path: \"\(folder.path("missing"))\"}"
+        var daemon = try DaemonUnderTest(config(known), folder: folder)
+        try await daemon.isRunning()
+        func pass() async throws {
+            let before = sinks.map(\.arrivals)
+            for (sink, target) in zip(sinks.indices, ports) {
+                let load = try Load([Traffic(to: Endpoint(.loopback, port: target))], rate: 1000)
+                try await load.pass(100)
+                let report = await load.stop()
+                try await eventually("all arrive, and at their own") {
+                    sinks[sink].arrivals - before[sink] == report.datagrams
+                }
+            }
+        }
+        try await pass()
+        try await daemon.reload(config([missing, missing]))
+        try await pass()
+        try await eventually("what stands in is remembered") {
+            try String(contentsOfFile: daemon.controlPath + ".receivers", encoding: .utf8)
+                .contains("\"listener\":\"in\(ports[1])\"")
+        }
+        await daemon.process.end()
+        daemon = try DaemonUnderTest(config([missing, missing]), folder: folder)
+        try await daemon.isRunning()
+        try await pass()
+        try await daemon.stop()
+    }
+
     @Test("`reload` tells of a source that does not answer")
     func told() async throws {
         let known = try list([sinks[0]], "known")

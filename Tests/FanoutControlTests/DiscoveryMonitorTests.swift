@@ -36,9 +36,9 @@ final class FakeSource: DiscoverySource {
 
 @Suite("The discovery monitor")
 struct DiscoveryMonitorTests {
-    private let plane = FakePlane<First>()
-    private let lines = LogRecorder()
-    private let made = Made()
+    let plane = FakePlane<First>()
+    let lines = LogRecorder()
+    let made = Made()
 
     final class Made: Sendable {
         private let sources = Mutex<[(DiscoverySubject, FakeSource)]>([])
@@ -52,11 +52,11 @@ struct DiscoveryMonitorTests {
         var all: [FakeSource] { sources.withLock { $0.map(\.1) } }
     }
 
-    private func subject(_ service: String) -> DiscoverySubject {
+    func subject(_ service: String) -> DiscoverySubject {
         .endpointSlices(.init(namespace: "n", service: service))
     }
 
-    private func state(_ listeners: [String: String], atMost limit: Int = 64) -> DesiredState {
+    func state(_ listeners: [String: String], atMost limit: Int = 64) -> DesiredState {
         DesiredState(
             listeners: listeners.sorted { $0.key < $1.key }.enumerated().map { index, pair in
                 Listener(
@@ -68,12 +68,12 @@ struct DiscoveryMonitorTests {
             })
     }
 
-    private func count(_ listener: String = "a") async -> Int? {
+    func count(_ listener: String = "a") async -> Int? {
         await plane.listeners[listener]?.downstreams.count
     }
 
     /// A monitor and a reconciler that follows it, for as long as `body` runs.
-    private func following(
+    func following(
         _ state: DesiredState, _ body: (DiscoveryMonitor, Reconciler) async throws -> Void
     ) async throws {
         let made = made
@@ -184,92 +184,6 @@ struct DiscoveryMonitorTests {
         }
     }
 
-    @Test("what was found is kept, also when it ends at once")
-    func kept() async throws {
-        let memory = Memory()
-        let monitor = DiscoveryMonitor(logger: lines.logger) { made.make($0) }
-        await monitor.remember(in: memory)
-        await monitor.follow([state(["a": "s"])])
-        let task = Task { await monitor.run { true } }
-        defer { task.cancel() }
-        try await made.all[0].find(1...3)
-        try await until { await monitor.view().sets.count == 1 }
-        try await until { memory.counts[subject("s")] == 3 }
-        try await made.all[0].find(1...4)
-        try await until { await monitor.view().sets[subject("s")]?.endpoints.count == 4 }
-        try await Task.sleep(for: .milliseconds(100))
-        await monitor.stop(keeps: true)
-        #expect(memory.counts == [subject("s"): 4])
-    }
-
-    @Test("at a start what was kept holds until the source answers; one line tells of either case")
-    func recalled() async throws {
-        let memory = Memory([
-            subject("s"): DiscoveredSet([
-                DiscoveredEndpoint(address: IPAddress(v4: 1), ports: [DiscoveredPort(number: 9)])
-            ])
-        ])
-        let monitor = DiscoveryMonitor(logger: lines.logger) { made.make($0) }
-        await monitor.remember(in: memory)
-        let state = state(["a": "s", "b": "t"])
-        await monitor.follow([state])
-        await monitor.settle(state.subjects, within: .milliseconds(20))
-        #expect(await monitor.view().sets.isEmpty, "at a reload nothing is recalled")
-        await monitor.settle(state.subjects, within: .seconds(60), isStart: true)
-        #expect(await monitor.view().sets.mapValues(\.endpoints.count) == [subject("s"): 1])
-        let recalled = lines.lines(
-            "k8s discovery: no answer yet, the receivers of before stay in force")
-        #expect(recalled.map { $0.fields["source"] } == ["endpointslices:n/s"])
-        let unknown = lines.lines(
-            "k8s discovery: no answer yet, and nobody is known to receive until there is one")
-        #expect(unknown.last?.fields["source"] == "endpointslices:n/t")
-        try await made.all[0].find([])
-        await monitor.settle(state.subjects, within: .milliseconds(20))
-        #expect(await monitor.view().sets.mapValues(\.endpoints.count) == [subject("s"): 0])
-    }
-
-    @Test("what cannot be kept is told of once, and nothing is kept for another process's start")
-    func unkept() async throws {
-        let memory = Memory()
-        let monitor = DiscoveryMonitor(logger: lines.logger) { made.make($0) }
-        await monitor.remember(in: memory)
-        memory.isFull.store(true, ordering: .relaxed)
-        await monitor.follow([state(["a": "s"])])
-        let task = Task { await monitor.run { true } }
-        defer { task.cancel() }
-        try await made.all[0].find(1...3)
-        let warning = "receivers are not remembered for the next start"
-        try await until { lines.count(warning) == 1 }
-        try await made.all[0].find(1...4)
-        memory.isFull.store(false, ordering: .relaxed)
-        await monitor.stop(keeps: false)
-        #expect(memory.counts.isEmpty && lines.count(warning) == 1)
-    }
-
-    /// What a process would leave to the next.
-    final class Memory: DiscoveryMemory {
-        private let sets: Mutex<[DiscoverySubject: DiscoveredSet]>
-
-        init(_ sets: [DiscoverySubject: DiscoveredSet] = [:]) { self.sets = Mutex(sets) }
-
-        var counts: [DiscoverySubject: Int] {
-            sets.withLock { $0.mapValues(\.endpoints.count) }
-        }
-
-        func recall(_ subjects: Set<DiscoverySubject>) -> [DiscoverySubject: DiscoveredSet] {
-            sets.withLock { $0.filter { subjects.contains($0.key) } }
-        }
-
-        let isFull = Atomic(false)
-
-        func keep(_ sets: [DiscoverySubject: DiscoveredSet]) throws {
-            if isFull.load(ordering: .relaxed) { throw Full() }
-            self.sets.withLock { $0 = sets }
-        }
-
-        private struct Full: Error {}
-    }
-
     @Test("a plane that does not follow is asked again, though nothing more is found")
     func retries() async throws {
         try await following(state(["a": "s"])) { _, _ in
@@ -332,20 +246,6 @@ struct DiscoveryMonitorTests {
                 try await until { await count() == 10 }
             }
             #expect(times.sorted()[0] < .milliseconds(50), "\(times)")
-        }
-    }
-
-    @Test("a reload can wait for what it brings, though not for ever")
-    func settles() async throws {
-        try await following(state(["a": "s"])) { monitor, _ in
-            let next = state(["a": "t"])
-            await monitor.follow([state(["a": "s"]), next])
-            let begin = ContinuousClock.now
-            await monitor.settle(next.subjects, within: .milliseconds(30))
-            #expect(ContinuousClock.now - begin >= .milliseconds(30))
-            try await made.all[1].find([1])
-            await monitor.settle(next.subjects, within: .seconds(60))
-            #expect(await monitor.view().sets[subject("t")]?.endpoints.count == 1)
         }
     }
 }

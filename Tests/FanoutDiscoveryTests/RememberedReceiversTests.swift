@@ -41,35 +41,74 @@ extension DiscoveryTests.RememberedReceiversTests {
         ]
     }
 
+    /// What looks these up.
+    private func state(_ subjects: DiscoverySubject...) -> DesiredState {
+        DesiredState(
+            listeners: subjects.map { subject in
+                Listener(
+                    name: "in-\(subject)", bind: Endpoint(.loopback, port: 514), downstreams: [],
+                    discovery: ListenerDiscovery(receivers: subject, port: .any))
+            })
+    }
+
+    private func recall(_ subjects: DiscoverySubject...) -> [DiscoverySubject: DiscoveredSet] {
+        subjects.reduce(into: [:]) { $0.merge(memory.recall(state($1)).sets) { $1 } }
+    }
+
+    private func keep(_ sets: [DiscoverySubject: DiscoveredSet]) throws {
+        try memory.keep(DiscoveryView(sets))
+    }
+
     @Test("what was kept is recalled as it was, and nothing that was not asked for")
     func roundTrip() throws {
         let sets = try sets()
-        try memory.keep(sets)
-        #expect(memory.recall([Self.pods, Self.list]) == sets)
-        #expect(memory.recall([Self.pods]) == [Self.pods: try #require(sets[Self.pods])])
-        #expect(memory.recall([.loadBalancer(.init(namespace: "n", service: "s"))]).isEmpty)
-        try memory.keep([:])
-        #expect(memory.recall([Self.pods]).isEmpty)
+        try keep(sets)
+        #expect(memory.recall(state(Self.pods, Self.list)).sets == sets)
+        #expect(recall(Self.pods) == [Self.pods: try #require(sets[Self.pods])])
+        #expect(recall(.loadBalancer(.init(namespace: "n", service: "s"))).isEmpty)
+        try keep([:])
+        #expect(recall(Self.pods).isEmpty)
         #expect(log.lines.isEmpty)
         let names = try FileManager.default.contentsOfDirectory(atPath: folder.url.path)
         #expect(names == ["r"], "nothing is left beside it")
     }
 
+    @Test("so is what stands in for a source, for the listener and the source that it was for")
+    func standIns() throws {
+        let standIn = StandIn(
+            downstreams: [
+                Downstream(name: "a", endpoint: try Endpoint(parsing: "10.0.0.1:7"), weight: 0),
+                Downstream(
+                    name: "b", endpoint: try Endpoint(parsing: "[fe80::1%eth0]:8"), weight: 65_535),
+            ], addresses: [try #require(IPAddress("192.0.2.1"))])
+        let place = try #require(state(Self.pods).standInPlaces.first)
+        let view = DiscoveryView(
+            try sets().filter { $0.key == Self.list },
+            standIns: [
+                place: standIn,
+                StandIn.Place(listener: place.listener, subject: Self.list): StandIn(),
+                StandIn.Place(listener: "other", subject: Self.pods): StandIn(),
+            ])
+        try memory.keep(view)
+        #expect(memory.recall(state(Self.pods)) == DiscoveryView(standIns: [place: standIn]))
+        #expect(memory.recall(state(Self.list)).standIns.isEmpty)
+    }
+
     @Test("nothing is recalled without a file, nor from one that others may write to")
     func own() throws {
-        #expect(memory.recall([Self.pods]).isEmpty)
-        try memory.keep(try sets())
+        #expect(recall(Self.pods).isEmpty)
+        try keep(try sets())
         let path = folder.path("r")
         let attributes = try FileManager.default.attributesOfItem(atPath: path)
         #expect(attributes[.posixPermissions] as? Int == 0o600)
         try FileManager.default.setAttributes([.posixPermissions: 0o620], ofItemAtPath: path)
-        #expect(memory.recall([Self.pods]).isEmpty)
+        #expect(recall(Self.pods).isEmpty)
         try FileManager.default.setAttributes([.posixPermissions: 0o600], ofItemAtPath: path)
-        #expect(!memory.recall([Self.pods]).isEmpty)
+        #expect(!recall(Self.pods).isEmpty)
         try FileManager.default.moveItem(atPath: path, toPath: path + "2")
         try FileManager.default.createSymbolicLink(
             atPath: path, withDestinationPath: path + "2")
-        #expect(memory.recall([Self.pods]).isEmpty)
+        #expect(recall(Self.pods).isEmpty)
         #expect(log.count("receivers that were remembered cannot be read") == 2)
     }
 
@@ -80,14 +119,15 @@ extension DiscoveryTests.RememberedReceiversTests {
         try folder.write(text, to: "r")
         try FileManager.default.setAttributes(
             [.posixPermissions: 0o600], ofItemAtPath: folder.path("r"))
-        #expect(memory.recall([Self.pods]).isEmpty)
+        #expect(recall(Self.pods).isEmpty)
         #expect(log.count("receivers that were remembered cannot be read") == 1)
     }
 
     @Test("a folder that is gone is no trouble, and an endpoint that makes no sense is left out")
     func odd() throws {
         #expect(throws: SystemError.self) {
-            try RememberedReceivers(path: folder.path("no/r"), logger: log.logger).keep(sets())
+            try RememberedReceivers(path: folder.path("no/r"), logger: log.logger)
+                .keep(DiscoveryView(sets()))
         }
         let endpoints = ["10.0.0.1", "x"].map {
             #"{"address":"\#($0)","ports":[],"readiness":"ready","weight":1}"#
@@ -97,7 +137,7 @@ extension DiscoveryTests.RememberedReceiversTests {
         try folder.write(#"{"version":1,"sources":[\#(source)]}"#, to: "r")
         try FileManager.default.setAttributes(
             [.posixPermissions: 0o600], ofItemAtPath: folder.path("r"))
-        let recalled = try #require(memory.recall([Self.pods])[Self.pods])
+        let recalled = try #require(recall(Self.pods)[Self.pods])
         #expect(recalled.endpoints.map(\.address) == [try #require(IPAddress("10.0.0.1"))])
         #expect(recalled.addresses.isEmpty)
     }

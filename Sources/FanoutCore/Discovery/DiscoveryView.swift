@@ -5,20 +5,24 @@
 public struct DiscoveryView: Equatable, Sendable {
     /// A subject that has not been found out about yet is not in it.
     public var sets: [DiscoverySubject: DiscoveredSet]
+    /// What holds as long as a subject is not in `sets`.
+    public var standIns: [StandIn.Place: StandIn]
     /// Addresses of this host: what leads to one of them may come back to a listener that takes all.
     public var ownAddresses: Set<IPAddress>
 
     public init(
-        _ sets: [DiscoverySubject: DiscoveredSet] = [:], ownAddresses: Set<IPAddress> = []
+        _ sets: [DiscoverySubject: DiscoveredSet] = [:],
+        standIns: [StandIn.Place: StandIn] = [:], ownAddresses: Set<IPAddress> = []
     ) {
         self.sets = sets
+        self.standIns = standIns
         self.ownAddresses = ownAddresses
     }
 }
 
 extension DesiredState {
     /// The state in which listeners have the receivers, and serve the addresses, that were found. As
-    /// long as nothing was, a listener has no receivers.
+    /// long as nothing was, a listener has those of before, or no receivers.
     public func applying(_ view: DiscoveryView) -> DesiredState { apply(view).state }
 
     /// The same, and how many receivers were found and cannot be used beside what else there is, by listener.
@@ -50,8 +54,15 @@ extension DesiredState {
                 choices[terms] ?? ReceiverChoice(terms, among: view.sets[terms.source])
             choices[terms] = choice
             result.listeners[index].downstreams = choice.downstreams
-            guard let subject = discovery.addresses, let found = view.sets[subject]?.addresses,
-                case .listed(let own) = listener.served
+            func standIn(for subject: DiscoverySubject) -> StandIn? {
+                guard view.sets[subject] == nil else { return nil }
+                return view.standIns[StandIn.Place(listener: listener.name, subject: subject)]
+            }
+            if let former = standIn(for: terms.source) {
+                result.listeners[index].downstreams = terms.fitting(former.downstreams)
+            }
+            guard let subject = discovery.addresses, case .listed(let own) = listener.served,
+                let found = view.sets[subject]?.addresses ?? standIn(for: subject)?.addresses
             else { continue }
             let more = found.filter {
                 taken.insert(

@@ -1,0 +1,93 @@
+// SPDX-License-Identifier: Apache-2.0
+
+/// Who received for a listener, and what it served, before it named a subject that has not answered yet.
+///
+/// It is a listener's and no subject's: two that move to the same one had receivers of their own each.
+public struct StandIn: Equatable, Sendable {
+    /// Whose it is, and for what it stands.
+    public struct Place: Hashable, Sendable {
+        public let listener: String
+        public let subject: DiscoverySubject
+
+        public init(listener: String, subject: DiscoverySubject) {
+            self.listener = listener
+            self.subject = subject
+        }
+    }
+
+    /// As they were wanted, whoever was healthy, drained or new.
+    public var downstreams: [Downstream]
+    /// Those that had been found.
+    public var addresses: [IPAddress]
+
+    public init(downstreams: [Downstream] = [], addresses: [IPAddress] = []) {
+        self.downstreams = downstreams
+        self.addresses = addresses
+    }
+}
+
+extension ReceiverChoice.Terms {
+    /// Of receivers of before those whom the listener can forward to as it is now, in their order; of too many
+    /// those that have a share come first, then it goes by address.
+    func fitting(_ former: [Downstream]) -> [Downstream] {
+        let reached = former.filter { families.contains($0.endpoint.address.family) }
+        let own = reached.filter { $0.endpoint.address.family == family }
+        let usable = onePerFamily && !own.isEmpty ? own : reached
+        guard usable.count > most else { return usable }
+        let best = usable.sorted {
+            $0.isReady == $1.isReady ? $0.endpoint < $1.endpoint : $0.isReady
+        }
+        let chosen = Set(best.prefix(most).map(\.endpoint))
+        return usable.filter { chosen.contains($0.endpoint) }
+    }
+}
+
+extension DesiredState {
+    /// Where stand-ins may stand.
+    public var standInPlaces: Set<StandIn.Place> {
+        Set(
+            listeners.flatMap { listener in
+                (listener.discovery?.subjects ?? []).map {
+                    StandIn.Place(listener: listener.name, subject: $0)
+                }
+            })
+    }
+
+    /// What listeners look up of which nothing is known, nor who received before.
+    public func unknownSubjects(in view: DiscoveryView) -> Set<DiscoverySubject> {
+        let unknown = standInPlaces.filter {
+            view.sets[$0.subject] == nil && view.standIns[$0] == nil
+        }
+        return Set(unknown.map(\.subject))
+    }
+
+    /// What stands in for subjects of which nothing is known, for listeners that had something before.
+    ///
+    /// - Parameters:
+    ///   - former: the state before; listeners are the same by name.
+    ///   - view: what is known of the subjects of both.
+    public func standIns(after former: DesiredState, _ view: DiscoveryView) -> [StandIn.Place:
+        StandIn]
+    {
+        let before = former.applying(view)
+        var written: [String: ServedAddresses] = [:]
+        for listener in former.listeners { written[listener.name] = listener.served }
+        var result: [StandIn.Place: StandIn] = [:]
+        for old in before.listeners {
+            guard let discovery = listeners.first(where: { $0.name == old.name })?.discovery
+            else { continue }
+            func stand(for subject: DiscoverySubject, _ standIn: StandIn) {
+                let place = StandIn.Place(listener: old.name, subject: subject)
+                guard view.sets[subject] == nil, standIn != StandIn() else { return }
+                // One that is there knows more than what had to do without some of it.
+                result[place] = view.standIns[place] ?? standIn
+            }
+            stand(for: discovery.receivers, StandIn(downstreams: old.downstreams))
+            guard let subject = discovery.addresses, case .listed(let all) = old.served,
+                case .listed(let own) = written[old.name]
+            else { continue }
+            stand(for: subject, StandIn(addresses: Array(all.dropFirst(own.count))))
+        }
+        return result
+    }
+}

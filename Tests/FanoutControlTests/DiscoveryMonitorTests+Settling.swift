@@ -1,0 +1,142 @@
+// SPDX-License-Identifier: Apache-2.0
+
+import FanoutControl
+import FanoutCore
+import LabNet
+import Synchronization
+import Testing
+
+extension DiscoveryMonitorTests {
+    @Test("a reload can wait for what it brings, though not for ever")
+    func settles() async throws {
+        try await following(state(["a": "s"])) { monitor, _ in
+            let next = state(["a": "t"])
+            await monitor.follow([state(["a": "s"]), next])
+            let begin = ContinuousClock.now
+            await monitor.settle(next, within: .milliseconds(30))
+            #expect(ContinuousClock.now - begin >= .milliseconds(30))
+            try await made.all[1].find([1])
+            await monitor.settle(next, within: .seconds(60))
+            #expect(await monitor.view().sets[subject("t")]?.endpoints.count == 1)
+        }
+    }
+
+    private static let stay = "k8s discovery: no answer yet, the receivers of before stay in force"
+    private static let nobody =
+        "k8s discovery: no answer yet, and nobody is known to receive until there is one"
+
+    private func endpoints(_ listener: String) async -> [String]? {
+        await plane.listeners[listener]?.downstreams.map(\.endpoint.description)
+    }
+
+    @Test("who received for a listener before stands in for it alone, until its source answers")
+    func standIns() async throws {
+        let before = state(["a": "s", "b": "t"])
+        try await following(before) { monitor, reconciler in
+            try await made.all[0].find(1...2)
+            try await made.all[1].find([3])
+            try await until {
+                let (a, b) = (await count("a"), await count("b"))
+                return a == 2 && b == 1
+            }
+            let next = state(["a": "u", "b": "u", "c": "u"])
+            await monitor.follow([before, next])
+            let told = await monitor.settle(next, after: before, within: .milliseconds(20))
+            try await reconciler.apply(next)
+            await monitor.follow([next])
+            #expect(await endpoints("a") == ["10.0.0.1:9000", "10.0.0.2:9000"])
+            #expect(await endpoints("b") == ["10.0.0.3:9000"])
+            #expect(await endpoints("c") == [])
+            #expect(lines.lines(Self.stay).map { $0.fields["listeners"] } == ["a,b"])
+            #expect(lines.lines(Self.nobody).map { $0.fields["listeners"] } == ["c"])
+            #expect(told.count == 2)
+            #expect(await monitor.view().standIns.count == 2)
+            try await made.all[2].find([9])
+            for name in ["a", "b", "c"] {
+                try await until { await endpoints(name) == ["10.0.0.9:9000"] }
+            }
+            #expect(await monitor.view().standIns.isEmpty)
+        }
+    }
+
+    @Test("stand-ins go on over further reloads, and end with the source that they stand in for")
+    func standInsGoOn() async throws {
+        let before = state(["a": "s"])
+        try await following(before) { monitor, reconciler in
+            try await made.all[0].find(1...2)
+            try await until { await count("a") == 2 }
+            var former = before
+            for next in [state(["a": "t"]), state(["a": "t", "b": "t"]), state(["a": "u"])] {
+                await monitor.follow([former, next])
+                _ = await monitor.settle(next, after: former, within: .milliseconds(20))
+                #expect(
+                    former.applying(await monitor.view()).listeners[0].downstreams.count == 2,
+                    "whoever looks meanwhile finds the state before as it was")
+                try await reconciler.apply(next)
+                await monitor.follow([next])
+                #expect(await count("a") == 2)
+                #expect(await monitor.view().standIns.count == 1)
+                former = next
+            }
+            await monitor.follow([state(["b": "u"])])
+            #expect(await monitor.view().standIns.isEmpty)
+        }
+    }
+
+    @Test("stand-ins are kept for the next start, which goes on with them")
+    func standInsKept() async throws {
+        let memory = Memory()
+        let (before, next) = (state(["a": "s"]), state(["a": "t"]))
+        try await following(before) { monitor, reconciler in
+            await monitor.remember(in: memory)
+            try await made.all[0].find(1...2)
+            try await until { memory.counts == [subject("s"): 2] }
+            await monitor.follow([before, next])
+            _ = await monitor.settle(next, after: before, within: .milliseconds(20))
+            try await reconciler.apply(next)
+            await monitor.follow([next])
+            try await until { !memory.standIns.isEmpty }
+            await monitor.stop(keeps: false)
+        }
+        let monitor = DiscoveryMonitor(logger: lines.logger) { made.make($0) }
+        await monitor.remember(in: memory)
+        await monitor.follow([next])
+        await monitor.settleStart(next, within: .seconds(60))
+        let view = await monitor.view()
+        #expect(next.applying(view).listeners[0].downstreams.count == 2)
+        #expect(next.unknownSubjects(in: view).isEmpty)
+        #expect(lines.lines(Self.stay).map { $0.fields["listeners"] } == ["a", "a"])
+        #expect(lines.count(Self.nobody) == 0)
+        await monitor.stop(keeps: false)
+    }
+
+    @Test("addresses that the host gets and loses are acted upon, though no source finds anything")
+    func hostAddresses() async throws {
+        let own = Mutex<Set<IPAddress>>([])
+        let acts = Atomic(0)
+        let monitor = DiscoveryMonitor(
+            logger: lines.logger, hostAddresses: { own.withLock { $0 } },
+            addressInterval: .milliseconds(5)
+        ) { made.make($0) }
+        var wildcard = state(["a": "s"])
+        wildcard.listeners[0].bind = Endpoint(IPAddress(v4: 0), port: 514)
+        let address = IPAddress(v4: 0x0a00_0001)
+        await monitor.follow([wildcard])
+        let task = Task {
+            await monitor.run {
+                acts.add(1, ordering: .relaxed)
+                return true
+            }
+        }
+        defer { task.cancel() }
+        own.withLock { $0 = [address] }
+        try await until { acts.load(ordering: .relaxed) == 1 }
+        #expect(await monitor.view().ownAddresses == [address])
+        // A reload follows both states, of which either may be in force in the end.
+        await monitor.follow([wildcard, state(["a": "s"])])
+        #expect(await monitor.view().ownAddresses == [address])
+        await monitor.follow([state(["a": "s"])])
+        #expect(await monitor.view().ownAddresses.isEmpty)
+        await monitor.stop(keeps: false)
+    }
+}

@@ -1,0 +1,99 @@
+// SPDX-License-Identifier: Apache-2.0
+
+import FanoutCore
+import Testing
+
+@Suite("Who received before, for as long as a new source has not answered")
+struct StandInTests {
+    private static let list = DiscoverySubject.file(path: "/list", port: nil)
+    private static let service = DiscoverySubject.endpointSlices(
+        .init(namespace: "n", service: "s"))
+
+    private func listener(
+        _ name: String, _ source: DiscoverySubject? = nil, at bind: String = "127.0.0.1:514",
+        with downstreams: [Downstream] = [], atMost limit: Int = 64
+    ) throws -> Listener {
+        Listener(
+            name: name, bind: try Endpoint(parsing: bind), downstreams: downstreams,
+            settings: ListenerSettings(maxDownstream: limit),
+            discovery: source.map { ListenerDiscovery(receivers: $0, port: .number(9000)) })
+    }
+
+    private func receiver(_ text: String, weight: UInt16 = 1) throws -> Downstream {
+        Downstream(name: "r-" + text, endpoint: try Endpoint(parsing: text), weight: weight)
+    }
+
+    /// What the listeners have after a change to sources that are silent.
+    private func outcome(
+        from former: [Listener], to next: [Listener], _ view: DiscoveryView = DiscoveryView()
+    ) -> [Listener] {
+        let (former, next) = (DesiredState(listeners: former), DesiredState(listeners: next))
+        var view = view
+        view.standIns = next.standIns(after: former, view)
+        return next.applying(view).listeners
+    }
+
+    @Test(
+        "they receive as they did, at their own ports and weights, for the listener of their name")
+    func own() throws {
+        let a = [try receiver("10.0.0.1:7"), try receiver("10.0.0.2:8", weight: 0)]
+        let b = [try receiver("10.0.0.3:9", weight: 5)]
+        let next = outcome(
+            from: [try listener("a", with: a), try listener("b", at: "127.0.0.1:515", with: b)],
+            to: [
+                try listener("b", Self.service, at: "127.0.0.1:515"),
+                try listener("a", Self.service),
+                try listener("c", Self.service, at: "127.0.0.1:516"),
+            ])
+        #expect(next.map(\.downstreams) == [b, a, []])
+    }
+
+    @Test("an answer ends it, also that there is nobody")
+    func answered() throws {
+        let former = [try listener("a", with: [try receiver("10.0.0.1:7")])]
+        let next = DesiredState(listeners: [try listener("a", Self.service)])
+        let standIns = next.standIns(after: DesiredState(listeners: former), DiscoveryView())
+        #expect(next.unknownSubjects(in: DiscoveryView()) == [Self.service])
+        #expect(next.unknownSubjects(in: DiscoveryView(standIns: standIns)).isEmpty)
+        let answered = DiscoveryView([Self.service: DiscoveredSet()], standIns: standIns)
+        #expect(next.applying(answered).listeners[0].downstreams.isEmpty)
+        let elsewhere = DesiredState(listeners: [try listener("a", Self.list)])
+        #expect(
+            elsewhere.applying(DiscoveryView(standIns: standIns)).listeners[0].downstreams.isEmpty)
+    }
+
+    @Test("nobody receives whom the listener cannot forward to, nor more than it may have")
+    func fitting() throws {
+        let former = try ["10.0.0.3:1", "10.0.0.2:1", "[fd00::1]:1", "10.0.0.4:1"].map {
+            try receiver($0, weight: $0.hasPrefix("10.0.0.2") ? 0 : 1)
+        }
+        var next = try listener("a", Self.service, atMost: 2)
+        next.preserveSource = true
+        let kept = outcome(from: [try listener("a", with: former)], to: [next])
+        #expect(kept[0].downstreams == [former[0], former[3]])
+        next.bind = try Endpoint(parsing: "[::]:514")
+        let own = outcome(from: [try listener("a", with: former)], to: [next])
+        #expect(own[0].downstreams == [former[2]], "one family only, its own")
+    }
+
+    @Test("addresses that were found stay served, those of the former configuration do not")
+    func addresses() throws {
+        func vip(_ service: String) -> DiscoverySubject {
+            .loadBalancer(.init(namespace: "n", service: service))
+        }
+        let (written, found) = (IPAddress(v4: 0xc000_0209), IPAddress(v4: 0xc000_020a))
+        var former = try listener("a", Self.list)
+        (former.mode, former.interface) = (.tcEBPF, "eth0")
+        former.discovery?.addresses = vip("s")
+        former.served = .listed([written])
+        var next = former
+        next.discovery = ListenerDiscovery(
+            receivers: Self.service, port: .number(9000), addresses: vip("t"))
+        next.served = .listed([])
+        let view = DiscoveryView([vip("s"): DiscoveredSet(addresses: [found])])
+        #expect(outcome(from: [former], to: [next], view)[0].served == .listed([found]))
+        let silent = DesiredState(listeners: [next])
+        let standIns = silent.standIns(after: DesiredState(listeners: [former]), view)
+        #expect(silent.unknownSubjects(in: DiscoveryView(standIns: standIns)) == [Self.service])
+    }
+}
