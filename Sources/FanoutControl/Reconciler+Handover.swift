@@ -4,6 +4,13 @@ public import FanoutCore
 internal import Logging
 
 extension Reconciler {
+    /// Removes what killed daemons left in the kernel and no plane has taken over.
+    public func removeLeftovers() async {
+        await begin()
+        defer { finish() }
+        for plane in planes { await plane.removeLeftovers() }
+    }
+
     /// Leaves everything to another process; see `DataPlane.relinquish`.
     ///
     /// - Parameter modes: of these planes.

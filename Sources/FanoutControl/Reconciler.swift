@@ -147,16 +147,39 @@ public actor Reconciler {
         throw first.value
     }
 
+    /// Whether the next change takes over what another process has.
+    private var isSucceeding: Bool { hasPredecessor && inForce.listeners.isEmpty }
+
     /// Whom a listener of another mode succeeds goes when that is there.
     private func moveInTurn(to desired: DesiredState) async throws(PlaneError) {
         let both = desired.besideSucceeded(of: inForce)
+        // What another process has passed is taken in turn; it goes on if that fails.
+        if !isSucceeding {
+            for plane in planes {
+                try await plane.check(Self.change(for: plane, from: inForce, to: desired))
+            }
+        }
+        if both != desired {
+            do throws(PlaneError) {
+                return try await move(by: [both, desired])
+            } catch {
+                logger.warning(
+                    "listeners cannot stand beside those that succeed them; there may be a gap",
+                    metadata: ["error": "\(error)"])
+            }
+        }
+        try await move(by: [desired])
+    }
+
+    /// All of the steps or none.
+    private func move(by steps: [DesiredState]) async throws(PlaneError) {
         var reached = planes.map { _ in inForce }
-        for step in both == desired ? [desired] : [both, desired] {
+        for step in steps {
             for (place, plane) in planes.enumerated() {
                 do throws(PlaneError) {
                     try await Self.move(plane, from: reached[place], to: step)
                 } catch {
-                    if hasPredecessor, inForce.listeners.isEmpty {
+                    if isSucceeding {
                         for plane in planes[..<place] { await plane.relinquish() }
                     } else {
                         await leadBack(reached)
@@ -235,9 +258,12 @@ public actor Reconciler {
     }
 
     /// Ends every listener; what they had received is forwarded or counted first.
-    public func stop() async -> [ListenerCounters] {
+    ///
+    /// - Parameter modes: of planes whose programs go on until another process takes them over.
+    public func stop(leaving modes: Set<ForwardingMode> = []) async -> [ListenerCounters] {
         await begin()
         defer { finish() }
+        for plane in planes where modes.contains(type(of: plane).mode) { await plane.relinquish() }
         var all: [ListenerCounters] = []
         for plane in planes { all += await plane.stop() }
         (wanted, inForce) = (DesiredState(), DesiredState())

@@ -36,6 +36,12 @@ public struct ControlClient: Sendable {
         self.path = path
     }
 
+    /// The daemon's number; nil when it is beyond this process's sight, in another PID namespace.
+    public var process: Int32? {
+        guard let pid = try? stream.peer.pid, pid > 0 else { return nil }
+        return pid
+    }
+
     /// Ends the connection.
     public func end() { stream.end() }
 

@@ -36,9 +36,12 @@ final class InterfaceHook {
     /// program and maps even then, and at interfaces that nobody's listeners name any more, where it would
     /// go on forwarding to receivers of old. What a living process holds stays.
     ///
+    /// - Parameters:
+    ///   - interfaces: all that there are.
+    ///   - held: those that this process holds.
     /// - Returns: the interfaces at which something was.
     static func removeLeftovers(
-        root: String, interfaces: [HostInterface]
+        root: String, interfaces: [HostInterface], but held: Set<UInt32>
     ) -> [HostInterface] {
         let present = Set(interfaces.map { folderName($0.index) })
         let ending = "-net-\(NetworkNamespace.current)"
@@ -47,7 +50,8 @@ final class InterfaceHook {
         }
         return interfaces.filter { interface in
             // Making a hook makes the folder, and the lock tells whether somebody lives.
-            guard PinFolder.exists(root: root, name: folderName(interface.index)),
+            guard !held.contains(interface.index),
+                PinFolder.exists(root: root, name: folderName(interface.index)),
                 let left = try? InterfaceHook(interface, root: root)
             else { return false }
             left.remove()

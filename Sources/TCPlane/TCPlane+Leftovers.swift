@@ -1,27 +1,19 @@
 // SPDX-License-Identifier: Apache-2.0
 
-public import BPFRuntime
+internal import BPFRuntime
 internal import HostNetwork
-public import Logging
+internal import Logging
 
 // A daemon that is killed leaves its program at the hooks, where it goes on forwarding. A next one that names
 // the same interfaces takes it over; at others it would stay for ever, with receivers of old.
 
 extension TCPlane {
-    /// Removes what killed daemons left, for a daemon that has no listener of this mode, so that no plane
-    /// takes it over. Without the privilege to see it nothing happens.
-    ///
-    /// - Parameter root: the BPF file system.
-    public static func removeLeftovers(
-        logger: Logger, root: String = PinFolder.usualRoot
-    ) {
+    /// Without the privilege to see what is there nothing happens.
+    public func removeLeftovers() {
         guard PinFolder.exists(root: root, name: "") else { return }
-        removeLeftovers(at: HostInterface.present, root: root, logger: logger)
-    }
-
-    /// The same, of the interfaces that this process does not hold itself.
-    static func removeLeftovers(at interfaces: [HostInterface], root: String, logger: Logger) {
-        for interface in InterfaceHook.removeLeftovers(root: root, interfaces: interfaces) {
+        let left = InterfaceHook.removeLeftovers(
+            root: root, interfaces: HostInterface.present, but: Set(hooks.keys))
+        for interface in left {
             logger.info(
                 "removed the program that a former daemon had left",
                 metadata: ["interface": "\(interface.name)", "ifindex": "\(interface.index)"])

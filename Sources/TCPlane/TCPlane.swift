@@ -84,7 +84,6 @@ public actor TCPlane: DataPlane {
         }
         let isFirst = serving == nil
         try bring(to: next, on: network)
-        if isFirst { Self.removeLeftovers(at: network.interfaces, root: root, logger: logger) }
         log(change, isFirst: isFirst)
     }
 

@@ -66,6 +66,12 @@ final class ListenerGroup {
         listener.settings.workers > 0 ? listener.settings.workers : CPUAffinity.allowed.count
     }
 
+    /// Opens a listener's first socket and closes it.
+    static func check(_ listener: Listener, logger: Logger) throws(PlaneError) {
+        let sharing = listener.settings.sharePort ? PortSharing.joining : .exclusive
+        _ = try listen(listener, sharing: sharing, logger)
+    }
+
     private static func listen(
         _ listener: Listener, sharing: PortSharing?, _ logger: Logger
     ) throws(PlaneError) -> Socket {

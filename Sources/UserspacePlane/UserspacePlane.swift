@@ -85,6 +85,15 @@ public actor UserspacePlane: DataPlane {
         inherited = nil
     }
 
+    /// Closes sockets that were passed and that no listener has taken: from here on they come from nowhere else.
+    public func dropInherited() { inherited = nil }
+
+    public func check(_ change: Change) throws(PlaneError) {
+        for listener in change.added + change.replaced.map(\.to) where !joinsOurs(listener) {
+            try ListenerGroup.check(listener, logger: logger)
+        }
+    }
+
     /// Binds the sockets of groups that join others of ours.
     ///
     /// - Parameter interim: groups on inherited sockets whose number is not the one wanted. They serve
@@ -158,12 +167,16 @@ public actor UserspacePlane: DataPlane {
         groups.values.first { $0.listener.bind.overlaps(bind) }
     }
 
+    /// Whether its sockets join others that are ours, or will be.
+    private func joinsOurs(_ listener: Listener) -> Bool {
+        groupSharing(listener.bind) != nil
+            || inherited?.untaken.contains { $0.overlaps(listener.bind) } == true
+    }
+
     private func prepare(
         _ listener: Listener, _ share: InheritedSockets.Share? = nil, joins: Bool = false
     ) throws(PlaneError) -> ListenerGroup {
-        let isOurs =
-            joins || groupSharing(listener.bind) != nil
-            || inherited?.untaken.contains { $0.overlaps(listener.bind) } == true
+        let isOurs = joins || joinsOurs(listener)
         var order: [Int] = []
         if listener.settings.pinCPUs {
             order = cpus.indices.map { cpus[(nextCPU + $0) % cpus.count] }

@@ -111,6 +111,9 @@ final class NATHook {
         folder.removeIfEmpty()
     }
 
+    /// Whether a program of ours is at the interface, this process's or a former one's.
+    var isOccupied: Bool { link != nil }
+
     /// Leaves no empty folder of pins behind where nothing was attached.
     func leaveIfIdle() {
         if link == nil { folder.removeIfEmpty() }
@@ -127,9 +130,12 @@ final class NATHook {
     /// Removes what was left for interfaces that are no more, and at interfaces that nobody's listeners name
     /// any more. What a living process holds stays.
     ///
+    /// - Parameters:
+    ///   - interfaces: all that there are.
+    ///   - held: those that this process holds.
     /// - Returns: the interfaces at which something was.
     static func removeLeftovers(
-        root: String, interfaces: [HostInterface]
+        root: String, interfaces: [HostInterface], but held: Set<UInt32>
     ) -> [HostInterface] {
         let present = Set(interfaces.map { folderName($0.index) })
         let ending = "-net-\(NetworkNamespace.current)"
@@ -138,7 +144,8 @@ final class NATHook {
         }
         return interfaces.filter { interface in
             // Making a hook makes the folder, and the lock tells whether somebody lives.
-            guard PinFolder.exists(root: root, name: folderName(interface.index)),
+            guard !held.contains(interface.index),
+                PinFolder.exists(root: root, name: folderName(interface.index)),
                 let left = try? NATHook(interface, root: root)
             else { return false }
             left.remove()

@@ -1,27 +1,19 @@
 // SPDX-License-Identifier: Apache-2.0
 
-public import BPFRuntime
+internal import BPFRuntime
 internal import HostNetwork
-public import Logging
+internal import Logging
 
 // A daemon that is killed leaves its program and what that remembers. The next one that names the interface
 // takes both over; without one they would stay for ever.
 
 extension XDPNATPlane {
-    /// Removes what killed daemons left, for a daemon that has no listener of this mode, so that no plane
-    /// takes it over. Without the privilege to see it nothing happens.
-    ///
-    /// - Parameter root: the BPF file system.
-    public static func removeLeftovers(
-        logger: Logger, root: String = PinFolder.usualRoot
-    ) {
+    /// Without the privilege to see what is there nothing happens.
+    public func removeLeftovers() {
         guard PinFolder.exists(root: root, name: "") else { return }
-        removeLeftovers(at: HostInterface.present, root: root, logger: logger)
-    }
-
-    /// The same, of the interfaces that this process does not hold itself.
-    static func removeLeftovers(at interfaces: [HostInterface], root: String, logger: Logger) {
-        for interface in NATHook.removeLeftovers(root: root, interfaces: interfaces) {
+        let left = NATHook.removeLeftovers(
+            root: root, interfaces: HostInterface.present, but: Set(hooks.keys))
+        for interface in left {
             logger.info(
                 "removed the program and the associations that a former daemon had left",
                 metadata: ["interface": "\(interface.name)", "ifindex": "\(interface.index)"])

@@ -98,13 +98,9 @@ extension XDPNATPlane {
             serving?.layout.burn(layout)
             throw error
         }
-        let isFirst = serving == nil
         // From here on packets meet it, and nothing fails any more.
         let left = program.leave(former, for: layout, prepared, after: entering)
         removeHooks(but: wanted)
-        if isFirst {
-            Self.removeLeftovers(at: interfacesNow, root: root, logger: logger)
-        }
         keepDeparted(from: former, to: layout, program)
         var layout = layout
         layout.reclaim(from: former)
@@ -139,25 +135,29 @@ extension XDPNATPlane {
         return opened
     }
 
-    /// At all of the hooks or, when one of them fails, at none that was not ours.
+    /// At all of the hooks or, when one of them fails, at none that was not ours. Those first where no program is
+    /// yet, which is what fails: what another process put elsewhere stays as it is then.
     private func put(
         _ program: NATProgram, at opened: [NATHook], _ wanted: [WantedHook]
     ) throws(BPFError) {
-        var new: [NATHook] = []
+        let all = Array(zip(opened, wanted))
+        var tried: [(hook: NATHook, want: WantedHook)] = []
         do throws(BPFError) {
-            for (hook, want) in zip(opened, wanted) {
+            for (hook, want) in all.filter({ !$0.0.isOccupied }) + all.filter({ $0.0.isOccupied }) {
                 let isAdopted = hook.left != nil
-                if try hook.put(program, by: want.attach) { new.append(hook) }
+                tried.append((hook, want))
+                try hook.put(program, by: want.attach)
                 if hooks[hook.interface.index] == nil { logAttached(hook, isAdopted: isAdopted) }
             }
         } catch {
-            for (hook, want) in zip(opened, wanted) {
+            for (hook, want) in tried {
                 if hooks[hook.interface.index] != nil, let serving {
                     _ = try? hook.put(serving.program, by: want.attach)
                 } else {
                     hook.remove()
                 }
             }
+            for hook in opened { hook.leaveIfIdle() }
             throw error
         }
         for hook in opened { hooks[hook.interface.index] = hook }

@@ -26,6 +26,8 @@ struct Successor {
 
 extension Daemon: TakeoverHost {
     private static let kernelModes: Set<ForwardingMode> = [.tcEBPF, .afXDP, .xdpNAT]
+    /// How long a stop waits for a takeover to end.
+    private static let successorPatience = Duration.seconds(15)
 
     func carryOut(
         _ request: ControlRequest, for client: Int
@@ -105,9 +107,25 @@ extension Daemon: TakeoverHost {
         await enqueue { daemon in await daemon.takeBack(from: client) }
     }
 
-    private func takeBack(from client: Int) async {
+    /// Lets a takeover come to its end, whatever that is, before a stop. The other process cannot know of it,
+    /// and between the two nobody would serve.
+    func awaitSuccessor() async {
+        let end = ContinuousClock.now + Self.successorPatience
+        while successor != nil, stage == .serving, .now < end {
+            guard (try? await Task.sleep(for: .milliseconds(10))) != nil else { return }
+        }
+    }
+
+    /// - Parameter endsNext: whether this process is about to stop.
+    func takeBack(from client: Int, endsNext: Bool = false) async {
         guard let successor, successor.client == client else { return }
         await reconciler.reclaim(successor.modes)
+        if endsNext {
+            self.successor = nil
+            return
+        }
+        // Programs that the other process put elsewhere, or in a mode that this one has no listener of.
+        await reconciler.removeLeftovers()
         if successor.modes.contains(.tcEBPF) { await restartMetrics() }
         if let path = control?.path {
             // The other process may have taken the path.

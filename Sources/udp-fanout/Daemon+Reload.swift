@@ -16,6 +16,10 @@ extension Daemon {
         guard let path else { return }
         guard successor == nil else {
             successor?.isReloadDue = true
+            lastReload = ReloadReport(problems: [
+                "another process is taking over; the file is read when that has failed, "
+                    + "otherwise ask the one that runs then"
+            ])
             return
         }
         service.reloading()

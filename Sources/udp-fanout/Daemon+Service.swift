@@ -2,6 +2,7 @@
 
 internal import FanoutConfig
 internal import FanoutControl
+internal import FanoutCore
 internal import FanoutMetrics
 internal import LinuxNet
 internal import Logging
@@ -35,6 +36,18 @@ extension Daemon {
         } while (try? await Task.sleep(for: interval / 4)) != nil
     }
 
+    /// A sign of life with the counters, for whoever reads the debug log.
+    func beat() async {
+        while (try? await Task.sleep(for: .seconds(5))) != nil {
+            guard logger.logLevel <= .debug else { continue }
+            for counts in await reconciler.counters() where counts.mode == .userspace {
+                var fields = counts.totals
+                fields["downstreams"] = "\(counts.downstreams.count)"
+                logger.debug("userspace worker heartbeat", metadata: fields)
+            }
+        }
+    }
+
     /// Gives memory back that nobody uses: changes come and go for as long as the process lives, and what they had
     /// is free in pieces here and there.
     func returnMemory() async {
@@ -43,4 +56,19 @@ extension Daemon {
 
     /// Elsewhere than on the actor, which others wait for.
     @concurrent private static func trimHeaps() async { ThisProcess.trimHeaps() }
+}
+
+extension ListenerCounters {
+    /// The ledger, for the log.
+    var totals: Logger.Metadata {
+        var result: Logger.Metadata = [
+            "listener": "\(listener)", "received": "\(packetsReceived)",
+            "forwarded": "\(packetsForwarded)", "dropped": "\(packetsDropped)",
+            "kernel_drops": "\(kernelDrops)",
+        ]
+        for (reason, count) in drops where count > 0 {
+            result["dropped_\(reason.rawValue)"] = "\(count)"
+        }
+        return result
+    }
 }

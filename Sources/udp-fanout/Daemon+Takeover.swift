@@ -35,19 +35,24 @@ extension Daemon {
         do {
             await health.assume(unhealthy: predecessor.unhealthy)
             await discover(configuration)
-            await discovery.settle(configuration.state, within: Self.patience)
+            let settling = Task {
+                await discovery.settle(configuration.state, within: Self.patience)
+            }
+            self.settling = settling
+            await settling.value
+            try stayWanted()
             try await probe(configuration)
             try await expectReceivers(predecessor.report.serving)
             try predecessor.release()
             hasReleased = true
             try await follow(configuration)
             metrics = try await serve(configuration.metrics)
+            try stayWanted()
             try openControl(configuration.control, takingOver: true)
             try predecessor.finish(unused: inheritance.sockets?.untaken ?? [])
             inheritance.predecessor = nil
             await rememberReceivers()
-            removeLeftovers()
-            return true
+            await reconciler.removeLeftovers()
         } catch {
             if hasReleased { await reconciler.relinquish(Set(ForwardingMode.allCases)) }
             await discovery.stop(keeps: false)
@@ -61,6 +66,18 @@ extension Daemon {
                 "not taken over, the daemon before goes on", metadata: ["error": "\(error)"])
             return false
         }
+        if predecessor.hasEnded {
+            logger.warning(
+                "the daemon before ended by itself in mid-takeover; this one serves in its place",
+                metadata: ["pid": "\(predecessor.report.pid)"])
+        }
+        return true
+    }
+
+    /// Whoever ends this process in mid-takeover wants the daemon before to go on.
+    private func stayWanted() throws {
+        guard isUnwanted else { return }
+        throw TakeoverRefusal(description: "a signal ended this process before it was done")
     }
 
     /// Listeners that look their receivers up must have found some, if the daemon before has some.

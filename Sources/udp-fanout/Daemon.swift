@@ -52,6 +52,10 @@ actor Daemon {
     /// Reloads and the stop run one after the other, in the order in which they were asked for.
     private var last: Task<Void, Never>?
     private var isStopped = false
+    /// Whether it was to stop before it ran.
+    var isUnwanted = false
+    /// Waits for receivers, in a takeover.
+    var settling: Task<Void, Never>?
     /// How far its life is.
     var stage = Stage.starting
 
@@ -101,10 +105,12 @@ actor Daemon {
             successes: 1, failures: 0)
     }
 
-    /// Starts everything or nothing.
+    /// Starts everything or nothing, before whatever is asked for meanwhile.
     ///
     /// - Returns: whether it runs; otherwise the reason has been logged.
-    func start() async -> Bool {
+    func start() async -> Bool { await inTurn { await $0.performStart() } ?? false }
+
+    private func performStart() async -> Bool {
         ThisProcess.raiseOpenFiles()
         ThisProcess.shareHeaps()
         logger.info(
@@ -114,12 +120,13 @@ actor Daemon {
             ])
         logListenersByMode()
         if let predecessor = inheritance.predecessor {
-            guard await takeOver(from: predecessor) else { return false }
+            guard await takeOver(from: predecessor) else { return failStart() }
         } else {
-            guard await open() else { return false }
+            guard await open() else { return failStart() }
         }
-        await keepSockets()
+        await userspace.dropInherited()
         inheritance.sockets = nil
+        await keepSockets()
         tasks.append(Task { await discovery.run { await self.discoveryChanged() } })
         tasks.append(Task { await health.run { await self.healthChanged() } })
         tasks.append(Task { await reconciler.warm { await self.shareRises() } })
@@ -142,6 +149,12 @@ actor Daemon {
         return true
     }
 
+    /// Has nothing be done that was asked for meanwhile.
+    private func failStart() -> Bool {
+        isStopped = true
+        return false
+    }
+
     /// Opens what the configuration asks for, all or nothing.
     private func open() async -> Bool {
         guard startControl() else { return false }
@@ -158,7 +171,7 @@ actor Daemon {
             await settleDiscovery(configuration)
             try await probe(configuration)
             try await follow(configuration)
-            removeLeftovers()
+            await reconciler.removeLeftovers()
         } catch {
             logger.error("start-up failed", metadata: ["error": "\(error)"])
             await discovery.stop(keeps: false)
@@ -168,16 +181,6 @@ actor Daemon {
             return false
         }
         return true
-    }
-
-    /// With listeners of a kernel mode its plane sees to what a killed daemon left; without any, it would go on
-    /// taking packets away from other modes' sockets.
-    func removeLeftovers() {
-        #if KernelModes
-            let inUse = Set(configuration.listeners.map(\.mode))
-            if !inUse.contains(.tcEBPF) { TCPlane.removeLeftovers(logger: logger) }
-            if !inUse.contains(.xdpNAT) { XDPNATPlane.removeLeftovers(logger: logger) }
-        #endif
     }
 
     /// Puts the file as it now stands into force; a file that cannot be used changes nothing.
@@ -195,9 +198,18 @@ actor Daemon {
 
     /// Forwards or counts what was received, logs the totals and returns. Nothing is done after it.
     ///
+    /// A takeover by this process is given up. One of this process goes on, for a while, so that somebody serves.
+    ///
     /// - Parameter isRestart: whether what forwards in the kernel goes on until the next start.
-    func stop(forRestart isRestart: Bool = false) async {
-        await enqueue { await $0.performStop(forRestart: isRestart) }
+    /// - Returns: false when it had ended already, or never began.
+    @discardableResult
+    func stop(forRestart isRestart: Bool = false) async -> Bool {
+        if stage == .starting {
+            isUnwanted = true
+            settling?.cancel()
+        }
+        await awaitSuccessor()
+        return await inTurn { await $0.performStop(forRestart: isRestart) } != nil
     }
 
     /// Leads the data planes to a configuration.
@@ -232,11 +244,11 @@ actor Daemon {
     private func performStop(forRestart isRestart: Bool) async {
         stage = .stopping
         service.stopping()
+        if let successor { await takeBack(from: successor.client, endsNext: true) }
         control?.stop()
         // Whether it is started again nobody tells; what comes from here on is the next start's.
         if !inheritance.store.isEmpty { await userspace.pause(emptyingQueues: true) }
-        if isRestart { await reconciler.relinquish([.tcEBPF, .xdpNAT]) }
-        await end()
+        await end(leaving: isRestart ? [.tcEBPF, .xdpNAT] : [])
         logger.info("udp-fanout stopped")
     }
 
@@ -247,12 +259,12 @@ actor Daemon {
         await end(isFollowed: true)
     }
 
-    private func end(isFollowed: Bool = false) async {
+    private func end(isFollowed: Bool = false, leaving modes: Set<ForwardingMode> = []) async {
         isStopped = true
         for task in tasks { task.cancel() }
         await discovery.stop(keeps: !isFollowed)
         await health.stop()
-        logTotals(await reconciler.stop())
+        logTotals(await reconciler.stop(leaving: modes))
         await metrics?.stop()
     }
 
@@ -268,32 +280,5 @@ actor Daemon {
             "configured listeners by mode",
             metadata: Dictionary(
                 uniqueKeysWithValues: modes.map { ($0, Logger.MetadataValue("\($1)")) }))
-    }
-
-    /// A sign of life with the counters, for whoever reads the debug log.
-    private func beat() async {
-        while (try? await Task.sleep(for: .seconds(5))) != nil {
-            guard logger.logLevel <= .debug else { continue }
-            for counts in await reconciler.counters() where counts.mode == .userspace {
-                var fields = counts.totals
-                fields["downstreams"] = "\(counts.downstreams.count)"
-                logger.debug("userspace worker heartbeat", metadata: fields)
-            }
-        }
-    }
-}
-
-extension ListenerCounters {
-    /// The ledger, for the log.
-    var totals: Logger.Metadata {
-        var result: Logger.Metadata = [
-            "listener": "\(listener)", "received": "\(packetsReceived)",
-            "forwarded": "\(packetsForwarded)", "dropped": "\(packetsDropped)",
-            "kernel_drops": "\(kernelDrops)",
-        ]
-        for (reason, count) in drops where count > 0 {
-            result["dropped_\(reason.rawValue)"] = "\(count)"
-        }
-        return result
     }
 }

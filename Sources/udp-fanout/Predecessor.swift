@@ -3,13 +3,20 @@
 internal import FanoutControlSocket
 internal import FanoutCore
 internal import LinuxNet
+internal import Synchronization
 internal import UserspacePlane
 
 /// The daemon whose place this process takes, by a connection to its control socket. When that ends before
-/// the takeover does, the daemon goes on.
+/// the takeover does, the daemon goes on; unless it was the daemon that ended: then its sockets are ours
+/// alone, and its programs are found where a killed one leaves them.
 final class Predecessor: Sendable {
     let report: TakeoverReport
     private let client: ControlClient
+    private let process: ProcessWatch?
+    private let ended = Atomic(false)
+
+    /// How long a daemon that answers no more may take to end.
+    private static let patience = Duration.seconds(2)
 
     /// Asks the daemon at `path` for its sockets.
     ///
@@ -26,7 +33,11 @@ final class Predecessor: Sendable {
     private init(_ client: ControlClient, _ report: TakeoverReport) {
         self.client = client
         self.report = report
+        process = client.process.flatMap(ProcessWatch.init)
     }
+
+    /// Whether it was found to have ended by itself.
+    var hasEnded: Bool { ended.load(ordering: .relaxed) }
 
     /// Has it let go of hooks, queues and the metrics port.
     func release() throws(ControlFailure) { try carryOut(.release) }
@@ -60,7 +71,15 @@ final class Predecessor: Sendable {
         var request = ControlRequest(.takeover)
         request.step = step
         request.unused = unused
-        let response = try client.ask(request)
+        if hasEnded { return }
+        let response: ControlResponse
+        do throws(ControlFailure) {
+            response = try client.ask(request)
+        } catch {
+            guard let process, process.hasEnded(within: Self.patience) else { throw error }
+            ended.store(true, ordering: .relaxed)
+            return
+        }
         if let error = response.error { throw error }
     }
 }

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 
 import FanoutCore
+import Glibc
 import LabNet
 import Testing
 
@@ -49,8 +50,37 @@ struct ModeChangeTests {
                     if beside != nil { try await daemon.reload(first) }
                 }
                 try await load.pass(2000)
-                let delivery = await settled(load, sinks)
+                let delivery = await Self.settled(load, sinks)
                 #expect(delivery.lost == 0 && delivery.duplicates == 0, "\(delivery)")
+                try await daemon.stop()
+            }
+        }
+    }
+
+    @Test(
+        "beside a listener whose port another process has is refused, and nobody else receives meanwhile",
+        arguments: ["userspace", "tc_ebpf", "xdp_nat"])
+    func portTaken(mode: String) async throws {
+        let lab = try VethLab()
+        try await lab.balancer.run(ownMounts: true) {
+            let sinks = try lab.sinks()
+            let held = try HeldPort(try Ports.free(), SOCK_DGRAM)
+            let first = config(mode, [sinks[0].endpoint], beside: "xdp_nat")
+            let taken =
+                "  - {name: taken, bind: \"127.0.0.1:\(held.port)\", downstream:"
+                + " [{name: a, address: \"127.0.0.1:9\"}]}\n"
+            let next = config("tc_ebpf", [sinks[1].endpoint], beside: "xdp_nat")
+                .replacing("listeners:\n", with: "listeners:\n" + taken)
+            try await DaemonUnderTest.running(first) { daemon in
+                let load = try Load([lab.traffic()], rate: 20_000)
+                try await load.pass(1000)
+                try daemon.folder.replace(DaemonUnderTest.configName, with: next)
+                let line = try await daemon.says(DaemonUnderTest.notReloaded)
+                #expect(line.fields["error"]?.contains("EADDRINUSE") == true, "\(line.fields)")
+                try await load.pass(1000)
+                let delivery = await Self.settled(load, sinks)
+                #expect(delivery.isExact(), "\(delivery)")
+                #expect(sinks[1].arrivals == 0)
                 try await daemon.stop()
             }
         }
@@ -76,14 +106,14 @@ struct ModeChangeTests {
                     error.contains("CAP_NET_RAW") && error.contains("run `udp-fanout --takeover`"),
                     "\(error)")
                 try await load.pass(1000)
-                let delivery = await settled(load, sinks)
+                let delivery = await Self.settled(load, sinks)
                 #expect(delivery.isExact(), "\(delivery)")
                 try await daemon.stop()
             }
         }
     }
 
-    private func settled(_ load: Load, _ sinks: [Sink]) async -> Delivery {
+    static func settled(_ load: Load, _ sinks: [Sink]) async -> Delivery {
         let report = await load.stop()
         try? await eventually(within: .seconds(3), "all arrive") {
             sinks.arrivals >= report.datagrams

@@ -38,6 +38,15 @@ actor FakePlane<Mode: FakeMode>: DataPlane {
         }
     }
 
+    /// How each check ends from now on.
+    var objection: PlaneError?
+
+    func object(_ error: PlaneError?) { objection = error }
+
+    func check(_ change: Change) throws(PlaneError) {
+        if let objection, !change.isEmpty { throw objection }
+    }
+
     /// Has the next apply end so.
     func failNext(_ error: PlaneError) { failures = [error] }
 

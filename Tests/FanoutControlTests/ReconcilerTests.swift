@@ -90,7 +90,7 @@ struct ReconcilerTests {
 
     @Test("leads all planes back when one cannot let go of what another has by then")
     func keepsHold() async throws {
-        let second = FakePlane<Second>(failures: [nil, Self.trouble])
+        let second = FakePlane<Second>(failures: [nil, Self.trouble, Self.trouble])
         let reconciler = Reconciler(planes: [first, second], logger: silent)
         let before = DesiredState(listeners: [listener("a", .tcEBPF)])
         try await reconciler.apply(before)
@@ -101,6 +101,32 @@ struct ReconcilerTests {
         try await reconciler.apply(after)
         #expect(await first.listeners.keys.sorted() == ["a"])
         #expect(await second.listeners.isEmpty)
+    }
+
+    @Test("moves in one step what cannot stand beside what it succeeds")
+    func oneStep() async throws {
+        let second = FakePlane<Second>()
+        let reconciler = Reconciler(planes: [second, first], logger: silent)
+        try await reconciler.apply(DesiredState(listeners: [listener("a", .tcEBPF)]))
+        await first.failNext(Self.trouble)
+        try await reconciler.apply(DesiredState(listeners: [listener("a")]))
+        #expect(await first.listeners.keys.sorted() == ["a"])
+        #expect(await second.listeners.isEmpty)
+    }
+
+    @Test("alters no plane when another sees beforehand that it cannot follow")
+    func checks() async throws {
+        let second = FakePlane<Second>()
+        let reconciler = Reconciler(planes: [second, first], logger: silent)
+        try await reconciler.apply(DesiredState(listeners: [listener("a", .tcEBPF)]))
+        await first.object(Self.trouble)
+        let after = DesiredState(listeners: [listener("a", .tcEBPF, weights: [2]), listener("b")])
+        await #expect(throws: Self.trouble) { try await reconciler.apply(after) }
+        #expect(await second.changes.count == 1)
+        #expect(await first.changes.isEmpty)
+        await first.object(nil)
+        try await reconciler.apply(after)
+        #expect(await second.changes.count == 2)
     }
 
     @Test("leads the first plane back when the second cannot follow, and says why")

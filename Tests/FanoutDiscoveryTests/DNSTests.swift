@@ -118,6 +118,24 @@ extension DiscoveryTests.DNSTests {
         #expect(refused.sets.isEmpty)
     }
 
+    @Test("a name that leads back to itself, and an answer about other names, are no answers")
+    func loops() async throws {
+        let server = try FakeDNS()
+        server.set([.address("r.example", "10.0.0.1", ttl: 1)])
+        let follower = Follower(server.source(log: log, port: 9000))
+        try await follower.shows("10.0.0.1")
+        server.set([
+            .alias("r.example", to: "b.example"), .alias("b.example", to: "r.example"),
+        ])
+        try await follower.counts(error: "malformed", times: 2)
+        server.set([.alias("r.example", to: "r.example")])
+        try await follower.counts(error: "malformed", times: 5)
+        server.change { $0.answersAlways = true }
+        server.set([.address("evil.example", "10.0.0.9")])
+        try await follower.counts(error: "malformed", times: 8)
+        #expect(follower.sets.allSatisfy { $0.endpoints.count == 1 })
+    }
+
     @Test("resolv.conf names servers and patience")
     func resolvConf() throws {
         let servers = DNSServers(

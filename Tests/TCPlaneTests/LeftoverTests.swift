@@ -29,6 +29,7 @@ extension TCPlaneTests {
                 try VethLab.connect(lab.balancer, "lb0", lab.client, "c0", subnet: 0)
                 listener.settings.tcAttach = attach
                 let rig = try await stage.rig([listener])
+                await rig.plane.removeLeftovers()
                 let now = pins.pins("udp-fanout")
                 #expect(now.count == 3 && !now.contains(left[0]), "\(now)")
                 #expect(now.contains("interface-77-net-1") && now.contains("mine"))
@@ -59,6 +60,7 @@ extension TCPlaneTests {
 
                 stage.interface = "out1"
                 let rig = try await stage.rig([try stage.listener(to: sinks.downstreams())])
+                await rig.plane.removeLeftovers()
                 let now = pins.pins("udp-fanout")
                 #expect(now.count == 1 && now != left, "\(now)")
                 let said = log.lines("removed the program that a former daemon had left")

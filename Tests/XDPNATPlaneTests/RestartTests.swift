@@ -140,6 +140,7 @@ extension XDPNATPlaneTests {
                 other.interface = "out0"
                 let log = LogRecorder()
                 let rig = try await net.rig([other], logger: log.logger)
+                await rig.plane.removeLeftovers()
                 #expect(net.pins.pins("udp-fanout").count == 1)
                 let said = log.lines(
                     "removed the program and the associations that a former daemon had left")

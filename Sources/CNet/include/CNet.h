@@ -239,6 +239,9 @@ int cnet_unix_accept(int fd);
 /* Who called connect or listen at the other end (unix(7), SO_PEERCRED): 0 or -errno. */
 int cnet_unix_peer(int fd, uint32_t *uid, int32_t *pid);
 
+/* A descriptor that is readable once the process has ended (pidfd_open(2), Linux 5.3), or -errno. */
+int cnet_pidfd_open(int32_t pid);
+
 /* Descriptors that one message can carry (net/core/scm.h, SCM_MAX_FD). */
 enum {
 	CNET_DESCRIPTORS_MAX = 253

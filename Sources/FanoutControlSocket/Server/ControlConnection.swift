@@ -11,6 +11,7 @@ final class ControlConnection: Sendable {
     private let number: Int
     /// The last step of a takeover that was carried out; of the serving thread alone.
     private let step = Mutex<ControlRequest.TakeoverStep?>(nil)
+    private let hasEnded = Atomic(false)
 
     init(
         _ stream: UnixStream, number: Int, _ handler: @escaping ControlServer.Handler,
@@ -91,11 +92,18 @@ final class ControlConnection: Sendable {
             rest = rest.dropFirst(part.count)
             bytes = [UInt8(ascii: "\n")]
         } while !rest.isEmpty
-        if step.withLock({ $0 }) == .finish { Task { [host] in await host?.takeoverEnded() } }
+        if step.withLock({ $0 }) == .finish { endTakeover() }
+    }
+
+    /// Once, also when nobody was there any more to read the answer.
+    private func endTakeover() {
+        guard !hasEnded.exchange(true, ordering: .relaxed) else { return }
+        Task { [host] in await host?.takeoverEnded() }
     }
 
     private func noteEnd() {
-        guard let step = step.withLock({ $0 }), step != .finish else { return }
+        guard let step = step.withLock({ $0 }) else { return }
+        guard step != .finish else { return endTakeover() }
         Task { [host, number] in await host?.takeoverBroke(of: number) }
     }
 }

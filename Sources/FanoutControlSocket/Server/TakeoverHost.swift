@@ -13,6 +13,6 @@ public protocol TakeoverHost: Sendable {
     /// A connection by which a takeover has begun is no more, without the last step.
     func takeoverBroke(of client: Int) async
 
-    /// The answer to the last step has been sent.
+    /// The answer to the last step has been sent, or nobody is there to read it.
     func takeoverEnded() async
 }

@@ -9,6 +9,12 @@ public protocol DataPlane: Sendable {
     /// are built, say.
     func anticipate(_ change: Change) async
 
+    /// Finds out whether a change would fail at what other processes have, as far as that can be seen without
+    /// altering anything: planes that are led before this one need not be led back then.
+    ///
+    /// - Throws: the `PlaneError` that `apply` would.
+    func check(_ change: Change) async throws(PlaneError)
+
     /// Makes the plane do what the change ends in, all or nothing: everything that can fail is done
     /// before anything is altered. When it returns, removed downstreams receive nothing more, and what
     /// removed listeners had received is forwarded or counted.
@@ -45,6 +51,10 @@ public protocol DataPlane: Sendable {
     /// - Throws: `PlaneError` when what was left cannot be had any more.
     func reclaim() async throws(PlaneError)
 
+    /// Removes what killed daemons left in the kernel for the plane's mode, other than what it has taken over: it
+    /// would go on forwarding to receivers of old. What a living process holds stays.
+    func removeLeftovers() async
+
     /// What became of packets, by the plane's names for it, over all of its listeners; empty for planes
     /// that have nothing to say beyond the counters.
     func events() async -> [String: UInt64]
@@ -58,6 +68,10 @@ public protocol DataPlane: Sendable {
 
 extension DataPlane {
     public func anticipate(_ change: Change) async {}
+
+    public func check(_ change: Change) async throws(PlaneError) {}
+
+    public func removeLeftovers() async {}
 
     public func obstructions() async -> [Obstruction] { [] }
 

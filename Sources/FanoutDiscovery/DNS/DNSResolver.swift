@@ -68,8 +68,29 @@ struct DNSResolver: Sendable {
             shortest = min(shortest, record.ttl)
         }
         if records.isEmpty {
+            if let fault = fault(of: message.answers, from: name.lowercased()) { throw fault }
             shortest = min(message.absenceTTL ?? usualAbsence, longestAbsence)
         }
         return DNSAnswer(records: records, ttl: .seconds(Int64(shortest)))
     }
+
+    /// What is wrong with answers of which none is meant, where that does not say that there are no such records.
+    private static func fault(of answers: [DNSRecord], from name: String) -> DNSFailure? {
+        var passed: Set<String> = []
+        var owner = name
+        while case .alias(let target)? = answers.first(where: { $0.name == owner && $0.isAlias })?
+            .value
+        {
+            guard passed.insert(owner).inserted else {
+                return DNSFailure(code: "malformed", detail: "\(name) is an alias of itself")
+            }
+            owner = target
+        }
+        guard passed.isEmpty, !answers.isEmpty else { return nil }
+        return DNSFailure(code: "malformed", detail: "the answer is about other names than \(name)")
+    }
+}
+
+extension DNSRecord {
+    fileprivate var isAlias: Bool { if case .alias = value { true } else { false } }
 }

@@ -43,15 +43,19 @@ struct RunCommand: AsyncParsableCommand {
             path: config, source: report.source, configuration: configuration,
             programs: programs, inheritance: try inheritance(configuration, logger),
             logger: logger)
+        // What they ask for is done once it runs, but a takeover is given up.
+        let hearing = Task {
+            await signals.run(
+                onHangUp: { Task { await daemon.reload() } },
+                onTermination: { isRestart in
+                    Task {
+                        // Otherwise it ends by itself, in the way that it has begun to.
+                        if await daemon.stop(forRestart: isRestart) { ThisProcess.exitNow(0) }
+                    }
+                })
+        }
         guard await daemon.start() else { throw ExitCode(1) }
-        await signals.run(
-            onHangUp: { Task { await daemon.reload() } },
-            onTermination: { isRestart in
-                Task {
-                    await daemon.stop(forRestart: isRestart)
-                    ThisProcess.exitNow(0)
-                }
-            })
+        await hearing.value
     }
 
     private func inheritance(

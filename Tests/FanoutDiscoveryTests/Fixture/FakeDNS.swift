@@ -49,6 +49,8 @@ final class FakeDNS: Sendable {
         var truncates = false
         /// Before the answer comes one that somebody made up.
         var isForged = false
+        /// Answers have all records, whatever was asked.
+        var answersAlways = false
         var questions: [(name: String, type: UInt16, byTCP: Bool, at: ContinuousClock.Instant)] = []
     }
 
@@ -124,7 +126,8 @@ final class FakeDNS: Sendable {
                 if record.type == 5 { wanted.insert(Self.decoded(record.data)) }
                 if record.type == 5 || record.type == type { found.append(record) }
             }
-            let isKnown = state.records.contains { $0.name == name }
+            if state.answersAlways { found = state.records }
+            let isKnown = state.answersAlways || state.records.contains { $0.name == name }
             let code = state.code == 0 && !isKnown ? 3 : state.code
             if truncated || code != 0 { found = [] }
             func message(id: [UInt8], _ records: [Record]) -> [UInt8] {

@@ -1,0 +1,139 @@
+// SPDX-License-Identifier: Apache-2.0
+
+import FanoutCore
+import Glibc
+import LabNet
+import Testing
+
+/// Takeovers into other modes, and processes that are ended in mid-takeover, in a network of veths.
+@Suite(
+    "A takeover that goes elsewhere", .serialized,
+    .enabled(if: Privilege.isRoot, "NOT TESTED: needs root"))
+struct TakeoverTestsEnds {
+    private static let goesOn = "the process that was to take over has failed; this one goes on"
+
+    private func config(_ mode: String, _ receivers: [Endpoint]) -> String {
+        let text = VethLab.config(receivers, mode: mode, settings: "recv_buf_size: 8388608")
+            .replacing("  tc_attach: auto\n", with: "")
+        return mode == "userspace" ? text.replacing("    interface: lb0\n", with: "") : text
+    }
+
+    @Test(
+        "by one of another mode leaves no socket behind: there and back, and back by a reload",
+        arguments: ["tc_ebpf", "xdp_nat"])
+    func thereAndBack(mode: String) async throws {
+        let lab = try VethLab()
+        try await lab.balancer.run(ownMounts: true) {
+            let before = try VethLab.state()
+            let sinks = try lab.sinks()
+            let (kernel, user) = (
+                config(mode, sinks.map(\.endpoint)), config("userspace", sinks.map(\.endpoint))
+            )
+            let succession = try await Succession(user) {
+                try Load([lab.traffic()], rate: Succession.rate)
+            }
+            for next in [kernel, user, kernel] { try await succession.takeOver(next) }
+            try await succession.current.reload(user)
+            try await succession.load.pass(1000)
+            let report = await succession.load.stop()
+            try await eventually("all arrive") { sinks.arrivals >= report.datagrams }
+            try await succession.current.stop()
+            let delivery = Delivery(of: report, at: sinks)
+            #expect(delivery.lost == 0 && delivery.duplicates == 0, "\(delivery)")
+            #expect(try VethLab.state() == before)
+        }
+    }
+
+    @Test("that fails in another mode takes its program along", arguments: ["tc_ebpf", "xdp_nat"])
+    func failsElsewhere(mode: String) async throws {
+        let lab = try VethLab()
+        try await lab.balancer.run(ownMounts: true) {
+            let before = try VethLab.state()
+            let sinks = try lab.sinks()
+            let held = try HeldPort(try Ports.free(), SOCK_STREAM, listens: true)
+            let first = config("userspace", [sinks[0].endpoint])
+            let bad =
+                config(mode, [sinks[1].endpoint])
+                + "metrics: {enabled: true, bind: \"127.0.0.1:\(held.port)\"}\n"
+            let succession = try await Succession(first) {
+                try Load([lab.traffic()], rate: Succession.rate)
+            }
+            _ = try await succession.refuse(bad)
+            try await succession.current.says(Self.goesOn)
+            #expect(try VethLab.state() == before)
+            try await succession.load.pass(1000)
+            let strays = sinks[1].arrivals
+            try await succession.load.pass(1000)
+            #expect(sinks[1].arrivals == strays)
+            try await succession.current.stop()
+            _ = await succession.load.stop()
+        }
+    }
+
+    /// A daemon that takes over and waits for the receivers of a listener whose name server is silent.
+    private func begin(_ succession: Succession, _ config: String) async throws -> (
+        DaemonUnderTest, HeldPort
+    ) {
+        let silent = try HeldPort(try Ports.free(), SOCK_DGRAM)
+        let looking =
+            "  - {name: looking, bind: \"127.0.0.1:\(try Ports.free())\", dns: {name: r.example, port: 9,"
+            + " server: \"127.0.0.1:\(silent.port)\"}}\n"
+        let path = try succession.folder.write(
+            config.replacing("listeners:\n", with: "listeners:\n" + looking), to: "next.yaml")
+        let next = try DaemonUnderTest(
+            nil, ["--takeover", "--config", path], folder: succession.folder)
+        try await next.says("taking over")
+        return (next, silent)
+    }
+
+    @Test(
+        "by a process that is asked to end is given up; the daemon before goes on, and tells who asks for a reload",
+        arguments: [SIGINT, SIGTERM, SIGUSR2])
+    func givenUp(signal: Int32) async throws {
+        let lab = try VethLab()
+        try await lab.balancer.run(ownMounts: true) {
+            let sinks = try lab.sinks()
+            let config = config("tc_ebpf", sinks.map(\.endpoint))
+            let succession = try await Succession(config) {
+                try Load([lab.traffic()], rate: Succession.rate)
+            }
+            let (next, silent) = try await begin(succession, config)
+            let reload = try await DaemonUnderTest.run(["reload"], folder: succession.folder)
+            let words = reload.output + reload.errors.joined()
+            #expect(
+                reload.code == 1 && words.contains("another process is taking over"), "\(reload)")
+            next.process.send(signal)
+            #expect(try await next.process.exit() == .exited(1))
+            try await succession.current.says(Self.goesOn)
+            try await succession.load.pass(1000)
+            try await succession.settle(sinks)
+            withExtendedLifetime(silent) {}
+        }
+    }
+
+    @Test(
+        "goes on when the daemon before is killed; one that is asked to end waits for it",
+        arguments: [(SIGKILL, "tc_ebpf"), (SIGKILL, "xdp_nat"), (SIGTERM, "tc_ebpf")])
+    func orphaned(signal: Int32, mode: String) async throws {
+        let lab = try VethLab()
+        try await lab.balancer.run(ownMounts: true) {
+            let before = try VethLab.state()
+            let sinks = try lab.sinks()
+            let config = config(mode, sinks.map(\.endpoint))
+            let succession = try await Succession(config) {
+                try Load([lab.traffic()], rate: Succession.rate)
+            }
+            let (next, silent) = try await begin(succession, config)
+            succession.current.process.send(signal)
+            let ending = try await succession.current.process.exit()
+            #expect(ending == (signal == SIGKILL ? .killed(SIGKILL) : .exited(0)))
+            try await next.isRunning()
+            try await succession.load.pass(1000)
+            let delivery = await ModeChangeTests.settled(succession.load, sinks)
+            #expect(delivery.isExact(), "\(delivery)")
+            try await next.stop()
+            #expect(try VethLab.state() == before)
+            withExtendedLifetime(silent) {}
+        }
+    }
+}
