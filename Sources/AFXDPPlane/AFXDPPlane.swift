@@ -70,14 +70,16 @@ public actor AFXDPPlane: DataPlane {
         }
     }
 
+    public func check(_ change: Change) throws(PlaneError) {
+        let next = change.applied(to: listeners)
+        try look(for: next, since: .now).0.checkInterfaces(of: change)
+    }
+
     public func apply(_ change: Change) throws(PlaneError) {
         try follow()
         let next = change.applied(to: listeners)
         let (network, links) = try anticipated(for: next)
-        for listener in change.added + change.replaced.map(\.to)
-        where network.interface(named: listener.interface) == nil {
-            throw PlaneError(noInterface: listener, among: network.interfaces)
-        }
+        try network.checkInterfaces(of: change)
         let isFirst = served.isEmpty
         do throws(PlaneError) {
             try bring(to: next, on: network, links)

@@ -13,7 +13,7 @@ public actor DiscoveryMonitor: DiscoveryViewSource {
     }
 
     private let make: @Sendable (DiscoverySubject) -> any DiscoverySource
-    private let hostAddresses: @Sendable () -> Set<IPAddress>
+    private let hostAddresses: @Sendable () -> Set<IPAddress>?
     let logger: Logger
     let mailbox = DiscoveryMailbox()
     private(set) var runs: [DiscoverySubject: Run] = [:]
@@ -36,11 +36,11 @@ public actor DiscoveryMonitor: DiscoveryViewSource {
     private static let retryDelay = Duration.seconds(1)
 
     /// - Parameters:
-    ///   - hostAddresses: those that the host has just now.
+    ///   - hostAddresses: those that the host has just now; nil: nobody can tell, and they count as before.
     ///   - addressInterval: how often they are looked at.
     ///   - make: a source that has not begun.
     public init(
-        logger: Logger, hostAddresses: @escaping @Sendable () -> Set<IPAddress> = { [] },
+        logger: Logger, hostAddresses: @escaping @Sendable () -> Set<IPAddress>? = { [] },
         addressInterval: Duration = .seconds(2),
         make: @escaping @Sendable (DiscoverySubject) -> any DiscoverySource
     ) {
@@ -155,7 +155,9 @@ public actor DiscoveryMonitor: DiscoveryViewSource {
     }
 
     /// Those of the host, where they matter.
-    private var ownAddresses: Set<IPAddress> { concernsOwnAddresses ? hostAddresses() : [] }
+    private var ownAddresses: Set<IPAddress> {
+        concernsOwnAddresses ? hostAddresses() ?? current.ownAddresses : []
+    }
 
     private func choice(for listener: Listener) -> ReceiverChoice {
         let set = listener.discovery.flatMap { current.sets[$0.receivers] }

@@ -143,7 +143,8 @@ public actor Reconciler {
         }
         let desired = await tables.value
         guard let first = errors.min(by: { $0.key < $1.key }) else { return desired }
-        await leadBack(planes.indices.map { errors[$0] == nil ? desired : inForce })
+        let reached = planes.indices.map { errors[$0] == nil ? desired : inForce }
+        await leadBack(reached, inverting: Array(planes.indices))
         throw first.value
     }
 
@@ -152,43 +153,57 @@ public actor Reconciler {
 
     /// Whom a listener of another mode succeeds goes when that is there.
     private func moveInTurn(to desired: DesiredState) async throws(PlaneError) {
-        let both = desired.besideSucceeded(of: inForce)
+        var steps = desired.steps(from: inForce)
         // What another process has passed is taken in turn; it goes on if that fails.
         if !isSucceeding {
-            for plane in planes {
-                try await plane.check(Self.change(for: plane, from: inForce, to: desired))
-            }
-        }
-        if both != desired {
+            try await check(desired)
             do throws(PlaneError) {
-                return try await move(by: [both, desired])
+                for step in steps.dropLast() { try await check(step) }
             } catch {
                 logger.warning(
                     "listeners cannot stand beside those that succeed them; there may be a gap",
                     metadata: ["error": "\(error)"])
+                steps = [desired]
             }
         }
-        try await move(by: [desired])
+        try await move(by: steps)
+    }
+
+    private func check(_ desired: DesiredState) async throws(PlaneError) {
+        for plane in planes {
+            let change = Self.change(for: plane, from: inForce, to: desired)
+            if !change.isEmpty { try await plane.check(change) }
+        }
     }
 
     /// All of the steps or none.
     private func move(by steps: [DesiredState]) async throws(PlaneError) {
         var reached = planes.map { _ in inForce }
+        var former = inForce
         for step in steps {
-            for (place, plane) in planes.enumerated() {
+            let order = turns(from: former, to: step)
+            for (turn, place) in order.enumerated() {
                 do throws(PlaneError) {
-                    try await Self.move(plane, from: reached[place], to: step)
+                    try await Self.move(planes[place], from: reached[place], to: step)
                 } catch {
                     if isSucceeding {
-                        for plane in planes[..<place] { await plane.relinquish() }
+                        for place in order[..<turn] { await planes[place].relinquish() }
                     } else {
-                        await leadBack(reached)
+                        await leadBack(reached, inverting: order)
                     }
                     throw error
                 }
                 reached[place] = step
             }
+            former = step
         }
+    }
+
+    /// The planes in the order in which they move: whoever frees a hook before who takes it.
+    private func turns(from former: DesiredState, to next: DesiredState) -> [Int] {
+        let yielding = next.modesYieldingHooks(from: former)
+        let isFirst = planes.map { yielding.contains(type(of: $0).mode) }
+        return planes.indices.filter { isFirst[$0] } + planes.indices.filter { !isFirst[$0] }
     }
 
     func begin() async {
@@ -221,11 +236,14 @@ public actor Reconciler {
         if !change.isEmpty { try await plane.apply(change) }
     }
 
-    /// - Parameter reached: where each plane is.
-    private func leadBack(_ reached: [DesiredState]) async {
-        for (plane, state) in zip(planes, reached).reversed() {
+    /// - Parameters:
+    ///   - reached: where each plane is.
+    ///   - order: that in which they got there.
+    private func leadBack(_ reached: [DesiredState], inverting order: [Int]) async {
+        for place in order.reversed() {
+            let plane = planes[place]
             do throws(PlaneError) {
-                try await Self.move(plane, from: state, to: inForce)
+                try await Self.move(plane, from: reached[place], to: inForce)
             } catch {
                 logger.error(
                     "a plane could not return to the state before",

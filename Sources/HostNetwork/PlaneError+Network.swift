@@ -6,7 +6,7 @@ package import Netlink
 
 extension PlaneError {
     /// A listener's interface is not there.
-    package init(noInterface listener: Listener, among interfaces: [HostInterface]) {
+    fileprivate init(noInterface listener: Listener, among interfaces: [HostInterface]) {
         let names = interfaces.map(\.name).joined(separator: ", ")
         self.init(
             operation: "attach",
@@ -20,5 +20,15 @@ extension PlaneError {
         self.init(
             operation: error.operation, subject: error.subject, code: error.errno,
             reason: error.reason, remedy: error.remedy)
+    }
+}
+
+extension NetworkView {
+    /// That of every listener which a change brings has to be there; others may wait for theirs to come back.
+    package func checkInterfaces(of change: Change) throws(PlaneError) {
+        for listener in change.added + change.replaced.map(\.to)
+        where interface(named: listener.interface) == nil {
+            throw PlaneError(noInterface: listener, among: interfaces)
+        }
     }
 }

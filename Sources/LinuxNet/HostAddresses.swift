@@ -5,11 +5,11 @@ internal import Glibc
 
 /// The addresses of this host's interfaces.
 public enum HostAddresses {
-    /// Those of the calling thread's network, without zones; none where the kernel does not tell (getifaddrs(3)).
-    public static func all() -> Set<IPAddress> {
+    /// Those of the calling thread's network, without zones; nil where the kernel does not tell (getifaddrs(3)).
+    public static func all() -> Set<IPAddress>? {
         var first: UnsafeMutablePointer<ifaddrs>?
         // SAFETY: the call leads `first` to a list, which is freed below.
-        guard unsafe getifaddrs(&first) == 0 else { return [] }
+        guard unsafe getifaddrs(&first) == 0 else { return nil }
         defer { unsafe freeifaddrs(first) }
         var result = Set<IPAddress>()
         var next = unsafe first

@@ -71,6 +71,16 @@ final class InterfaceHook {
         kind != nil && (wanted == .auto || wanted == kind)
     }
 
+    /// Whether a program of ours is at the hook, this process's or a former one's.
+    var isOccupied: Bool {
+        if kind != nil || isFilterOurs { return true }
+        let left = (try? TCXLink.pinned(at: folder.path(of: Self.pin))) ?? nil
+        return left?.interface == interface.index
+    }
+
+    /// Leaves no empty folder of pins behind where nothing was attached.
+    func leaveIfIdle() { folder.removeIfEmpty() }
+
     /// Has packets meet `program` from now on, in place of the one before, by the hook that is wanted.
     func put(_ program: TCProgram, by wanted: TCAttach) throws(BPFError) {
         switch kind {

@@ -41,32 +41,50 @@ extension TCPlane {
         serving = Serving(program: program, layout: layout)
     }
 
-    /// At all of the hooks or, when one of them fails, at none.
+    /// At all of the hooks or, when one of them fails, at none that was not ours: what another process put there
+    /// stays. Those first where no program is yet, which is what fails.
     private func put(_ program: TCProgram, at wanted: [WantedHook]) throws(BPFError) {
-        var done: [(hook: InterfaceHook, before: TCAttach?)] = []
+        var places: [HookPlace] = []
+        var tried: [HookPlace] = []
         do throws(BPFError) {
             for want in wanted {
-                let index = want.interface.index
+                let known = hooks[want.interface.index]
                 let hook =
-                    if let known = hooks[index] { known } else {
-                        try InterfaceHook(want.interface, root: root)
-                    }
-                done.append((hook, hook.kind))
-                try hook.put(program, by: want.attach)
+                    if let known { known } else { try InterfaceHook(want.interface, root: root) }
+                places.append(HookPlace(hook, want.attach))
+            }
+            for place in places.filter({ !$0.wasOccupied }) + places.filter(\.wasOccupied) {
+                tried.append(place)
+                try place.hook.put(program, by: place.attach)
             }
         } catch {
-            for (hook, before) in done {
-                if let before, let serving {
-                    try? hook.put(serving.program, by: before)
-                } else {
-                    hook.remove()
+            for place in tried {
+                if let before = place.before, let serving {
+                    try? place.hook.put(serving.program, by: before)
+                } else if !place.wasOccupied {
+                    place.hook.remove()
                 }
             }
+            for place in places { place.hook.leaveIfIdle() }
             throw error
         }
-        for (hook, before) in done {
-            hooks[hook.interface.index] = hook
-            if hook.kind != before { logAttached(hook) }
+        for place in places {
+            hooks[place.hook.interface.index] = place.hook
+            if place.hook.kind != place.before { logAttached(place.hook) }
+        }
+    }
+
+    /// A hook as it was before a program is put there.
+    private struct HookPlace {
+        let hook: InterfaceHook
+        let attach: TCAttach
+        let before: TCAttach?
+        /// By a program of ours, this process's or a former one's.
+        let wasOccupied: Bool
+
+        init(_ hook: InterfaceHook, _ attach: TCAttach) {
+            (self.hook, self.attach) = (hook, attach)
+            (before, wasOccupied) = (hook.kind, hook.isOccupied)
         }
     }
 

@@ -74,14 +74,22 @@ public actor TCPlane: DataPlane {
         }
     }
 
+    public func check(_ change: Change) throws(PlaneError) {
+        let next = change.applied(to: listeners)
+        let network = try look(for: next, since: .now)
+        try network.checkInterfaces(of: change)
+        _ = try WantedHook.all(of: next, on: network)
+        let capacity = TableCapacity(for: next, entries: ServedDestination.count(next, network))
+        guard Layout(capacity: capacity).next(for: next, on: network) != nil else {
+            throw PlaneError(BPFError.tooMany(next.count))
+        }
+    }
+
     public func apply(_ change: Change) throws(PlaneError) {
         try follow()
         let next = change.applied(to: listeners)
         let network = try anticipated(for: next)
-        for listener in change.added + change.replaced.map(\.to)
-        where network.interface(named: listener.interface) == nil {
-            throw PlaneError(noInterface: listener, among: network.interfaces)
-        }
+        try network.checkInterfaces(of: change)
         let isFirst = serving == nil
         try bring(to: next, on: network)
         log(change, isFirst: isFirst)

@@ -137,11 +137,10 @@ struct NumberedRoll {
     private(set) var servers: [UInt16: (endpoint: Endpoint, generation: UInt32)] = [:]
 
     init(_ memory: NATMemory) throws(BPFError) {
-        let roll = try Roll(of: memory)
-        for (service, entry) in roll.services {
-            services[entry.number] = Endpoint(service.address, port: service.port)
+        services = try Roll.services(of: memory).mapValues { service, _ in
+            Endpoint(service.address, port: service.port)
         }
-        for (seat, entry) in roll.servers {
+        for (seat, entry) in try Roll(of: memory).servers {
             servers[entry.number] = (seat.server, entry.generation)
         }
     }

@@ -122,6 +122,9 @@ extension NATProgram {
             (key: UInt32($0.number), value: lb_nat_server(departed: $0.generation))
         }
         step { () throws(BPFError) in try servers.set(departed) }
+        for (service, entry) in layout.roll.servicesLeft(by: former.roll) {
+            step { () throws(BPFError) in try leave(service, entry) }
+        }
         for number in gone { step { () throws(BPFError) in try tables.map.remove(number) } }
         var endpoints = prepared.endpoints
         step { () throws(BPFError) in
@@ -148,6 +151,15 @@ extension NATProgram {
             try? servers.set(
                 UInt32(entry.number), to: lb_nat_server(departed: entry.generation))
         }
+        for (service, entry) in former.roll.servicesLeft(by: layout.roll) {
+            try? leave(service, entry)
+        }
+    }
+
+    /// Who reads the maps next may give its number and its front to others.
+    private func leave(_ service: Service, _ entry: Roll.ServiceEntry) throws(BPFError) {
+        let left = lb_nat_service(service, front: LB_NAT_SERVICE_LEFT)
+        try services.set(UInt32(entry.number), to: left)
     }
 
     /// Waits until no packet is on its way through the program.

@@ -5,11 +5,11 @@ internal import CDatapath
 internal import FanoutCore
 
 extension Roll {
-    /// Reads what a former process wrote into its maps.
-    init(of memory: NATMemory) throws(BPFError) {
-        var services: [UInt16: (Service, front: UInt32)] = [:]
-        var servers: [UInt16: (Seat, generation: UInt32)] = [:]
-        var departed: [UInt16: UInt32] = [:]
+    /// The services that were ever written, with their fronts, by number; those without one are no more.
+    static func services(
+        of memory: NATMemory
+    ) throws(BPFError) -> [UInt16: (Service, front: UInt32?)] {
+        var services: [UInt16: (Service, front: UInt32?)] = [:]
         try memory.read("services") { map throws(BPFError) in
             for index in 0..<UInt16(clamping: map.entries) {
                 guard let bytes = try map.value(of: UInt32(index)) else { continue }
@@ -18,9 +18,17 @@ extension Roll {
                 let address = IPAddress(high: entry.address.high, low: entry.address.low)
                 let service = Service(
                     address: address, port: entry.port, transport: entry.protocol)
-                services[index] = (service, entry.listener)
+                let hasLeft = entry.listener == LB_NAT_SERVICE_LEFT
+                services[index] = (service, hasLeft ? nil : entry.listener)
             }
         }
+        return services
+    }
+
+    /// Reads what a former process wrote into its maps.
+    init(of memory: NATMemory) throws(BPFError) {
+        var servers: [UInt16: (Seat, generation: UInt32)] = [:]
+        var departed: [UInt16: UInt32] = [:]
         try memory.read("servers") { map throws(BPFError) in
             for index in 0..<UInt16(clamping: map.entries) {
                 guard let bytes = try map.value(of: UInt32(index)) else { continue }
@@ -34,6 +42,7 @@ extension Roll {
                 servers[index] = (Seat(front: entry.listener, server: endpoint), entry.generation)
             }
         }
-        self.init(services: services, servers: servers, departed: departed)
+        self.init(
+            services: try Self.services(of: memory), servers: servers, departed: departed)
     }
 }

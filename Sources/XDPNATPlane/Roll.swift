@@ -44,15 +44,16 @@ struct Roll: Equatable, Sendable {
     /// What a former daemon has left in the maps.
     ///
     /// - Parameters:
-    ///   - services: with their fronts, by number.
+    ///   - services: with their fronts, by number; those without one are no more.
     ///   - servers: those there are, by number.
     ///   - departed: the last generations of those that have left, by number.
     init(
-        services: [UInt16: (Service, front: UInt32)],
+        services: [UInt16: (Service, front: UInt32?)],
         servers: [UInt16: (Seat, generation: UInt32)], departed: [UInt16: UInt32]
     ) {
         self.init()
         for (number, (service, front)) in services {
+            guard let front else { continue }
             self.services[service] = ServiceEntry(number: number, front: front)
         }
         for (number, (seat, generation)) in servers {
@@ -61,8 +62,9 @@ struct Roll: Equatable, Sendable {
         }
         generations.merge(departed) { $1 }
         freeServices.removeAll { services[$0] != nil }
+        freeServices += services.filter { $0.value.front == nil }.keys.sorted()
         freeServers.removeAll { servers[$0] != nil }
-        let fronts = Set(services.values.map(\.front))
+        let fronts = Set(services.values.compactMap(\.front))
         freeFronts.removeAll(where: fronts.contains)
     }
 
@@ -112,11 +114,15 @@ struct Roll: Equatable, Sendable {
         former.servers.filter { servers[$0.key] != $0.value }
     }
 
+    /// Services of `former` that are here no more.
+    func servicesLeft(by former: Roll) -> [Service: Roll.ServiceEntry] {
+        former.services.filter { services[$0.key]?.number != $0.value.number }
+    }
+
     /// Makes what `former` had and this one has not free for others, once nothing refers to it.
     mutating func reclaim(from former: Roll, fronts: [UInt32]) {
         freeServers += departed(from: former).values.map(\.number).sorted()
-        freeServices += former.services.filter { services[$0.key]?.number != $0.value.number }
-            .map(\.value.number).sorted()
+        freeServices += servicesLeft(by: former).values.map(\.number).sorted()
         freeFronts += fronts.sorted()
     }
 

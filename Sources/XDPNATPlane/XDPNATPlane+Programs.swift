@@ -108,14 +108,13 @@ extension XDPNATPlane {
         if let failure = left.failure { warnKept(failure) }
     }
 
-    /// It is made up for with the next change.
     private func warnKept(_ failure: BPFError) {
         logger.warning(
             "something of receivers that have left is still in the tables",
             metadata: ["error": "\(failure)"])
     }
 
-    private func capacity(for next: [Listener], on network: NetworkView) -> NATCapacity {
+    func capacity(for next: [Listener], on network: NetworkView) -> NATCapacity {
         NATCapacity(
             for: next, endpoints: NATLayout.endpoints(of: next, on: network),
             families: NATLayout.families(of: next, on: network))

@@ -85,14 +85,23 @@ public actor XDPNATPlane: DataPlane {
         }
     }
 
+    public func check(_ change: Change) throws(PlaneError) {
+        let next = change.applied(to: listeners)
+        let network = try look(for: next, since: .now)
+        try network.checkInterfaces(of: change)
+        if let conflict = ServerConflict.first(among: next) { throw PlaneError(conflict) }
+        let capacity = capacity(for: next, on: network).joined(with: serving?.layout.capacity)
+        let former = serving?.layout ?? NATLayout(capacity: capacity)
+        guard former.next(for: next, on: network, capacity) != nil else {
+            throw PlaneError(BPFError.tooMany(next))
+        }
+    }
+
     public func apply(_ change: Change) throws(PlaneError) {
         try follow()
         let next = change.applied(to: listeners)
         let network = try anticipated(for: next)
-        for listener in change.added + change.replaced.map(\.to)
-        where network.interface(named: listener.interface) == nil {
-            throw PlaneError(noInterface: listener, among: network.interfaces)
-        }
+        try network.checkInterfaces(of: change)
         let isFirst = serving == nil
         try bring(to: next, on: network)
         log(change, isFirst: isFirst)

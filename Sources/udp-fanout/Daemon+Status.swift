@@ -95,7 +95,8 @@ extension ReceiverStatus {
             isWithinReach: isWithinReach)
         self.init(
             name: downstream.name, address: "\(downstream.endpoint)", state: state,
-            healthy: isHealthy, weight: weight, weightInForce: downstream.weight,
+            healthy: isHealthy, weight: weight,
+            weightInForce: downstream.isEnabled ? downstream.weight : 0,
             packetsForwarded: counts?.packetsForwarded ?? 0,
             bytesForwarded: counts?.bytesForwarded ?? 0,
             packetsDropped: counts?.drops.values.reduce(0, +) ?? 0,

@@ -10,11 +10,15 @@ import Testing
     "A change of mode", .serialized,
     .enabled(if: Privilege.isRoot, "NOT TESTED: needs root"))
 struct ModeChangeTests {
-    /// - Parameter beside: the mode of another listener that stays, on the same interface.
-    private func config(_ mode: String, _ receivers: [Endpoint], beside: String? = nil) -> String {
+    /// - Parameters:
+    ///   - beside: the mode of another listener that stays.
+    ///   - interface: that listener's.
+    private func config(
+        _ mode: String, _ receivers: [Endpoint], beside: String? = nil, on interface: String = "lb0"
+    ) -> String {
         let other = beside.map { mode in
             """
-              - {name: other, bind: "\(VethLab.v4(0, 1)):\(VethLab.port + 1)", mode: \(mode), interface: lb0,
+              - {name: other, bind: "\(VethLab.v4(0, 1)):\(VethLab.port + 1)", mode: \(mode), interface: \(interface),
                  downstream: [{name: other, address: "\(VethLab.v4(1, 2)):9"}]}
 
             """
@@ -52,6 +56,61 @@ struct ModeChangeTests {
                 try await load.pass(2000)
                 let delivery = await Self.settled(load, sinks)
                 #expect(delivery.lost == 0 && delivery.duplicates == 0, "\(delivery)")
+                try await daemon.stop()
+            }
+        }
+    }
+
+    @Test(
+        "of the port alone, whose listener stays at another one: nothing is lost, nothing comes twice",
+        arguments: ["userspace", "xdp_nat"])
+    func portPasses(mode: String) async throws {
+        let lab = try VethLab()
+        try await lab.balancer.run(ownMounts: true) {
+            let sinks = try lab.sinks()
+            let receivers = sinks.map(\.endpoint)
+            let first = config(mode, receivers, beside: "tc_ebpf")
+            let moved = first.replacing(":\(VethLab.port)\"", with: ":\(VethLab.port + 2)\"")
+            let (one, another) = (VethLab.v4(1, 2), VethLab.v4(2, 2))
+            let next = """
+                  - {name: next, bind: "\(VethLab.v4(0, 1)):\(VethLab.port)", mode: tc_ebpf, interface: lb0,
+                     downstream: [{name: a, address: "\(one):\(receivers[0].port)"},
+                                  {name: b, address: "\(another):\(receivers[1].port)"}]}
+
+                """
+            try await DaemonUnderTest.running(first) { daemon in
+                let load = try Load([lab.traffic()], rate: 20_000)
+                for _ in 0..<3 {
+                    try await load.pass(2000)
+                    try await daemon.reload(
+                        moved.replacing("listeners:\n", with: "listeners:\n" + next))
+                    try await load.pass(2000)
+                    try await daemon.reload(first)
+                }
+                try await load.pass(2000)
+                let delivery = await Self.settled(load, sinks)
+                #expect(delivery.lost == 0 && delivery.duplicates == 0, "\(delivery)")
+                try await daemon.stop()
+            }
+        }
+    }
+
+    @Test("of who has the XDP hook of an interface: the one leaves it before the other takes it")
+    func sameHook() async throws {
+        let lab = try VethLab()
+        try await lab.balancer.run(ownMounts: true) {
+            let sink = try lab.sinks()[0]
+            let nat = config("xdp_nat", [sink.endpoint], beside: "af_xdp", on: "out2")
+            let afXDP = config("af_xdp", [sink.endpoint], beside: "af_xdp", on: "out2")
+            try await DaemonUnderTest.running(nat) { daemon in
+                let load = try Load([lab.traffic()], rate: 5_000)
+                for next in [afXDP, nat, afXDP] {
+                    try await load.pass(500)
+                    try await daemon.reload(next)
+                    let seen = sink.count
+                    try await eventually("it flows on") { sink.count > seen + 500 }
+                }
+                _ = await load.stop()
                 try await daemon.stop()
             }
         }

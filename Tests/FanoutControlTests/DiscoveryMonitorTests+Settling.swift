@@ -112,7 +112,7 @@ extension DiscoveryMonitorTests {
 
     @Test("addresses that the host gets and loses are acted upon, though no source finds anything")
     func hostAddresses() async throws {
-        let own = Mutex<Set<IPAddress>>([])
+        let own = Mutex<Set<IPAddress>?>([])
         let acts = Atomic(0)
         let monitor = DiscoveryMonitor(
             logger: lines.logger, hostAddresses: { own.withLock { $0 } },
@@ -132,6 +132,7 @@ extension DiscoveryMonitorTests {
         own.withLock { $0 = [address] }
         try await until { acts.load(ordering: .relaxed) == 1 }
         #expect(await monitor.view().ownAddresses == [address])
+        own.withLock { $0 = nil }
         // A reload follows both states, of which either may be in force in the end.
         await monitor.follow([wildcard, state(["a": "s"])])
         #expect(await monitor.view().ownAddresses == [address])

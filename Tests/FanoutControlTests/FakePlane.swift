@@ -7,6 +7,8 @@ protocol FakeMode: Sendable { static var mode: ForwardingMode { get } }
 
 enum First: FakeMode { static let mode = ForwardingMode.userspace }
 enum Second: FakeMode { static let mode = ForwardingMode.tcEBPF }
+enum Third: FakeMode { static let mode = ForwardingMode.xdpNAT }
+enum Fourth: FakeMode { static let mode = ForwardingMode.afXDP }
 
 /// A plane that forwards nothing: it follows changes, writes down what it was asked, and fails or
 /// waits when told to.
@@ -38,13 +40,14 @@ actor FakePlane<Mode: FakeMode>: DataPlane {
         }
     }
 
-    /// How each check ends from now on.
-    var objection: PlaneError?
+    /// How each check ends from now on that would leave it more listeners than it has room for.
+    private var objection: (error: PlaneError, room: Int)?
 
-    func object(_ error: PlaneError?) { objection = error }
+    func object(_ error: PlaneError?, room: Int = 0) { objection = error.map { ($0, room) } }
 
     func check(_ change: Change) throws(PlaneError) {
-        if let objection, !change.isEmpty { throw objection }
+        let count = change.applied(to: Array(listeners.values)).count
+        if let objection, count > objection.room { throw objection.error }
     }
 
     /// Has the next apply end so.

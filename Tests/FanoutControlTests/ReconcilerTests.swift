@@ -90,7 +90,7 @@ struct ReconcilerTests {
 
     @Test("leads all planes back when one cannot let go of what another has by then")
     func keepsHold() async throws {
-        let second = FakePlane<Second>(failures: [nil, Self.trouble, Self.trouble])
+        let second = FakePlane<Second>(failures: [nil, Self.trouble])
         let reconciler = Reconciler(planes: [first, second], logger: silent)
         let before = DesiredState(listeners: [listener("a", .tcEBPF)])
         try await reconciler.apply(before)
@@ -108,10 +108,34 @@ struct ReconcilerTests {
         let second = FakePlane<Second>()
         let reconciler = Reconciler(planes: [second, first], logger: silent)
         try await reconciler.apply(DesiredState(listeners: [listener("a", .tcEBPF)]))
-        await first.failNext(Self.trouble)
-        try await reconciler.apply(DesiredState(listeners: [listener("a")]))
+        await second.object(Self.trouble, room: 1)
+        let after = DesiredState(listeners: [listener("a"), listener("b", .tcEBPF, port: 515)])
+        try await reconciler.apply(after)
         #expect(await first.listeners.keys.sorted() == ["a"])
-        #expect(await second.listeners.isEmpty)
+        #expect(await second.listeners.keys.sorted() == ["b"])
+        #expect(await second.changes.count == 2)
+    }
+
+    @Test(
+        "leaves a hook by one plane before another takes it, and the other way round on the way back"
+    )
+    func hookOrder() async throws {
+        let (nat, afXDP) = (FakePlane<Third>(), FakePlane<Fourth>())
+        let reconciler = Reconciler(planes: [afXDP, nat], logger: silent)
+        func on(_ mode: ForwardingMode) -> DesiredState {
+            var result = listener("a", mode)
+            result.interface = "eth0"
+            return DesiredState(listeners: [result])
+        }
+        try await reconciler.apply(on(.xdpNAT))
+        await afXDP.hold()
+        let moving = Task { try await reconciler.apply(on(.afXDP)) }
+        while await !afXDP.isHolding { await Task.yield() }
+        #expect(await nat.listeners.isEmpty)
+        await afXDP.failNext(Self.trouble)
+        await afXDP.release()
+        await #expect(throws: Self.trouble) { try await moving.value }
+        #expect(await nat.listeners.keys.sorted() == ["a"])
     }
 
     @Test("alters no plane when another sees beforehand that it cannot follow")
@@ -119,7 +143,7 @@ struct ReconcilerTests {
         let second = FakePlane<Second>()
         let reconciler = Reconciler(planes: [second, first], logger: silent)
         try await reconciler.apply(DesiredState(listeners: [listener("a", .tcEBPF)]))
-        await first.object(Self.trouble)
+        await first.object(Self.trouble, room: 0)
         let after = DesiredState(listeners: [listener("a", .tcEBPF, weights: [2]), listener("b")])
         await #expect(throws: Self.trouble) { try await reconciler.apply(after) }
         #expect(await second.changes.count == 1)

@@ -9,12 +9,23 @@ struct SuccessionTests {
         let testDescription: String
         let before: [Listener]
         let after: [Listener]
-        var kept: [Listener] = []
+        /// The states in between.
+        var steps: [[Listener]] = []
+
+        init(
+            _ testDescription: String, before: [Listener], after: [Listener],
+            steps: [[Listener]] = []
+        ) {
+            self.testDescription = testDescription
+            self.before = before
+            self.after = after
+            self.steps = steps
+        }
     }
 
     private static func listener(
-        _ name: String, _ mode: ForwardingMode, port: UInt16 = 514, on interface: String = "eth0",
-        server: UInt32 = 1
+        _ name: String, _ mode: ForwardingMode, port: UInt16 = 514, and further: [UInt16] = [],
+        on interface: String = "eth0", server: UInt32 = 1
     ) -> Listener {
         var listener = Listener(
             name: name, bind: Endpoint(IPAddress(v4: 0x7f00_0001), port: port), mode: mode,
@@ -22,49 +33,103 @@ struct SuccessionTests {
                 Downstream(name: "d", endpoint: Endpoint(IPAddress(v4: server), port: 1000))
             ])
         listener.interface = interface
+        listener.nat.furtherPorts = further
         return listener
     }
 
     private static let rows: [Row] = [
         Row(
-            testDescription: "of its name: stays", before: [listener("a", .userspace)],
-            after: [listener("a", .tcEBPF)], kept: [listener("a", .userspace)]),
+            "of its name: stays", before: [listener("a", .userspace)],
+            after: [listener("a", .tcEBPF)],
+            steps: [[listener("a", .tcEBPF), listener("a", .userspace)]]),
         Row(
-            testDescription: "of its port: stays",
+            "of its port: stays",
             before: [listener("a", .tcEBPF), listener("b", .userspace, port: 515)],
             after: [listener("c", .userspace), listener("b", .userspace, port: 515)],
-            kept: [listener("a", .tcEBPF)]),
+            steps: [
+                [
+                    listener("c", .userspace), listener("b", .userspace, port: 515),
+                    listener("a", .tcEBPF),
+                ]
+            ]),
         Row(
-            testDescription: "of another port: goes", before: [listener("a", .tcEBPF)],
+            "of another port: goes", before: [listener("a", .tcEBPF)],
             after: [listener("a", .userspace, port: 515)]),
         Row(
-            testDescription: "none: goes",
-            before: [listener("a", .tcEBPF), listener("b", .userspace)],
+            "none: goes", before: [listener("a", .tcEBPF), listener("b", .userspace)],
             after: [listener("b", .userspace)]),
         Row(
-            testDescription: "which was there before: goes",
+            "which was there before: goes",
             before: [listener("a", .tcEBPF), listener("b", .userspace)],
             after: [listener("b", .userspace, server: 7)]),
         Row(
-            testDescription: "and one of its own mode at the port: goes",
-            before: [listener("a", .tcEBPF)],
+            "which comes there from another port: stays",
+            before: [listener("a", .tcEBPF), listener("b", .userspace, port: 515)],
+            after: [listener("b", .userspace)],
+            steps: [[listener("b", .userspace), listener("a", .tcEBPF)]]),
+        Row(
+            "at the port that it leaves for another: stays as it was",
+            before: [listener("a", .userspace, server: 7)],
+            after: [listener("a", .userspace, port: 515), listener("b", .tcEBPF)],
+            steps: [[listener("b", .tcEBPF), listener("a", .userspace, server: 7)]]),
+        Row(
+            "at one of its ports: stays with all",
+            before: [listener("a", .xdpNAT, and: [515, 516])],
+            after: [listener("a", .xdpNAT, and: [515]), listener("b", .tcEBPF, port: 516)],
+            steps: [[listener("b", .tcEBPF, port: 516), listener("a", .xdpNAT, and: [515, 516])]]),
+        Row(
+            "and succeeds another itself: one after the other",
+            before: [listener("a", .userspace), listener("b", .tcEBPF, port: 515)],
+            after: [listener("a", .userspace, port: 515), listener("c", .tcEBPF)],
+            steps: [
+                [
+                    listener("c", .tcEBPF), listener("a", .userspace),
+                    listener("b", .tcEBPF, port: 515),
+                ],
+                [
+                    listener("a", .userspace, port: 515), listener("c", .tcEBPF),
+                    listener("b", .tcEBPF, port: 515),
+                ],
+            ]),
+        Row(
+            "and which it succeeds: both go",
+            before: [listener("a", .userspace), listener("b", .tcEBPF, port: 515)],
+            after: [listener("a", .userspace, port: 515), listener("b", .tcEBPF)]),
+        Row(
+            "and one of its own mode at the port: goes", before: [listener("a", .tcEBPF)],
             after: [listener("b", .tcEBPF, on: "eth1"), listener("c", .userspace)]),
         Row(
-            testDescription: "with the same XDP hook: goes", before: [listener("a", .xdpNAT)],
+            "with the same XDP hook: goes", before: [listener("a", .xdpNAT)],
             after: [listener("a", .afXDP)]),
         Row(
-            testDescription: "with an XDP hook elsewhere: stays", before: [listener("a", .xdpNAT)],
-            after: [listener("a", .afXDP, on: "eth1")], kept: [listener("a", .xdpNAT)]),
+            "with an XDP hook elsewhere: stays", before: [listener("a", .xdpNAT)],
+            after: [listener("a", .afXDP, on: "eth1")],
+            steps: [[listener("a", .afXDP, on: "eth1"), listener("a", .xdpNAT)]]),
         Row(
-            testDescription: "and whose server another of xdp_nat has then: goes",
+            "and whose server another of xdp_nat has then: goes",
             before: [listener("a", .xdpNAT), listener("b", .xdpNAT, port: 515, server: 7)],
             after: [listener("a", .userspace), listener("b", .xdpNAT, port: 515)]),
     ]
 
     @Test("stays until that has come, where both can be", arguments: rows)
-    func both(row: Row) {
+    func steps(row: Row) {
         let after = DesiredState(listeners: row.after)
-        let both = after.besideSucceeded(of: DesiredState(listeners: row.before))
-        #expect(both == DesiredState(listeners: row.after + row.kept))
+        let steps = after.steps(from: DesiredState(listeners: row.before))
+        #expect(steps == row.steps.map(DesiredState.init) + [after])
+    }
+
+    @Test("yields an XDP hook to another mode of the same interface, and no other")
+    func hooks() {
+        let before = DesiredState(listeners: [
+            Self.listener("a", .xdpNAT), Self.listener("b", .afXDP, on: "eth1"),
+            Self.listener("c", .tcEBPF, on: "eth2"),
+        ])
+        #expect(before.modesYieldingHooks(from: before).isEmpty)
+        #expect(DesiredState().modesYieldingHooks(from: before).isEmpty)
+        let after = DesiredState(listeners: [
+            Self.listener("a", .afXDP), Self.listener("b", .tcEBPF, on: "eth1"),
+            Self.listener("c", .afXDP, on: "eth2"),
+        ])
+        #expect(after.modesYieldingHooks(from: before) == [.xdpNAT])
     }
 }

@@ -102,6 +102,36 @@ extension XDPNATPlaneTests {
             }
         }
 
+        @Test("listeners that came and went, more than a program has room for, are in nobody's way")
+        func comeAndGone() async throws {
+            let net = try NATNet(.routed)
+            let server = try net.server(0)
+            try await net.balancer.run {
+                let client = try net.talker()
+                var before = ""
+                func guest(_ number: UInt16) -> Listener {
+                    var listener = net.listener([])
+                    listener.name = "guest \(number)"
+                    listener.bind = Endpoint(listener.bind.address, port: 8000 + number)
+                    return listener
+                }
+                let stays = net.listener([server])
+                var rig: Rig? = try await net.rig([stays])
+                weak let plane = rig?.plane as? XDPNATPlane
+                before = try await client.ask("1", net.service()).text
+                for number in 0..<70 as Range<UInt16> {
+                    try await rig?.apply([stays, guest(number)])
+                }
+                rig = nil
+                try await eventually("the plane is gone") { plane == nil }
+                let next = try await net.rig([stays, guest(100)])
+                #expect(try await client.ask("2", net.service()).text == "a 2")
+                #expect(before == "a 1")
+                #expect(await next.plane.events()["ingress_new_nat"] == 0)
+                await next.stop()
+            }
+        }
+
         @Test("maps of another size cannot be taken over, and that is said")
         func otherSize() async throws {
             let net = try NATNet(.routed)

@@ -87,6 +87,14 @@ up_namespaces() {
         on "backend-$number" "$node" backend "backend-$number" >"/run/backend-$number" 2>&1 &
     done
     for number in $backends; do awaits answers "/run/backend-$number"; done
+    for name in front back; do awaits_ports $name; done
+}
+
+# The kernel takes up to a second to notice that a port's other end is up; a first question would wait for that.
+awaits_ports() {
+    # shellcheck disable=SC2016  # the inner shell's
+    timeout 10 sh -c 'while ip -n "$1" -o link show master bridge | grep -qv "state UP"; do sleep 0.1; done' \
+        sh "$1" || fail "not every port of the bridge $1 is up"
 }
 
 # awaits TEXT FILE: until a process has written it, or two minutes have gone.

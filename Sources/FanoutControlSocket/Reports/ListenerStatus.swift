@@ -57,7 +57,7 @@ public struct ReceiverStatus: Codable, Equatable, Sendable {
     public var healthy: Bool?
     /// As the configuration has it.
     public var weight: UInt16
-    /// In force.
+    /// In force; 0 while it is drained, or kept out by its probes.
     public var weightInForce: UInt16
     public var packetsForwarded: UInt64
     public var bytesForwarded: UInt64

@@ -9,8 +9,8 @@ public protocol DataPlane: Sendable {
     /// are built, say.
     func anticipate(_ change: Change) async
 
-    /// Finds out whether a change would fail at what other processes have, as far as that can be seen without
-    /// altering anything: planes that are led before this one need not be led back then.
+    /// Finds out whether a change would fail, at what other processes have or for want of room, as far as that can
+    /// be seen without altering anything: planes that are led before this one need not be led back then.
     ///
     /// - Throws: the `PlaneError` that `apply` would.
     func check(_ change: Change) async throws(PlaneError)

@@ -4,30 +4,57 @@
 // the two meets a packet meanwhile forwards it.
 
 extension DesiredState {
-    /// This state, and beside it those listeners of `former` that another mode succeeds at one of their ports.
-    /// Names are unique by mode alone.
+    /// The states by which planes are led from `former` to this one, the last of which this is: a listener whose
+    /// port another mode takes over stays as it was until that is there, where both can be.
+    public func steps(from former: DesiredState) -> [DesiredState] {
+        var steps: [DesiredState] = []
+        var reached = former
+        // Two that exchange their ports would wait for each other.
+        while case let next = besideSucceeded(of: reached), next != self, next != reached {
+            steps.append(next)
+            reached = next
+        }
+        return steps + [self]
+    }
+
+    /// This state, but with those listeners of `former` as they were that have a port which another mode takes
+    /// over. Names are unique by mode alone.
     ///
     /// Not those that could not stand beside it: an interface has one XDP program, and a server of mode `xdp_nat`
     /// one listener.
-    public func besideSucceeded(of former: DesiredState) -> DesiredState {
-        let before = Set(former.listeners.map(Identity.init))
-        let now = Set(listeners.map(Identity.init))
-        let leaving = former.listeners.filter { !now.contains(Identity($0)) }
-        let coming = listeners.filter { !before.contains(Identity($0)) }
-        guard !leaving.isEmpty, !coming.isEmpty else { return self }
-        var taken = Set<Endpoint>()
-        for listener in listeners where listener.mode == .xdpNAT {
-            taken.formUnion(listener.servers)
+    private func besideSucceeded(of former: DesiredState) -> DesiredState {
+        let before = Dictionary(
+            uniqueKeysWithValues: former.listeners.map { (Identity($0), Set($0.ports)) })
+        let now = Dictionary(uniqueKeysWithValues: listeners.map { (Identity($0), Set($0.ports)) })
+        let coming = listeners.map { listener in
+            (listener, ports: Set(listener.ports).subtracting(before[Identity(listener)] ?? []))
         }
-        let kept = leaving.filter { listener in
-            let atItsPort = coming.filter { !Set($0.ports).isDisjoint(with: listener.ports) }
-            return !atItsPort.isEmpty
-                && atItsPort.allSatisfy {
-                    $0.mode != listener.mode && !$0.sharesXDPHook(with: listener)
-                }
-                && (listener.mode != .xdpNAT || taken.isDisjoint(with: listener.servers))
+        let kept = former.listeners.filter { listener in
+            let ports = Set(listener.ports)
+            let left = ports.subtracting(now[Identity(listener)] ?? [])
+            let newcomers = coming.filter { !$0.ports.isDisjoint(with: ports) }.map(\.0)
+            let others = listeners.filter { Identity($0) != Identity(listener) }
+            return coming.contains { !$0.ports.isDisjoint(with: left) }
+                && newcomers.allSatisfy { listener.canStand(besideNew: $0) }
+                && listener.sharesNoServer(with: others)
         }
-        return DesiredState(listeners: listeners + kept)
+        let identities = Set(kept.map(Identity.init))
+        return DesiredState(
+            listeners: listeners.filter { !identities.contains(Identity($0)) } + kept)
+    }
+
+    /// The modes that give up an interface's XDP hook, which another mode takes over.
+    public func modesYieldingHooks(from former: DesiredState) -> Set<ForwardingMode> {
+        let now = hooks
+        return Set(former.hooks.filter { $0.value != now[$0.key, default: $0.value] }.values)
+    }
+
+    /// Who has the XDP hook, by the name of the interface.
+    private var hooks: [String: ForwardingMode] {
+        let named = listeners.filter(\.mode.hooksXDP).compactMap { listener in
+            listener.interface.map { ($0, listener.mode) }
+        }
+        return Dictionary(named) { first, _ in first }
     }
 
     private struct Identity: Hashable {
@@ -39,12 +66,20 @@ extension DesiredState {
 }
 
 extension Listener {
-    /// Everywhere where its receivers are met.
-    fileprivate var servers: [Endpoint] { downstreams.flatMap(servers(of:)) }
-
-    fileprivate func sharesXDPHook(with other: Listener) -> Bool {
-        mode.hooksXDP && other.mode.hooksXDP && interface == other.interface
+    /// - Parameter other: which comes to one of its ports.
+    fileprivate func canStand(besideNew other: Listener) -> Bool {
+        let sharesHook = mode.hooksXDP && other.mode.hooksXDP && interface == other.interface
+        return other.mode != mode && !sharesHook
     }
+
+    fileprivate func sharesNoServer(with others: [Listener]) -> Bool {
+        guard mode == .xdpNAT else { return true }
+        let taken = others.filter { $0.mode == mode }.flatMap(\.servers)
+        return Set(servers).isDisjoint(with: taken)
+    }
+
+    /// Everywhere where its receivers are met.
+    private var servers: [Endpoint] { downstreams.flatMap(servers(of:)) }
 }
 
 extension ForwardingMode {

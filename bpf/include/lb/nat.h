@@ -79,10 +79,13 @@ LB_INLINE __u32 lb_nat_place(struct lb_addr address, __u16 port, __u8 protocol, 
 	return (__u32)(hash >> 40) & (places - 1);
 }
 
+/* In place of its listener, of a service that is no more; its address stays for late answers to bear. */
+#define LB_NAT_SERVICE_LEFT 0xffffffffU
+
 /* Map `services`, by number, written by user space. */
 struct lb_nat_service {
 	struct lb_addr address;
-	__u32 listener;
+	__u32 listener; /* for user space alone */
 	__u16 port; /* host order */
 	__u8 protocol;
 	__u8 is_v6;
