@@ -163,7 +163,10 @@ struct NATLayout: Sendable {
     ) -> [(front: Front.Name, servers: [(endpoint: Endpoint, number: UInt16)])] {
         former.fronts.map { name, front in
             let now = fronts[name]?.servers ?? [:]
-            let gone = front.servers.filter { now[$0.key]?.generation != $0.value.generation }
+            let gone = front.servers.filter { endpoint, server in
+                now[endpoint]?.number != server.number
+                    || now[endpoint]?.generation != server.generation
+            }
             return (name, gone.map { ($0.key, $0.value.number) })
         }
     }

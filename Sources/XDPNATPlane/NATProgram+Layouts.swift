@@ -71,8 +71,9 @@ extension NATProgram {
             last: try Table(room: both.count, number: 0, named: "lb_endpoints"))
     }
 
-    /// Brings in who is new: the answers of a server are known for such before it has clients. When it
-    /// returns packets meet the new tables; `leave` waits for those that met the former ones.
+    /// Brings in who is new: the answers of a server are known for such before it has clients, and a service has
+    /// servers before it is known for one. When it returns packets meet the new tables; `leave` waits for those
+    /// that met the former ones.
     func enter(
         _ layout: NATLayout, from former: NATLayout, _ prepared: Prepared
     ) throws(BPFError) -> Entering {
@@ -83,7 +84,6 @@ extension NATProgram {
                 try services.set(UInt32(number), to: entry)
             }
         }
-        let known = try MapExchange.begin(in: endpoints, [(0, prepared.endpoints.shared)])
         var new: [(key: UInt32, value: lb_nat_server)] = []
         for front in layout.fronts.values {
             for (endpoint, server) in front.servers
@@ -95,9 +95,15 @@ extension NATProgram {
             }
         }
         try servers.set(new)
-        let met = try MapExchange.begin(
-            in: tables, prepared.tables.map { ($0.number, $0.shared) })
-        return Entering(exchanges: [known, met])
+        let known = Set(former.fronts.values.map(\.number))
+        let fresh = try exchange(prepared.tables.filter { !known.contains($0.number) })
+        let met = try MapExchange.begin(in: endpoints, [(0, prepared.endpoints.shared)])
+        let changed = try exchange(prepared.tables.filter { known.contains($0.number) })
+        return Entering(exchanges: [fresh, met, changed])
+    }
+
+    private func exchange(_ made: [Table]) throws(BPFError) -> MapExchange {
+        try MapExchange.begin(in: tables, made.map { ($0.number, $0.shared) })
     }
 
     /// Takes out who has left, once no packet can be given to them. When it returns, none is on its way by

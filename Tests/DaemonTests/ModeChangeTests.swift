@@ -116,26 +116,37 @@ struct ModeChangeTests {
         }
     }
 
+    /// Why a plane cannot follow, which it sees beforehand.
+    enum Refusal: String, CaseIterable { case portTaken, noInterface }
+
     @Test(
-        "beside a listener whose port another process has is refused, and nobody else receives meanwhile",
-        arguments: ["userspace", "tc_ebpf", "xdp_nat"])
-    func portTaken(mode: String) async throws {
+        "beside a listener that cannot be is refused, and nobody else receives meanwhile",
+        arguments: ["userspace", "tc_ebpf", "xdp_nat"], Refusal.allCases)
+    func refused(mode: String, refusal: Refusal) async throws {
         let lab = try VethLab()
         try await lab.balancer.run(ownMounts: true) {
             let sinks = try lab.sinks()
             let held = try HeldPort(try Ports.free(), SOCK_DGRAM)
             let first = config(mode, [sinks[0].endpoint], beside: "xdp_nat")
-            let taken =
-                "  - {name: taken, bind: \"127.0.0.1:\(held.port)\", downstream:"
-                + " [{name: a, address: \"127.0.0.1:9\"}]}\n"
+            let (place, reason) =
+                switch refusal {
+                case .portTaken: ("bind: \"127.0.0.1:\(held.port)\"", "EADDRINUSE")
+                case .noInterface:
+                    (
+                        "bind: \"\(VethLab.v4(0, 1)):9\", mode: xdp_nat, interface: nowhere",
+                        "there is no such interface"
+                    )
+                }
+            let bad =
+                "  - {name: bad, \(place), downstream: [{name: a, address: \"\(VethLab.v4(2, 2)):9\"}]}\n"
             let next = config("tc_ebpf", [sinks[1].endpoint], beside: "xdp_nat")
-                .replacing("listeners:\n", with: "listeners:\n" + taken)
+                .replacing("listeners:\n", with: "listeners:\n" + bad)
             try await DaemonUnderTest.running(first) { daemon in
                 let load = try Load([lab.traffic()], rate: 20_000)
                 try await load.pass(1000)
                 try daemon.folder.replace(DaemonUnderTest.configName, with: next)
                 let line = try await daemon.says(DaemonUnderTest.notReloaded)
-                #expect(line.fields["error"]?.contains("EADDRINUSE") == true, "\(line.fields)")
+                #expect(line.fields["error"]?.contains(reason) == true, "\(line.fields)")
                 try await load.pass(1000)
                 let delivery = await Self.settled(load, sinks)
                 #expect(delivery.isExact(), "\(delivery)")

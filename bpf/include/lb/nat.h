@@ -93,8 +93,9 @@ struct lb_nat_service {
 
 /*
  * Map `servers`, by number, written by user space. A server leaves in this order: a table of its listener
- * without it, generation 0 here, a table of endpoints without it. A server comes in the reverse order, with
- * a generation of its own: whatever stood in its number's place must have left.
+ * without it, generation 0 here, a table of endpoints without it. A server comes with a generation of its own,
+ * here first, then among the endpoints, then in its listener's table; a new listener has its table before the
+ * endpoints tell of it. Whatever stood in a server's number's place must have left.
  */
 struct lb_nat_server {
 	struct lb_addr address;
