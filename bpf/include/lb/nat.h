@@ -86,7 +86,7 @@ LB_INLINE __u32 lb_nat_place(struct lb_addr address, __u16 port, __u8 protocol, 
 struct lb_nat_service {
 	struct lb_addr address;
 	__u32 listener; /* for user space alone */
-	__u16 port; /* host order */
+	__u16 port;	/* host order */
 	__u8 protocol;
 	__u8 is_v6;
 };
