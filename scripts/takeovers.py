@@ -130,6 +130,9 @@ def main():
     parser.add_argument("--modes", default="userspace,tc_ebpf,xdp_nat")
     arguments = parser.parse_args()
     arguments.daemon, arguments.publisher = (os.path.abspath(path) for path in (arguments.daemon, arguments.publisher))
+    for path in (arguments.daemon, arguments.publisher):
+        if not os.access(path, os.X_OK):
+            parser.error(f"{path} is not there: make build")
     begin("--mount")
     build()
     enter("lb")
