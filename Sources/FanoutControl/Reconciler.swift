@@ -31,7 +31,7 @@ public actor Reconciler {
     /// An actor lets others in while one waits for a plane, so changes take turns by hand.
     private var isBusy = false
     /// Whether a process before this one has what the planes take over, and takes it back if they cannot.
-    private let hasPredecessor: Bool
+    let hasPredecessor: Bool
     private var waiting: [CheckedContinuation<Void, Never>] = []
 
     /// - Parameters:
@@ -117,95 +117,6 @@ public actor Reconciler {
         if next.next != nil { risesBegan.yield() }
     }
 
-    /// Nothing changes hands between planes, so none needs to wait for another: each waits for the kernel and
-    /// for workers, and packets meet the new receivers in every mode at about the same moment.
-    ///
-    /// - Returns: the state, with its slot tables.
-    private func moveTogether(
-        to desired: DesiredState
-    ) async throws(PlaneError) -> DesiredState {
-        let (planes, inForce) = (planes, inForce)
-        let tables = Task { await Self.withTables(desired, after: inForce) }
-        let errors = await withTaskGroup(of: (Int, PlaneError?).self) { group in
-            for (place, plane) in planes.enumerated() {
-                group.addTask {
-                    await plane.anticipate(Self.change(for: plane, from: inForce, to: desired))
-                    let desired = await tables.value
-                    do throws(PlaneError) {
-                        try await Self.move(plane, from: inForce, to: desired)
-                        return (place, nil)
-                    } catch {
-                        return (place, error)
-                    }
-                }
-            }
-            return await group.reduce(into: [:]) { $0[$1.0] = $1.1 }
-        }
-        let desired = await tables.value
-        guard let first = errors.min(by: { $0.key < $1.key }) else { return desired }
-        let reached = planes.indices.map { errors[$0] == nil ? desired : inForce }
-        await leadBack(reached, inverting: Array(planes.indices))
-        throw first.value
-    }
-
-    /// Whether the next change takes over what another process has.
-    private var isSucceeding: Bool { hasPredecessor && inForce.listeners.isEmpty }
-
-    /// Whom a listener of another mode succeeds goes when that is there.
-    private func moveInTurn(to desired: DesiredState) async throws(PlaneError) {
-        var steps = desired.steps(from: inForce)
-        // What another process has passed is taken in turn; it goes on if that fails.
-        if !isSucceeding {
-            try await check(desired)
-            do throws(PlaneError) {
-                for step in steps.dropLast() { try await check(step) }
-            } catch {
-                logger.warning(
-                    "listeners cannot stand beside those that succeed them; there may be a gap",
-                    metadata: ["error": "\(error)"])
-                steps = [desired]
-            }
-        }
-        try await move(by: steps)
-    }
-
-    private func check(_ desired: DesiredState) async throws(PlaneError) {
-        for plane in planes {
-            let change = Self.change(for: plane, from: inForce, to: desired)
-            if !change.isEmpty { try await plane.check(change) }
-        }
-    }
-
-    /// All of the steps or none.
-    private func move(by steps: [DesiredState]) async throws(PlaneError) {
-        var reached = planes.map { _ in inForce }
-        var former = inForce
-        for step in steps {
-            let order = turns(from: former, to: step)
-            for (turn, place) in order.enumerated() {
-                do throws(PlaneError) {
-                    try await Self.move(planes[place], from: reached[place], to: step)
-                } catch {
-                    if isSucceeding {
-                        for place in order[..<turn] { await planes[place].relinquish() }
-                    } else {
-                        await leadBack(reached, inverting: order)
-                    }
-                    throw error
-                }
-                reached[place] = step
-            }
-            former = step
-        }
-    }
-
-    /// The planes in the order in which they move: whoever frees a hook before who takes it.
-    private func turns(from former: DesiredState, to next: DesiredState) -> [Int] {
-        let yielding = next.modesYieldingHooks(from: former)
-        let isFirst = planes.map { yielding.contains(type(of: $0).mode) }
-        return planes.indices.filter { isFirst[$0] } + planes.indices.filter { !isFirst[$0] }
-    }
-
     func begin() async {
         if isBusy {
             await withCheckedContinuation { waiting.append($0) }
@@ -219,38 +130,6 @@ public actor Reconciler {
             isBusy = false
         } else {
             waiting.removeFirst().resume()
-        }
-    }
-
-    private static func change(
-        for plane: any DataPlane, from old: DesiredState, to new: DesiredState
-    ) -> Change {
-        let mode = type(of: plane).mode
-        return Change.diff(from: old.carried(by: mode), to: new.carried(by: mode))
-    }
-
-    private static func move(
-        _ plane: any DataPlane, from old: DesiredState, to new: DesiredState
-    ) async throws(PlaneError) {
-        let change = change(for: plane, from: old, to: new)
-        if !change.isEmpty { try await plane.apply(change) }
-    }
-
-    /// - Parameters:
-    ///   - reached: where each plane is.
-    ///   - order: that in which they got there.
-    private func leadBack(_ reached: [DesiredState], inverting order: [Int]) async {
-        for place in order.reversed() {
-            let plane = planes[place]
-            do throws(PlaneError) {
-                try await Self.move(plane, from: reached[place], to: inForce)
-            } catch {
-                logger.error(
-                    "a plane could not return to the state before",
-                    metadata: [
-                        "mode": "\(type(of: plane).mode.rawValue)", "error": "\(error)",
-                    ])
-            }
         }
     }
 

@@ -8,9 +8,12 @@ internal import Logging
 // the same interfaces takes it over; at others it would stay for ever, with receivers of old.
 
 extension TCPlane {
-    /// Without the privilege to see what is there nothing happens.
+    /// Without the privilege to see what is there nothing happens; nor where listeners could not have back what
+    /// was left to another process, since what is there serves them.
     public func removeLeftovers() {
-        guard PinFolder.exists(root: root, name: "") else { return }
+        guard listeners.isEmpty || !hooks.isEmpty, PinFolder.exists(root: root, name: "") else {
+            return
+        }
         let left = InterfaceHook.removeLeftovers(
             root: root, interfaces: HostInterface.present, but: Set(hooks.keys))
         for interface in left {

@@ -66,10 +66,9 @@ final class ListenerGroup {
         listener.settings.workers > 0 ? listener.settings.workers : CPUAffinity.allowed.count
     }
 
-    /// Opens a listener's first socket and closes it.
+    /// Opens a listener's first socket, which shares its port with nobody, and closes it.
     static func check(_ listener: Listener, logger: Logger) throws(PlaneError) {
-        let sharing = listener.settings.sharePort ? PortSharing.joining : .exclusive
-        _ = try listen(listener, sharing: sharing, logger)
+        _ = try listen(listener, sharing: .exclusive, logger)
     }
 
     private static func listen(

@@ -89,7 +89,9 @@ public actor UserspacePlane: DataPlane {
     public func dropInherited() { inherited = nil }
 
     public func check(_ change: Change) throws(PlaneError) {
-        for listener in change.added + change.replaced.map(\.to) where !joinsOurs(listener) {
+        // What the kernel gave to a socket that joins another process's would go with it.
+        for listener in change.added + change.replaced.map(\.to)
+        where !listener.settings.sharePort && !joinsOurs(listener) {
             try ListenerGroup.check(listener, logger: logger)
         }
     }
@@ -212,17 +214,5 @@ public actor UserspacePlane: DataPlane {
         handedOver += paused
         retire(leaving.filter { !$0.isPaused })
         return leaving.map { $0.counters() }
-    }
-}
-
-extension Endpoint {
-    /// Whether a datagram can be meant for both. `[::]` serves IPv4 as well.
-    fileprivate func overlaps(_ other: Endpoint) -> Bool {
-        guard port == other.port else { return false }
-        func covers(_ wide: IPAddress, _ narrow: IPAddress) -> Bool {
-            wide.isWildcard && (wide.family == .v6 || narrow.family == .v4)
-        }
-        return address == other.address || covers(address, other.address)
-            || covers(other.address, address)
     }
 }

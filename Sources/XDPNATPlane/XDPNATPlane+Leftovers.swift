@@ -8,9 +8,12 @@ internal import Logging
 // takes both over; without one they would stay for ever.
 
 extension XDPNATPlane {
-    /// Without the privilege to see what is there nothing happens.
+    /// Without the privilege to see what is there nothing happens; nor where listeners could not have back what
+    /// was left to another process, since what is there serves them.
     public func removeLeftovers() {
-        guard PinFolder.exists(root: root, name: "") else { return }
+        guard listeners.isEmpty || !hooks.isEmpty, PinFolder.exists(root: root, name: "") else {
+            return
+        }
         let left = NATHook.removeLeftovers(
             root: root, interfaces: HostInterface.present, but: Set(hooks.keys))
         for interface in left {

@@ -63,7 +63,9 @@ extension Daemon {
             if hasReleased { logTotals(await reconciler.stop()) }
             control?.stop()
             logger.error(
-                "not taken over, the daemon before goes on", metadata: ["error": "\(error)"])
+                predecessor.hasEnded
+                    ? "not taken over, and the daemon before has ended: start one"
+                    : "not taken over, the daemon before goes on", metadata: ["error": "\(error)"])
             return false
         }
         if predecessor.hasEnded {

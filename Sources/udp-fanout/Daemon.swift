@@ -244,10 +244,12 @@ actor Daemon {
     private func performStop(forRestart isRestart: Bool) async {
         stage = .stopping
         service.stopping()
+        let wasFollowed = successor != nil
         if let successor { await takeBack(from: successor.client, endsNext: true) }
         control?.stop()
-        // Whether it is started again nobody tells; what comes from here on is the next start's.
-        if !inheritance.store.isEmpty { await userspace.pause(emptyingQueues: true) }
+        // Whether it is started again nobody tells; what comes from here on is the next start's. A process that was
+        // to take over may go on by itself, with these sockets.
+        if wasFollowed || !inheritance.store.isEmpty { await userspace.pause(emptyingQueues: true) }
         await end(leaving: isRestart ? [.tcEBPF, .xdpNAT] : [])
         logger.info("udp-fanout stopped")
     }

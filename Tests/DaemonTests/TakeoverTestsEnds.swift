@@ -136,4 +136,29 @@ struct TakeoverTestsEnds {
             withExtendedLifetime(silent) {}
         }
     }
+
+    @Test(
+        "that hangs longer than the daemon before can wait has the sockets, with all that is in them"
+    )
+    func hangs() async throws {
+        let lab = try VethLab()
+        try await lab.balancer.run(ownMounts: true) {
+            let sinks = try lab.sinks()
+            let config = config("userspace", sinks.map(\.endpoint))
+            let succession = try await Succession(config) {
+                try Load([lab.traffic()], rate: Succession.rate)
+            }
+            let (next, silent) = try await begin(succession, config)
+            next.process.send(SIGSTOP)
+            succession.current.process.send(SIGTERM)
+            #expect(try await succession.current.process.exit(within: .seconds(30)) == .exited(0))
+            next.process.send(SIGCONT)
+            try await next.isRunning()
+            try await succession.load.pass(1000)
+            let delivery = await ModeChangeTests.settled(succession.load, sinks)
+            #expect(delivery.isExact(), "\(delivery)")
+            try await next.stop()
+            withExtendedLifetime(silent) {}
+        }
+    }
 }

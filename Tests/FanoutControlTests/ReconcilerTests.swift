@@ -2,6 +2,7 @@
 
 import FanoutControl
 import FanoutCore
+import LabNet
 import Logging
 import Testing
 
@@ -106,7 +107,8 @@ struct ReconcilerTests {
     @Test("moves in one step what cannot stand beside what it succeeds")
     func oneStep() async throws {
         let second = FakePlane<Second>()
-        let reconciler = Reconciler(planes: [second, first], logger: silent)
+        let log = LogRecorder()
+        let reconciler = Reconciler(planes: [second, first], logger: log.logger)
         try await reconciler.apply(DesiredState(listeners: [listener("a", .tcEBPF)]))
         await second.object(Self.trouble, room: 1)
         let after = DesiredState(listeners: [listener("a"), listener("b", .tcEBPF, port: 515)])
@@ -114,6 +116,24 @@ struct ReconcilerTests {
         #expect(await first.listeners.keys.sorted() == ["a"])
         #expect(await second.listeners.keys.sorted() == ["b"])
         #expect(await second.changes.count == 2)
+        #expect(log.lines(Self.gap).map(\.fields) == [["listeners": "a"]])
+    }
+
+    private static let gap =
+        "listeners go before those of other modes that succeed them; there may be a gap"
+
+    @Test("says where listeners exchange their ports, and nothing where one succeeds another")
+    func exchange() async throws {
+        let (second, log) = (FakePlane<Second>(), LogRecorder())
+        let reconciler = Reconciler(planes: [second, first], logger: log.logger)
+        let (a, b) = (listener("a"), listener("b", .tcEBPF, port: 515))
+        try await reconciler.apply(DesiredState(listeners: [a, b]))
+        let moved = [listener("a", port: 515), listener("c", .tcEBPF)]
+        try await reconciler.apply(DesiredState(listeners: moved))
+        #expect(log.count(Self.gap) == 0)
+        try await reconciler.apply(
+            DesiredState(listeners: [listener("a"), listener("c", .tcEBPF, port: 515)]))
+        #expect(log.lines(Self.gap).map(\.fields) == [["listeners": "a,c"]])
     }
 
     @Test(

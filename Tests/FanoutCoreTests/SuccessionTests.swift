@@ -25,10 +25,10 @@ struct SuccessionTests {
 
     private static func listener(
         _ name: String, _ mode: ForwardingMode, port: UInt16 = 514, and further: [UInt16] = [],
-        on interface: String = "eth0", server: UInt32 = 1
+        at address: UInt32 = 0x7f00_0001, on interface: String = "eth0", server: UInt32 = 1
     ) -> Listener {
         var listener = Listener(
-            name: name, bind: Endpoint(IPAddress(v4: 0x7f00_0001), port: port), mode: mode,
+            name: name, bind: Endpoint(IPAddress(v4: address), port: port), mode: mode,
             downstreams: [
                 Downstream(name: "d", endpoint: Endpoint(IPAddress(v4: server), port: 1000))
             ])
@@ -99,6 +99,29 @@ struct SuccessionTests {
             "and one of its own mode at the port: goes", before: [listener("a", .tcEBPF)],
             after: [listener("b", .tcEBPF, on: "eth1"), listener("c", .userspace)]),
         Row(
+            "and one of its own mode at another address: stays",
+            before: [listener("a", .tcEBPF)],
+            after: [listener("b", .tcEBPF, at: 2), listener("c", .userspace)],
+            steps: [
+                [listener("b", .tcEBPF, at: 2), listener("c", .userspace), listener("a", .tcEBPF)]
+            ]),
+        Row(
+            "which comes there from another address: stays",
+            before: [listener("a", .tcEBPF), listener("b", .userspace, at: 2)],
+            after: [listener("b", .userspace)],
+            steps: [[listener("b", .userspace), listener("a", .tcEBPF)]]),
+        Row(
+            "at another address: goes", before: [listener("a", .tcEBPF)],
+            after: [listener("a", .userspace, at: 2)]),
+        Row(
+            "at every address: stays", before: [listener("a", .tcEBPF)],
+            after: [listener("a", .userspace, at: 0)],
+            steps: [[listener("a", .userspace, at: 0), listener("a", .tcEBPF)]]),
+        Row(
+            "and whose XDP hook a third one wants: goes",
+            before: [listener("a", .afXDP), listener("b", .afXDP, port: 515)],
+            after: [listener("a", .userspace), listener("c", .xdpNAT, port: 600, server: 7)]),
+        Row(
             "with the same XDP hook: goes", before: [listener("a", .xdpNAT)],
             after: [listener("a", .afXDP)]),
         Row(
@@ -116,6 +139,22 @@ struct SuccessionTests {
         let after = DesiredState(listeners: row.after)
         let steps = after.steps(from: DesiredState(listeners: row.before))
         #expect(steps == row.steps.map(DesiredState.init) + [after])
+    }
+
+    @Test("goes before that has come where both cannot be, or ports are exchanged")
+    func gaps() {
+        func state(_ listeners: Listener...) -> DesiredState { DesiredState(listeners: listeners) }
+        let (a, b) = (Self.listener("a", .userspace), Self.listener("b", .tcEBPF, port: 515))
+        let exchanged = state(
+            Self.listener("a", .userspace, port: 515), Self.listener("b", .tcEBPF))
+        #expect(exchanged.leavingEarly(from: state(a, b)) == [a, b])
+        let steered = state(Self.listener("a", .afXDP))
+        let nat = Self.listener("a", .xdpNAT)
+        #expect(steered.leavingEarly(from: state(nat)) == [nat])
+        let both = state(Self.listener("a", .tcEBPF), a)
+        #expect(both.leavingEarly(from: state(a)).isEmpty)
+        #expect(state(Self.listener("a", .tcEBPF)).leavingEarly(from: both).isEmpty)
+        #expect(DesiredState().leavingEarly(from: both).isEmpty)
     }
 
     @Test("yields an XDP hook to another mode of the same interface, and no other")

@@ -43,6 +43,24 @@ extension TCPlaneTests {
             #expect(pins.pins("udp-fanout") == ["interface-77-net-1", "mine"])
         }
 
+        @Test("and leaves what serves its own listeners, as long as it could not have it back")
+        func own() async throws {
+            let (lab, pins) = (try VethLab(), try BPFFileSystem())
+            try await lab.balancer.run {
+                let stage = lab.stage(pins)
+                let sinks = try stage.sinks(1)
+                let listener = try stage.listener(to: sinks.downstreams())
+                let rig = try await stage.rig([listener])
+                await rig.plane.relinquish()
+                await rig.plane.removeLeftovers()
+                try stage.traffic(to: listener).send([1])
+                try await eventually("it forwards") { sinks[0].count == 1 }
+                try await rig.plane.reclaim()
+                await rig.stop()
+            }
+            #expect(pins.isEmpty)
+        }
+
         @Test(
             "and clears away that of interfaces which no listener names any more",
             arguments: [TCAttach.tcx, .clsact])

@@ -18,6 +18,18 @@ public struct Endpoint: Hashable, Sendable {
     }
 }
 
+extension Endpoint {
+    /// Whether every datagram for `other` is for this one, too. `[::]` serves IPv4 as well.
+    public func covers(_ other: Endpoint) -> Bool {
+        guard port == other.port else { return false }
+        let isWide = address.isWildcard && (address.family == .v6 || other.address.family == .v4)
+        return isWide || address == other.address
+    }
+
+    /// Whether a datagram can be meant for both.
+    public func overlaps(_ other: Endpoint) -> Bool { covers(other) || other.covers(self) }
+}
+
 extension Endpoint: CustomStringConvertible {
     public var description: String {
         switch address.family {

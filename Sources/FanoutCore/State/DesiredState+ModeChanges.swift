@@ -4,12 +4,12 @@
 // the two meets a packet meanwhile forwards it.
 
 extension DesiredState {
-    /// The states by which planes are led from `former` to this one, the last of which this is: a listener whose
-    /// port another mode takes over stays as it was until that is there, where both can be.
+    /// The states by which planes are led from `former` to this one, the last of which this is: a listener with a
+    /// place that another mode takes over stays as it was until that is there, where both can be.
     public func steps(from former: DesiredState) -> [DesiredState] {
         var steps: [DesiredState] = []
         var reached = former
-        // Two that exchange their ports would wait for each other.
+        // Two that exchange their places would wait for each other.
         while case let next = besideSucceeded(of: reached), next != self, next != reached {
             steps.append(next)
             reached = next
@@ -17,30 +17,59 @@ extension DesiredState {
         return steps + [self]
     }
 
-    /// This state, but with those listeners of `former` as they were that have a port which another mode takes
-    /// over. Names are unique by mode alone.
-    ///
-    /// Not those that could not stand beside it: an interface has one XDP program, and a server of mode `xdp_nat`
-    /// one listener.
+    /// The listeners of `former`, from which planes are led here in one step, that may have gone before who
+    /// succeeds them is there.
+    public func leavingEarly(from former: DesiredState) -> [Listener] {
+        let move = Move(from: former, to: self)
+        return former.listeners.filter { move.isSucceeded($0) && !listeners.contains($0) }
+    }
+
+    /// This state, but with those listeners of `former` as they were that another mode succeeds, and that can
+    /// stand beside it.
     private func besideSucceeded(of former: DesiredState) -> DesiredState {
-        let before = Dictionary(
-            uniqueKeysWithValues: former.listeners.map { (Identity($0), Set($0.ports)) })
-        let now = Dictionary(uniqueKeysWithValues: listeners.map { (Identity($0), Set($0.ports)) })
-        let coming = listeners.map { listener in
-            (listener, ports: Set(listener.ports).subtracting(before[Identity(listener)] ?? []))
-        }
-        let kept = former.listeners.filter { listener in
-            let ports = Set(listener.ports)
-            let left = ports.subtracting(now[Identity(listener)] ?? [])
-            let newcomers = coming.filter { !$0.ports.isDisjoint(with: ports) }.map(\.0)
-            let others = listeners.filter { Identity($0) != Identity(listener) }
-            return coming.contains { !$0.ports.isDisjoint(with: left) }
-                && newcomers.allSatisfy { listener.canStand(besideNew: $0) }
-                && listener.sharesNoServer(with: others)
-        }
+        let move = Move(from: former, to: self)
+        let kept = former.listeners.filter { move.isSucceeded($0) && move.canStay($0) }
         let identities = Set(kept.map(Identity.init))
         return DesiredState(
             listeners: listeners.filter { !identities.contains(Identity($0)) } + kept)
+    }
+
+    /// Who comes where on the way from one state to another.
+    private struct Move {
+        private let next: [Listener]
+        private let now: [Identity: [Endpoint]]
+        private let coming: [(listener: Listener, places: [Endpoint])]
+
+        init(from former: DesiredState, to next: DesiredState) {
+            let before = former.places
+            self.next = next.listeners
+            now = next.places
+            coming = next.listeners.map { listener in
+                (listener, listener.places.beyond(before[Identity(listener)] ?? []))
+            }
+        }
+
+        /// Whether another mode comes to a place that the listener leaves.
+        func isSucceeded(_ listener: Listener) -> Bool {
+            let left = listener.places.beyond(now[Identity(listener)] ?? [])
+            return !left.isEmpty
+                && coming.contains { $0.listener.mode != listener.mode && $0.places.meet(left) }
+        }
+
+        /// Whether it can be beside all that come: an address has one listener of a mode, an interface one XDP
+        /// program, and a server of mode `xdp_nat` one listener.
+        func canStay(_ listener: Listener) -> Bool {
+            let places = listener.places
+            let others = next.filter { Identity($0) != Identity(listener) }
+            return !coming.contains { $0.listener.mode == listener.mode && $0.places.meet(places) }
+                && !others.contains(where: listener.wantsHook)
+                && listener.sharesNoServer(with: others)
+        }
+    }
+
+    /// Names are unique by mode alone.
+    private var places: [Identity: [Endpoint]] {
+        Dictionary(uniqueKeysWithValues: listeners.map { (Identity($0), $0.places) })
     }
 
     /// The modes that give up an interface's XDP hook, which another mode takes over.
@@ -66,10 +95,21 @@ extension DesiredState {
 }
 
 extension Listener {
-    /// - Parameter other: which comes to one of its ports.
-    fileprivate func canStand(besideNew other: Listener) -> Bool {
-        let sharesHook = mode.hooksXDP && other.mode.hooksXDP && interface == other.interface
-        return other.mode != mode && !sharesHook
+    /// Where it is met; of wildcards, everywhere.
+    fileprivate var places: [Endpoint] {
+        let more: [IPAddress] =
+            switch served {
+            case .any: [IPAddress(v4: 0), IPAddress(high: 0, low: 0)]
+            case .listed(let addresses): addresses
+            }
+        return ports.flatMap { port in
+            ([bind.address] + more).map { Endpoint($0, port: port) }
+        }
+    }
+
+    /// Whether another mode has the XDP hook that this one has, too.
+    fileprivate func wantsHook(of other: Listener) -> Bool {
+        mode.hooksXDP && other.mode.hooksXDP && mode != other.mode && interface == other.interface
     }
 
     fileprivate func sharesNoServer(with others: [Listener]) -> Bool {
@@ -80,6 +120,17 @@ extension Listener {
 
     /// Everywhere where its receivers are met.
     private var servers: [Endpoint] { downstreams.flatMap(servers(of:)) }
+}
+
+extension [Endpoint] {
+    /// Those that none of `others` covers.
+    fileprivate func beyond(_ others: [Endpoint]) -> [Endpoint] {
+        filter { place in !others.contains { $0.covers(place) } }
+    }
+
+    fileprivate func meet(_ others: [Endpoint]) -> Bool {
+        contains { place in others.contains(where: place.overlaps) }
+    }
 }
 
 extension ForwardingMode {
