@@ -5,10 +5,11 @@ import FanoutCore
 import LabNet
 import PlaneContract
 import Testing
+import Tiers
 import XDPSockets
 
 extension AFXDPPlaneTests {
-    @Suite("accounts for")
+    @Suite("accounts for", .tags(.load))
     struct AccountingTests {
         /// Every frame of every worker is in one place, and the moves made sense.
         static func check(_ plane: any DataPlane) async throws {

@@ -6,11 +6,12 @@ import Glibc
 import LabNet
 import ReusePortLB
 import Testing
+import Tiers
 
 /// The built executable and the real program, judged from outside. One test at a time: several load the
 /// machine and count every datagram.
 @Suite(
-    "The collector", .serialized,
+    "The collector", .tags(.network), .serialized,
     .enabled(if: Privilege.isRoot, "NOT TESTED: loading kernel programs needs root"))
 enum CollectorTests {}
 

@@ -5,9 +5,10 @@ import Foundation
 import Glibc
 import LabNet
 import Testing
+import Tiers
 
 extension CollectorTests {
-    @Suite("Failover")
+    @Suite("Failover", .tags(.load))
     struct FailoverTests {}
 }
 

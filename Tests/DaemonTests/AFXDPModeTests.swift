@@ -4,9 +4,12 @@ import FanoutCore
 import Glibc
 import LabNet
 import Testing
+import Tiers
 
 /// The mode af_xdp as its user sees it, in a network of veths.
-@Suite("Mode af_xdp", .serialized, .enabled(if: Privilege.isRoot, "NOT TESTED: needs root"))
+@Suite(
+    "Mode af_xdp", .tags(.network), .serialized,
+    .enabled(if: Privilege.isRoot, "NOT TESTED: needs root"))
 struct AFXDPModeTests {
     private static let attached = "attached XDP program"
 

@@ -3,10 +3,11 @@
 import Foundation
 import LabNet
 import Testing
+import Tiers
 
 /// scripts/changes.py, which measures by the daemon's own log how soon packets meet other receivers.
 @Suite(
-    "A change of 1 000 receivers", .serialized,
+    "A change of 1 000 receivers", .tags(.load), .serialized,
     .enabled(if: Privilege.isRoot, "NOT TESTED: needs root"))
 struct ChangeTimeTests {
     /// Without optimisation, and on a machine with other things to do, it takes many times as long.

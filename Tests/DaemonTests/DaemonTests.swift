@@ -1,8 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 
 import Testing
+import Tiers
 
 /// The built executable, judged from outside. One test at a time: several of them load the machine and
 /// count every datagram.
-@Suite("The daemon", .serialized)
+@Suite("The daemon", .tags(.network), .serialized)
 enum DaemonTests {}

@@ -6,10 +6,11 @@ import Glibc
 import LabNet
 import LinuxNet
 import Testing
+import Tiers
 
 extension DaemonTests {
     /// The service manager keeps the sockets between two starts, or has opened them itself.
-    @Suite("Sockets of the service manager")
+    @Suite("Sockets of the service manager", .tags(.load))
     struct DescriptorStoreTests {}
 }
 

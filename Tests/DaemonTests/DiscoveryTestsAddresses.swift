@@ -4,10 +4,11 @@ import ClusterLab
 import FanoutCore
 import LabNet
 import Testing
+import Tiers
 
 /// A Service's load-balancer addresses join those of a listener of a kernel mode.
 @Suite(
-    "Load-balancer addresses", .serialized,
+    "Load-balancer addresses", .tags(.network), .serialized,
     .enabled(if: Privilege.isRoot, "NOT TESTED: needs root"))
 struct DiscoveryTestsAddresses {
     private static let port: UInt16 = 5514

@@ -4,10 +4,11 @@ import ClusterLab
 import FanoutCore
 import LabNet
 import Testing
+import Tiers
 
 /// One daemon, one service, a listener of each mode, in a network of veths.
 @Suite(
-    "Discovery in all modes", .serialized,
+    "Discovery in all modes", .tags(.network), .serialized,
     .enabled(if: Privilege.isRoot, "NOT TESTED: needs root"))
 struct DiscoveryTestsModes {
     private static let port: UInt16 = 9000

@@ -4,10 +4,11 @@ import ClusterLab
 import FanoutCore
 import LabNet
 import Testing
+import Tiers
 
 /// A daemon whose source of receivers is away just when it is killed and started again.
 @Suite(
-    "Discovery over a restart", .serialized,
+    "Discovery over a restart", .tags(.network), .serialized,
     .enabled(if: Privilege.isRoot, "NOT TESTED: needs root"))
 struct DiscoveryTestsRestart {
     private static let modes = ["tc_ebpf", "xdp_nat"]

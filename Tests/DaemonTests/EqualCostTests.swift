@@ -3,11 +3,12 @@
 import FanoutCore
 import LabNet
 import Testing
+import Tiers
 
 /// client ── router ══ three nodes, each with a daemon of its own: the router has a route of equal cost by
 /// each of them. Nodes and receivers hang on the router.
 @Suite(
-    "Several nodes behind one router", .serialized,
+    "Several nodes behind one router", .tags(.network), .serialized,
     .enabled(if: Privilege.isRoot, "NOT TESTED: needs root"))
 struct EqualCostTests {
     private static let flows = 5_000

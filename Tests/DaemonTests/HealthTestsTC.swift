@@ -3,10 +3,11 @@
 import FanoutCore
 import LabNet
 import Testing
+import Tiers
 
 /// Health checks in the mode tc_ebpf, in a network of veths.
 @Suite(
-    "Health checks of mode tc_ebpf", .serialized,
+    "Health checks of mode tc_ebpf", .tags(.network), .serialized,
     .enabled(if: Privilege.isRoot, "NOT TESTED: needs root"))
 struct HealthTestsTC {
     private static let healthy = "downstream is healthy"

@@ -4,10 +4,12 @@ import Foundation
 import Glibc
 import LabNet
 import Testing
+import Tiers
 
 /// `make lab`, word for word: what it prints is what is run.
 @Suite(
-    "The lab to play with", .serialized, .enabled(if: Privilege.isRoot, "NOT TESTED: needs root"))
+    "The lab to play with", .tags(.network), .serialized,
+    .enabled(if: Privilege.isRoot, "NOT TESTED: needs root"))
 struct LabScriptTests {
     private static let root = (0..<3).reduce(URL(filePath: #filePath)) { url, _ in
         url.deletingLastPathComponent()

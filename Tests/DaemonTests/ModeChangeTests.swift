@@ -4,10 +4,11 @@ import FanoutCore
 import Glibc
 import LabNet
 import Testing
+import Tiers
 
 /// A listener gets another mode by a reload, in a network of veths.
 @Suite(
-    "A change of mode", .serialized,
+    "A change of mode", .tags(.load), .serialized,
     .enabled(if: Privilege.isRoot, "NOT TESTED: needs root"))
 struct ModeChangeTests {
     /// - Parameters:

@@ -3,9 +3,12 @@
 import FanoutCore
 import LabNet
 import Testing
+import Tiers
 
 /// What the reports of a daemon say of listeners and receivers that nothing gets to.
-@Suite("Out of reach", .serialized, .enabled(if: Privilege.isRoot, "NOT TESTED: needs root"))
+@Suite(
+    "Out of reach", .tags(.network), .serialized,
+    .enabled(if: Privilege.isRoot, "NOT TESTED: needs root"))
 struct ReachTests {
     /// A listener at whatever addresses its interface has; the daemon has receivers r0 and `far`, to which there is
     /// no route.

@@ -3,10 +3,11 @@
 import Glibc
 import LabNet
 import Testing
+import Tiers
 
 extension DaemonTests {
     /// 20 000 numbered datagrams a second to the listener `in`, and none of them is lost.
-    @Suite("A reload under load")
+    @Suite("A reload under load", .tags(.load))
     struct ReloadUnderLoadTests {}
 }
 

@@ -3,10 +3,11 @@
 import Glibc
 import LabNet
 import Testing
+import Tiers
 
 /// The end that the units choose for a restart, in a network of veths.
 @Suite(
-    "A restart in the kernel modes", .serialized,
+    "A restart in the kernel modes", .tags(.load), .serialized,
     .enabled(if: Privilege.isRoot, "NOT TESTED: needs root"))
 struct RestartTests {
     @Test(

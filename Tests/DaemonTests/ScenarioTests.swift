@@ -3,10 +3,11 @@
 import Foundation
 import LabNet
 import Testing
+import Tiers
 
 /// The scenario that runs over containers where there is an engine, here in network namespaces.
 @Suite(
-    "The scenario of the containers", .serialized,
+    "The scenario of the containers", .tags(.network), .serialized,
     .enabled(if: Privilege.isRoot, "NOT TESTED: needs root"))
 struct ScenarioTests {
     @Test(

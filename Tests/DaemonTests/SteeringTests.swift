@@ -4,10 +4,11 @@ import FanoutCore
 import Glibc
 import LabNet
 import Testing
+import Tiers
 
 extension DaemonTests {
     /// Four workers, 64 sources that count up one sequence each from 4 ports, one receiver.
-    @Suite("Workers that are steered by source", .timeLimit(.minutes(1)))
+    @Suite("Workers that are steered by source", .tags(.load), .timeLimit(.minutes(1)))
     struct SteeringTests {
         static let workers = ["workers: 4", "recv_buf_size: 8388608"]
 

@@ -4,10 +4,11 @@ import FanoutCore
 import Foundation
 import LabNet
 import Testing
+import Tiers
 
 /// What happens to daemons in mode tc_ebpf, and what they leave. docs/faults.md says which fault is whose.
 @Suite(
-    "Mode tc_ebpf through faults", .serialized,
+    "Mode tc_ebpf through faults", .tags(.load), .serialized,
     .enabled(if: Privilege.isRoot, "NOT TESTED: needs root"))
 struct TCFaultTests {
     /// A map as `bpftool -j map show` prints it.
@@ -30,9 +31,14 @@ struct TCFaultTests {
     }
 
     @Test(
-        "50 times killed and started again, nothing grows: objects, pins, filters, descriptors",
+        "killed and started again, nothing grows: objects, pins, filters, descriptors",
         arguments: ["tcx", "clsact"])
-    func killedOften(attach: String) async throws {
+    func killed(attach: String) async throws { try await kill(5, attach: attach) }
+
+    @Test("nor after 50 times", .tags(.exhaustive), arguments: ["tcx", "clsact"])
+    func killedOften(attach: String) async throws { try await kill(50, attach: attach) }
+
+    private func kill(_ rounds: Int, attach: String) async throws {
         let lab = try VethLab()
         // Nobody else on this machine has tables of this size.
         let room = Int.random(in: 400...1000)
@@ -42,7 +48,7 @@ struct TCFaultTests {
             let yaml = VethLab.config(
                 receivers, attach: attach, settings: "max_downstream: \(room)")
             var first: (state: [String], tables: Int, descriptors: Int)?
-            for round in 1...50 {
+            for round in 1...rounds {
                 let daemon = try DaemonUnderTest(yaml)
                 try await daemon.isRunning()
                 if round == 2 {
@@ -50,7 +56,7 @@ struct TCFaultTests {
                         VethLab.state(), tables(room: room), descriptors(of: daemon.pid)
                     )
                 }
-                if round == 50, let first {
+                if round == rounds, let first {
                     #expect(first.tables > 0)
                     try await eventually("no more tables than \(first.tables)") {
                         try tables(room: room) <= first.tables

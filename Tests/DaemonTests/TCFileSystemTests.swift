@@ -4,10 +4,11 @@ import FanoutCore
 import Foundation
 import LabNet
 import Testing
+import Tiers
 
 /// A daemon in mode tc_ebpf and the BPF file system that it finds.
 @Suite(
-    "Mode tc_ebpf and its pins", .serialized,
+    "Mode tc_ebpf and its pins", .tags(.network), .serialized,
     .enabled(if: Privilege.isRoot, "NOT TESTED: needs root"))
 struct TCFileSystemTests {
     private static let root = "/sys/fs/bpf"

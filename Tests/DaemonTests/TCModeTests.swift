@@ -5,9 +5,12 @@ import Foundation
 import Glibc
 import LabNet
 import Testing
+import Tiers
 
 /// The mode tc_ebpf as its user sees it, in a network of veths.
-@Suite("Mode tc_ebpf", .serialized, .enabled(if: Privilege.isRoot, "NOT TESTED: needs root"))
+@Suite(
+    "Mode tc_ebpf", .tags(.network), .serialized,
+    .enabled(if: Privilege.isRoot, "NOT TESTED: needs root"))
 struct TCModeTests {
     private static let attached = "attached TC eBPF program to ingress"
 

@@ -3,10 +3,11 @@
 import Foundation
 import LabNet
 import Testing
+import Tiers
 
 /// scripts/takeovers.py, which counts what takeovers lose by the numbers of the publisher's datagrams.
 @Suite(
-    "The loss of takeovers", .serialized,
+    "The loss of takeovers", .tags(.load), .serialized,
     .enabled(if: Privilege.isRoot, "NOT TESTED: needs root"))
 struct TakeoverLossTests {
     /// What a build without optimisation can do beside a publisher of the same kind.

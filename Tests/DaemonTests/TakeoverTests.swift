@@ -4,10 +4,11 @@ import FanoutCore
 import Glibc
 import LabNet
 import Testing
+import Tiers
 
 extension DaemonTests {
     /// A daemon takes another one's place under load, and not a datagram is lost.
-    @Suite("A takeover")
+    @Suite("A takeover", .tags(.load))
     struct TakeoverTests {}
 }
 

@@ -4,10 +4,11 @@ import FanoutCore
 import Glibc
 import LabNet
 import Testing
+import Tiers
 
 /// Takeovers into other modes, and processes that are ended in mid-takeover, in a network of veths.
 @Suite(
-    "A takeover that goes elsewhere", .serialized,
+    "A takeover that goes elsewhere", .tags(.load), .serialized,
     .enabled(if: Privilege.isRoot, "NOT TESTED: needs root"))
 struct TakeoverTestsEnds {
     private static let goesOn = "the process that was to take over has failed; this one goes on"

@@ -4,10 +4,11 @@ import FanoutCore
 import Glibc
 import LabNet
 import Testing
+import Tiers
 
 /// Takeovers in the kernel modes, in a network of veths.
 @Suite(
-    "A takeover in the kernel modes", .serialized,
+    "A takeover in the kernel modes", .tags(.load), .serialized,
     .enabled(if: Privilege.isRoot, "NOT TESTED: needs root"))
 struct TakeoverTestsModes {
     private static let goesOn = "the process that was to take over has failed; this one goes on"

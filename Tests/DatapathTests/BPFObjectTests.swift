@@ -6,8 +6,9 @@ import CDatapath
 import Glibc
 import LabNet
 import Testing
+import Tiers
 
-@Suite("Objects and their errors")
+@Suite("Objects and their errors", .tags(.network))
 struct BPFObjectTests {
     @Test("an object is opened without privilege and names its programs and constants")
     func opening() throws {

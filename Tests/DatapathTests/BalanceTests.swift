@@ -4,8 +4,9 @@ import CDatapath
 import FanoutCore
 import GoldenVectors
 import Testing
+import Tiers
 
-@Suite("How tc_fanout balances", .loadsPrograms, .takesFanout)
+@Suite("How tc_fanout balances", .tags(.network), .loadsPrograms, .takesFanout)
 struct BalanceTests {
     @Test("round robin takes the receivers in the order of the table, exactly evenly")
     func roundRobin() throws {

@@ -3,8 +3,9 @@
 import CDatapath
 import FanoutCore
 import Testing
+import Tiers
 
-@Suite("What tc_fanout counts", .loadsPrograms, .takesFanout)
+@Suite("What tc_fanout counts", .tags(.network), .loadsPrograms, .takesFanout)
 struct CounterTests {
     @Test("listeners and receivers have rows of their own, in datagrams and bytes of payload")
     func rows() throws {

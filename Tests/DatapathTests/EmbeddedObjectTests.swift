@@ -5,8 +5,9 @@ import KernelPrograms
 import CDatapath
 import Foundation
 import Testing
+import Tiers
 
-@Suite("Embedded kernel programs")
+@Suite("Embedded kernel programs", .tags(.network))
 struct EmbeddedObjectTests {
     @Test("every program of bpf/ is embedded and listed")
     func listing() throws {

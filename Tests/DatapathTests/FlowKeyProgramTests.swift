@@ -6,9 +6,10 @@ import FanoutCore
 import GoldenVectors
 import Foundation
 import Testing
+import Tiers
 
 /// The kernel's flow keys against Swift's and against the contract between the modes.
-@Suite("Flow keys in the kernel", .loadsPrograms)
+@Suite("Flow keys in the kernel", .tags(.network), .loadsPrograms)
 struct FlowKeyProgramTests {
     /// The program of flow_key.bpf.c, loaded under a seed.
     private func program(seed: UInt64) throws -> BPFProgram {

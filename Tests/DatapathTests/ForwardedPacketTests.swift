@@ -2,8 +2,9 @@
 
 import FanoutCore
 import Testing
+import Tiers
 
-@Suite("Packets that tc_fanout forwards", .loadsPrograms, .takesFanout)
+@Suite("Packets that tc_fanout forwards", .tags(.network), .loadsPrograms, .takesFanout)
 struct ForwardedPacketTests {
     @Test("is led to its receiver, one hop older, with right checksums", arguments: try cases())
     func forwarded(packet: PacketCase) throws {

@@ -3,10 +3,11 @@
 import CDatapath
 import FanoutCore
 import Testing
+import Tiers
 
 /// Datagrams in three fragments, to two listeners that take their receivers in turn: fragments that
 /// were chosen for one by one would part.
-@Suite("Fragments in tc_fanout", .loadsPrograms, .takesFanout)
+@Suite("Fragments in tc_fanout", .tags(.network), .loadsPrograms, .takesFanout)
 struct FragmentTests {
     static let families = [IPAddress.Family.v4, .v6]
 

@@ -3,9 +3,10 @@
 import CDatapath
 import FanoutCore
 import Testing
+import Tiers
 
 /// lb_lead_frame, as AF_XDP's workers compile it. The packets are those that tc_fanout is tried with.
-@Suite("A frame in memory is led to its receiver")
+@Suite("A frame in memory is led to its receiver", .tags(.network))
 struct FrameTests {
     @Test("one hop older, with right checksums", arguments: try ForwardedPacketTests.cases())
     func led(packet: PacketCase) throws {

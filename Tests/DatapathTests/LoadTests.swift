@@ -5,8 +5,9 @@ import CLibBPF
 import KernelPrograms
 import LabNet
 import Testing
+import Tiers
 
-@Suite("Every kernel program", .loadsPrograms)
+@Suite("Every kernel program", .tags(.network), .loadsPrograms)
 struct LoadTests {
     /// The oldest kernel that takes an object as it is, for those that not every kernel takes
     /// (docs/kernels.md).

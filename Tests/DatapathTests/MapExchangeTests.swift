@@ -7,10 +7,12 @@ import Glibc
 import KernelPrograms
 import LabNet
 import Testing
+import Tiers
 
 /// Maps that take their places in an array of maps, of a program of ours.
 @Suite(
-    "Maps that are exchanged", .loadsPrograms, .enabled(if: KernelRelease.running >= .takesFanout))
+    "Maps that are exchanged", .tags(.network), .loadsPrograms,
+    .enabled(if: KernelRelease.running >= .takesFanout))
 struct MapExchangeTests {
     private let tables: SharedMap
     private static let bytes = TCFixture.tableBytes(1, Int(LB_SLOTS_MIN))

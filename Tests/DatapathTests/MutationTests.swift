@@ -4,8 +4,9 @@ import CDatapath
 import FanoutCore
 import GoldenVectors
 import Testing
+import Tiers
 
-@Suite("Garbage in tc_fanout", .loadsPrograms, .takesFanout)
+@Suite("Garbage in tc_fanout", .tags(.network), .loadsPrograms, .takesFanout)
 struct MutationTests {
     @Test("5000 mutated packets: each goes on untouched or is accounted for", arguments: [1, 2])
     func mutated(seed: UInt64) throws {

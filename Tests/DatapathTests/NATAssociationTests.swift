@@ -3,8 +3,9 @@
 import CDatapath
 import FanoutCore
 import Testing
+import Tiers
 
-@Suite("Who xdp_nat associates with whom", .loadsPrograms, .takesNAT)
+@Suite("Who xdp_nat associates with whom", .tags(.network), .loadsPrograms, .takesNAT)
 struct NATAssociationTests {
     static let families = [IPAddress.Family.v4, .v6]
 

@@ -3,8 +3,9 @@
 import CDatapath
 import FanoutCore
 import Testing
+import Tiers
 
-@Suite("How many clients xdp_nat remembers", .loadsPrograms, .takesNAT)
+@Suite("How many clients xdp_nat remembers", .tags(.network), .loadsPrograms, .takesNAT)
 struct NATCapacityTests {
     /// As many as both maps have room for in these tests.
     static let capacity = 1024

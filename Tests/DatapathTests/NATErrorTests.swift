@@ -4,9 +4,10 @@ import BPFRuntime
 import CDatapath
 import FanoutCore
 import Testing
+import Tiers
 
 /// ICMP errors quote a packet as it was where the error arose; who gets one must know that packet.
-@Suite("ICMP errors in xdp_nat", .loadsPrograms, .takesNAT)
+@Suite("ICMP errors in xdp_nat", .tags(.network), .loadsPrograms, .takesNAT)
 struct NATErrorTests {
     /// An error of either family.
     struct Kind: Sendable, CustomTestStringConvertible {

@@ -3,9 +3,10 @@
 import CDatapath
 import FanoutCore
 import Testing
+import Tiers
 
 /// Datagrams in three fragments. Round robin would send them apart if each were chosen for.
-@Suite("Fragments in xdp_nat", .loadsPrograms, .takesNAT)
+@Suite("Fragments in xdp_nat", .tags(.network), .loadsPrograms, .takesNAT)
 struct NATFragmentTests {
     static let families = [IPAddress.Family.v4, .v6]
 

@@ -5,8 +5,9 @@ import CDatapath
 import FanoutCore
 import GoldenVectors
 import Testing
+import Tiers
 
-@Suite("Garbage in xdp_nat", .loadsPrograms, .takesNAT)
+@Suite("Garbage in xdp_nat", .tags(.network), .loadsPrograms, .takesNAT)
 struct NATGarbageTests {
     @Test("5000 mutated packets: each is left as it came or accounted for", arguments: [1, 2])
     func mutated(seed: UInt64) throws {

@@ -5,9 +5,10 @@ import CDatapath
 import FanoutCore
 import LabNet
 import Testing
+import Tiers
 
 /// Test runs come in by the loopback, whose MTU is 65536 unless a test says otherwise.
-@Suite("xdp_nat in the network stack", .loadsPrograms, .takesNAT)
+@Suite("xdp_nat in the network stack", .tags(.network), .loadsPrograms, .takesNAT)
 struct NATInStackTests {
     static let families = [IPAddress.Family.v4, .v6]
 

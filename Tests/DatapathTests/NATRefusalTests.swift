@@ -3,8 +3,9 @@
 import CDatapath
 import FanoutCore
 import Testing
+import Tiers
 
-@Suite("Packets that xdp_nat does not translate", .loadsPrograms, .takesNAT)
+@Suite("Packets that xdp_nat does not translate", .tags(.network), .loadsPrograms, .takesNAT)
 struct NATRefusalTests {
     @Test("is left to the stack as it came", arguments: try notOurs() + beyond())
     func untouched(packet: NATCase) throws {

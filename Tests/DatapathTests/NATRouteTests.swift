@@ -5,9 +5,10 @@ import CDatapath
 import FanoutCore
 import LabNet
 import Testing
+import Tiers
 
 /// Test runs come in by the loopback, so every way out is another interface.
-@Suite("How xdp_nat routes", .loadsPrograms, .takesNAT)
+@Suite("How xdp_nat routes", .tags(.network), .loadsPrograms, .takesNAT)
 struct NATRouteTests {
     static let commands = [
         "link set lo up", "link add near type veth peer name far",

@@ -4,8 +4,9 @@ import BPFRuntime
 import CDatapath
 import FanoutCore
 import Testing
+import Tiers
 
-@Suite("TCP in xdp_nat", .loadsPrograms, .takesNAT)
+@Suite("TCP in xdp_nat", .tags(.network), .loadsPrograms, .takesNAT)
 struct NATSegmentTests {
     static let families = [IPAddress.Family.v4, .v6]
 

@@ -3,9 +3,10 @@
 import CDatapath
 import FanoutCore
 import Testing
+import Tiers
 
 /// A server leaves by its generation: whatever names the old one is void at once.
-@Suite("Servers that leave xdp_nat", .loadsPrograms, .takesNAT)
+@Suite("Servers that leave xdp_nat", .tags(.network), .loadsPrograms, .takesNAT)
 struct NATServerGoneTests {
     static let families = [IPAddress.Family.v4, .v6]
 

@@ -2,8 +2,9 @@
 
 import FanoutCore
 import Testing
+import Tiers
 
-@Suite("Packets that xdp_nat translates", .loadsPrograms, .takesNAT)
+@Suite("Packets that xdp_nat translates", .tags(.network), .loadsPrograms, .takesNAT)
 struct NATTranslationTests {
     @Test(
         "is translated, one hop older, with right checksums, and goes back where it came from",

@@ -4,9 +4,10 @@ import BPFRuntime
 import FanoutCore
 import LabNet
 import Testing
+import Tiers
 
 /// The kernel is not asked about the route of each packet: its answer holds for a while.
-@Suite("What xdp_nat remembers of routes", .loadsPrograms, .takesNAT)
+@Suite("What xdp_nat remembers of routes", .tags(.network), .loadsPrograms, .takesNAT)
 struct NATWayTests {
     static let families = [IPAddress.Family.v4, .v6]
     /// Where the neighbour is, and where it has moved to.

@@ -2,8 +2,9 @@
 
 import FanoutCore
 import Testing
+import Tiers
 
-@Suite("Packets that tc_fanout does not forward", .loadsPrograms, .takesFanout)
+@Suite("Packets that tc_fanout does not forward", .tags(.network), .loadsPrograms, .takesFanout)
 struct OtherPacketTests {
     @Test("goes on to the stack untouched and uncounted", arguments: try foreign())
     func untouched(packet: PacketCase) throws {

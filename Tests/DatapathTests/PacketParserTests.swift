@@ -4,9 +4,10 @@ import CDatapath
 import FanoutCore
 import GoldenVectors
 import Testing
+import Tiers
 
 /// lb_parse_frame as every mode but the kernel's compiles it.
-@Suite("The packet parser")
+@Suite("The packet parser", .tags(.network))
 struct PacketParserTests {
     private func parse(
         _ frame: [UInt8], atHand: Int? = nil

@@ -4,8 +4,9 @@ import CDatapath
 import FanoutCore
 import LabNet
 import Testing
+import Tiers
 
-@Suite("How tc_fanout reaches its receivers", .loadsPrograms, .takesFanout)
+@Suite("How tc_fanout reaches its receivers", .tags(.network), .loadsPrograms, .takesFanout)
 struct PathTests {
     static let families = [IPAddress.Family.v4, .v6]
 

@@ -3,8 +3,11 @@
 import CDatapath
 import FanoutCore
 import Testing
+import Tiers
 
-@Suite("Destinations that share a port, or have it for themselves", .loadsPrograms, .takesFanout)
+@Suite(
+    "Destinations that share a port, or have it for themselves", .tags(.network), .loadsPrograms,
+    .takesFanout)
 struct PortTests {
     private static let service = "192.0.2.1:514"
     private static let other = "192.0.2.2:514"

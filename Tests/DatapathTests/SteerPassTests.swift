@@ -3,8 +3,10 @@
 import BPFRuntime
 import FanoutCore
 import Testing
+import Tiers
 
-@Suite("Packets that xdp_steer leaves to the stack", .loadsPrograms, .takesSteering)
+@Suite(
+    "Packets that xdp_steer leaves to the stack", .tags(.network), .loadsPrograms, .takesSteering)
 struct SteerPassTests {
     @Test("passes", arguments: try foreign() + malformed() + fragments() + refusedByHosts())
     func passed(packet: SteerCase) throws {

@@ -5,6 +5,7 @@ import FanoutCore
 import GoldenVectors
 import Synchronization
 import Testing
+import Tiers
 
 /// A sentence about a packet, and whether a socket gets it.
 struct SteerCase: Sendable, CustomTestStringConvertible {
@@ -43,7 +44,7 @@ struct SteerCase: Sendable, CustomTestStringConvertible {
     }
 }
 
-@Suite("Packets that xdp_steer gives to a socket", .loadsPrograms, .takesSteering)
+@Suite("Packets that xdp_steer gives to a socket", .tags(.network), .loadsPrograms, .takesSteering)
 struct SteerTests {
     @Test("goes to the socket of its queue", arguments: try taken())
     func steered(packet: SteerCase) throws {

@@ -3,8 +3,10 @@
 import BPFRuntime
 import FanoutCore
 import Testing
+import Tiers
 
-@Suite("Tags that the kernel keeps beside the packet", .loadsPrograms, .takesFanout)
+@Suite(
+    "Tags that the kernel keeps beside the packet", .tags(.network), .loadsPrograms, .takesFanout)
 struct TagBesideTests {
     @Test(
         "come off with those in the frame, up to two of them",

@@ -5,9 +5,11 @@ import Glibc
 import KernelPrograms
 import LabNet
 import Testing
+import Tiers
 
 @Suite(
-    "Programs at the XDP hook", .enabled(if: Privilege.isRoot, "NOT TESTED: needs root"),
+    "Programs at the XDP hook", .tags(.network),
+    .enabled(if: Privilege.isRoot, "NOT TESTED: needs root"),
     .takesSteering)
 struct XDPLinkTests {
     /// Two networks and a veth between them, `a0` and `b0`.

@@ -4,10 +4,11 @@ import FanoutConfig
 import FanoutCore
 import SchemaCheck
 import Testing
+import Tiers
 
 @testable import udp_fanout
 
-@Suite("The Helm chart")
+@Suite("The Helm chart", .tags(.unit))
 struct ChartTests {
     static let folder = "packaging/kubernetes/chart"
 

@@ -4,8 +4,9 @@ import Foundation
 import LabNet
 import SchemaCheck
 import Testing
+import Tiers
 
-@Suite("The Grafana dashboard")
+@Suite("The Grafana dashboard", .tags(.unit))
 struct DashboardTests {
     static let path = "packaging/grafana/udp-fanout.json"
 

@@ -4,10 +4,11 @@ import FanoutConfig
 import FanoutCore
 import SchemaCheck
 import Testing
+import Tiers
 
 @testable import udp_fanout
 
-@Suite("The manifests of packaging/kubernetes")
+@Suite("The manifests of packaging/kubernetes", .tags(.unit))
 struct KustomizeTests {
     static let folder = "packaging/kubernetes"
     static let installations: [(String, ForwardingMode)] = [

@@ -5,8 +5,9 @@ import Foundation
 import LabNet
 import SchemaCheck
 import Testing
+import Tiers
 
-@Suite("The alert rules for Prometheus")
+@Suite("The alert rules for Prometheus", .tags(.network))
 struct RuleTests {
     static let folder = "packaging/prometheus"
     static let file = "udp-fanout.rules.yml"

@@ -3,6 +3,7 @@
 import FanoutConfig
 import SchemaCheck
 import Testing
+import Tiers
 
 /// A block of YAML in a page.
 struct Snippet: Sendable, CustomTestStringConvertible {
@@ -40,7 +41,7 @@ struct Snippet: Sendable, CustomTestStringConvertible {
         + ((try? Tree.files(in: "docs/reference", ending: ".md")) ?? [])).flatMap(all(in:))
 }
 
-@Suite("Every block of YAML in the documentation")
+@Suite("Every block of YAML in the documentation", .tags(.unit))
 struct SnippetTests {
     static let listener = """
         listeners:

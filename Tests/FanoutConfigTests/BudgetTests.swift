@@ -1,10 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
 
 import Testing
+import Tiers
 
 @testable import FanoutConfig
 
-@Suite("No file costs more than its length", .serialized)
+@Suite("No file costs more than its length", .tags(.load), .serialized)
 struct BudgetTests {
     /// Reads a file and says how long that took, the best of some runs: the machine may be busy.
     private func timed(_ bytes: [UInt8], runs: Int = 3) -> (Reading, Duration) {

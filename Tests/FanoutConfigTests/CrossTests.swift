@@ -3,8 +3,9 @@
 import FanoutConfig
 import FanoutCore
 import Testing
+import Tiers
 
-@Suite("What must hold between the listeners of a file")
+@Suite("What must hold between the listeners of a file", .tags(.unit))
 struct CrossTests {
     /// A listener of the table: what is written after its name.
     private static func file(_ listeners: [String]) -> Reading {

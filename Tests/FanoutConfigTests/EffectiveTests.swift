@@ -3,8 +3,9 @@
 import FanoutConfig
 import FanoutCore
 import Testing
+import Tiers
 
-@Suite("The effective configuration loads back to what it was")
+@Suite("The effective configuration loads back to what it was", .tags(.unit))
 struct EffectiveTests {
     static let files: [String] = [
         ExampleTests.text, ExampleTests.everyKey, Reading.good,

@@ -4,8 +4,11 @@ import FanoutConfig
 import FanoutCore
 import Foundation
 import Testing
+import Tiers
 
-@Suite("config.example.yaml shows every key and loads, as it is and with every key in use")
+@Suite(
+    "config.example.yaml shows every key and loads, as it is and with every key in use",
+    .tags(.unit))
 struct ExampleTests {
     static let text: String = {
         let root = URL(fileURLWithPath: #filePath).deletingLastPathComponent()

@@ -3,8 +3,9 @@
 import FanoutConfig
 import FanoutCore
 import Testing
+import Tiers
 
-@Suite("The section health")
+@Suite("The section health", .tags(.unit))
 struct HealthSectionTests {
     static let mistakes: [(String, String)] = [
         (

@@ -2,10 +2,11 @@
 
 import FanoutCore
 import Testing
+import Tiers
 
 @testable import FanoutConfig
 
-@Suite("Keys: every one is known, and written once, where it belongs")
+@Suite("Keys: every one is known, and written once, where it belongs", .tags(.unit))
 struct KeyTests {
     @Test("an unknown key names its line and the nearest known key")
     func nearest() {

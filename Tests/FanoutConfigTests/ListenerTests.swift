@@ -3,8 +3,9 @@
 import FanoutConfig
 import FanoutCore
 import Testing
+import Tiers
 
-@Suite("What must hold within a listener")
+@Suite("What must hold within a listener", .tags(.unit))
 struct ListenerTests {
     private static let receiver = "downstream: [{name: r, address: '192.0.2.9:1'}]\n"
 

@@ -2,8 +2,9 @@
 
 import FanoutConfig
 import Testing
+import Tiers
 
-@Suite("No file crashes the reader")
+@Suite("No file crashes the reader", .tags(.unit))
 struct MutationTests {
     /// One to eight random edits of the example: bytes changed, removed, doubled, moved.
     private func mutate(_ bytes: [UInt8], _ numbers: inout RepeatableNumbers) -> [UInt8] {

@@ -3,8 +3,9 @@
 import FanoutConfig
 import FanoutCore
 import Testing
+import Tiers
 
-@Suite("The keys of mode xdp_nat")
+@Suite("The keys of mode xdp_nat", .tags(.unit))
 struct NATTests {
     private static let place = "mode: xdp_nat\ninterface: e\n"
 

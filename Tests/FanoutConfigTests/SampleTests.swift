@@ -3,10 +3,11 @@
 import FanoutConfig
 import FanoutCore
 import Testing
+import Tiers
 
 /// The sample configurations of the systems that this daemon replaces, as their documents print
 /// them.
-@Suite("A file of the systems before loads unchanged")
+@Suite("A file of the systems before loads unchanged", .tags(.unit))
 struct SampleTests {
     @Test("the smoke test of the userspace mode, with settings inside the listener")
     func smokeTest() throws {

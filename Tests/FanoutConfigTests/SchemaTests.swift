@@ -4,8 +4,9 @@ import FanoutConfig
 import Foundation
 import SchemaCheck
 import Testing
+import Tiers
 
-@Suite("The JSON Schema of the configuration file")
+@Suite("The JSON Schema of the configuration file", .tags(.unit))
 struct SchemaTests {
     static let schema = try? Schema(Value(yaml: ConfigurationSchema.text))
 

@@ -3,9 +3,10 @@
 import FanoutConfig
 import Foundation
 import Testing
+import Tiers
 
 /// The inputs that the fuzzer of configurations starts from, those included on which it ended once.
-@Suite("Every seed of the fuzzer")
+@Suite("Every seed of the fuzzer", .tags(.unit))
 struct SeedTests {
     static let folder = URL(filePath: #filePath).deletingLastPathComponent()
         .deletingLastPathComponent().deletingLastPathComponent()

@@ -2,10 +2,11 @@
 
 import Foundation
 import Testing
+import Tiers
 
 @testable import FanoutConfig
 
-@Suite("What is not a configuration file is refused in one line that says what to do")
+@Suite("What is not a configuration file is refused in one line that says what to do", .tags(.unit))
 struct SourceTests {
     static let texts: [(String, String)] = [
         ("", "f: the file is empty; write at least listeners"),
@@ -121,7 +122,7 @@ struct SourceTests {
     }
 }
 
-@Suite("A file that cannot be read is refused in one line that says what to do")
+@Suite("A file that cannot be read is refused in one line that says what to do", .tags(.unit))
 struct ConfigFileTests {
     private func problem(_ path: String) -> String? {
         guard case .invalid(let problems) = Configuration.load(path: path), problems.count == 1

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 
 import Testing
+import Tiers
 import Yams
 
 @testable import FanoutConfig
@@ -18,7 +19,7 @@ struct RepeatableNumbers: RandomNumberGenerator {
     }
 }
 
-@Suite("The scan before the tree sees what libyaml sees")
+@Suite("The scan before the tree sees what libyaml sees", .tags(.unit))
 struct TokenScanTests {
     /// An alias makes one node stand at two places, so its marks do not ascend.
     private func holdsAlias(_ node: Node, after last: inout (Int, Int)) -> Bool {

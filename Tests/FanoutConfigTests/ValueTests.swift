@@ -3,8 +3,9 @@
 import FanoutConfig
 import FanoutCore
 import Testing
+import Tiers
 
-@Suite("A value is read as its key demands, or refused with what to write")
+@Suite("A value is read as its key demands, or refused with what to write", .tags(.unit))
 struct ValueTests {
     @Test(
         "what YAML 1.1 takes for something else is text where a name is wanted",

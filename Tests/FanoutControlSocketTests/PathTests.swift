@@ -6,8 +6,9 @@ import Glibc
 import LabNet
 import LinuxNet
 import Testing
+import Tiers
 
-@Suite("The path of the control socket")
+@Suite("The path of the control socket", .tags(.unit))
 struct PathTests {
     @Test("that a daemon has is refused to a second one, which is told who has it")
     func taken() throws {

@@ -6,8 +6,9 @@ import LabNet
 import LinuxNet
 import Synchronization
 import Testing
+import Tiers
 
-@Suite("The control socket")
+@Suite("The control socket", .tags(.network))
 struct ServerTests {
     @Test("hands each request to the daemon as it was written, and its answer back")
     func exchange() throws {

@@ -6,6 +6,7 @@ import LabNet
 import Logging
 import Synchronization
 import Testing
+import Tiers
 
 /// A source that finds what the test says.
 final class FakeSource: DiscoverySource {
@@ -34,7 +35,7 @@ final class FakeSource: DiscoverySource {
     }
 }
 
-@Suite("The discovery monitor")
+@Suite("The discovery monitor", .tags(.network))
 struct DiscoveryMonitorTests {
     let plane = FakePlane<First>()
     let lines = LogRecorder()

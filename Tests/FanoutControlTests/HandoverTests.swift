@@ -5,9 +5,10 @@ import FanoutCore
 import LabNet
 import Logging
 import Testing
+import Tiers
 
 /// The reconciler's side of a takeover: planes leave what they have to another process, and take it back.
-@Suite("A handover")
+@Suite("A handover", .tags(.unit))
 struct HandoverTests {
     private let first = FakePlane<First>()
     private let second = FakePlane<Second>()

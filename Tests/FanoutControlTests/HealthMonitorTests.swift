@@ -6,6 +6,7 @@ import LabNet
 import Logging
 import Synchronization
 import Testing
+import Tiers
 
 /// A probe that sends nothing: the test says what came of each.
 final class FakeProbe: HealthProbe {
@@ -40,7 +41,7 @@ final class FakeProbe: HealthProbe {
     }
 }
 
-@Suite("The health monitor")
+@Suite("The health monitor", .tags(.network))
 struct HealthMonitorTests {
     private let probe = FakeProbe()
     private let plane = FakePlane<First>()

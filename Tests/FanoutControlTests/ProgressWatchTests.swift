@@ -3,8 +3,9 @@
 import FanoutControl
 import FanoutCore
 import Testing
+import Tiers
 
-@Suite("The watch over workers")
+@Suite("The watch over workers", .tags(.network))
 struct ProgressWatchTests {
     private func worker(_ epoch: UInt64, _ hasWork: Bool) -> [WorkerProgress] {
         [WorkerProgress(worker: "in/0", epoch: epoch, hasWork: hasWork)]

@@ -5,8 +5,9 @@ import FanoutCore
 import LabNet
 import Logging
 import Testing
+import Tiers
 
-@Suite("The reconciler")
+@Suite("The reconciler", .tags(.unit))
 struct ReconcilerTests {
     private let first = FakePlane<First>()
     private let silent = Logger(label: "test") { _ in SwiftLogNoOpLogHandler() }

@@ -4,9 +4,10 @@ import FanoutControl
 import FanoutCore
 import Logging
 import Testing
+import Tiers
 
 /// Where listeners have the same receivers, one slot table is built for all of them.
-@Suite("A slot table")
+@Suite("A slot table", .tags(.unit))
 struct SharedTableTests {
     private let first = FakePlane<First>()
     private let second = FakePlane<Second>()

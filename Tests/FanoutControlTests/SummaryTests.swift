@@ -4,8 +4,9 @@ import FanoutControl
 import FanoutCore
 import Logging
 import Testing
+import Tiers
 
-@Suite("The summary of a change")
+@Suite("The summary of a change", .tags(.unit))
 struct SummaryTests {
     private func listener(
         _ name: String, port: UInt16 = 514, _ receivers: [UInt16: UInt16] = [1: 1]

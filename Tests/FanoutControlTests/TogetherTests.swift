@@ -4,9 +4,10 @@ import FanoutControl
 import FanoutCore
 import Logging
 import Testing
+import Tiers
 
 /// A change of receivers alone goes to all planes at once.
-@Suite("A change of receivers")
+@Suite("A change of receivers", .tags(.network))
 struct TogetherTests {
     private let first = FakePlane<First>()
     private let silent = Logger(label: "test") { _ in SwiftLogNoOpLogHandler() }

@@ -5,9 +5,10 @@ import FanoutCore
 import Logging
 import Synchronization
 import Testing
+import Tiers
 
 /// The reconciler's side of a slow start, by a clock that the test moves.
-@Suite("Shares that rise")
+@Suite("Shares that rise", .tags(.network))
 struct WarmingTests {
     private final class TestClock: Sendable {
         private let time = Mutex(ContinuousClock.now)

@@ -4,9 +4,10 @@ import FanoutCore
 import GoldenVectors
 import Glibc
 import Testing
+import Tiers
 
 /// Our own reader and printer of addresses, held against those of the C library.
-@Suite("IP addresses agree with the C library")
+@Suite("IP addresses agree with the C library", .tags(.unit))
 struct AddressAgreementTests {
     @Test("what is printed reads back as the same address", arguments: 0..<4)
     func roundTrip(seed: UInt64) throws {

@@ -2,9 +2,10 @@
 
 import FanoutCore
 import Testing
+import Tiers
 
 /// The difference between two desired states, as a table.
-@Suite("Changes")
+@Suite("Changes", .tags(.unit))
 struct ChangeTests {
     struct Row: Sendable, CustomStringConvertible {
         let description: String

@@ -4,9 +4,10 @@ import CDatapath
 import FanoutCore
 import GoldenVectors
 import Testing
+import Tiers
 
 /// lb/checksum.h, held against sums over all words (RFC 1071).
-@Suite("Checksums that follow a change")
+@Suite("Checksums that follow a change", .tags(.unit))
 struct ChecksumTests {
     @Test("100 000 changes give the checksum that all words sum up to, or its other spelling of 0")
     func recomputed() {

@@ -3,10 +3,11 @@
 import FanoutCore
 import GoldenVectors
 import Testing
+import Tiers
 
 /// How much of the traffic changes its receiver when the set of receivers changes; the measurements
 /// are in docs/decisions/0003-slot-tables.md.
-@Suite("Disruption of hash-keyed tables")
+@Suite("Disruption of hash-keyed tables", .tags(.unit))
 struct DisruptionTests {
     /// Keys that move though their receiver stays, at most.
     static let limit = 0.02

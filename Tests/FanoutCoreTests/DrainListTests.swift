@@ -2,8 +2,9 @@
 
 import FanoutCore
 import Testing
+import Tiers
 
-@Suite("Receivers drained by hand")
+@Suite("Receivers drained by hand", .tags(.unit))
 struct DrainListTests {
     private func state(_ listeners: [String: [String]]) -> DesiredState {
         DesiredState(

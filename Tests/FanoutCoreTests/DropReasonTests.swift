@@ -3,8 +3,9 @@
 import CDatapath
 import FanoutCore
 import Testing
+import Tiers
 
-@Suite("Drop reasons and the ledger")
+@Suite("Drop reasons and the ledger", .tags(.unit))
 struct DropReasonTests {
     @Test("each reason has a place of its own and none is left over")
     func indices() {

@@ -2,8 +2,9 @@
 
 import FanoutCore
 import Testing
+import Tiers
 
-@Suite("Endpoints")
+@Suite("Endpoints", .tags(.unit))
 struct EndpointTests {
     @Test(
         "an endpoint is an address and a port, brackets around IPv6",

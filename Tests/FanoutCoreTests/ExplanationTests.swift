@@ -2,8 +2,9 @@
 
 import FanoutCore
 import Testing
+import Tiers
 
-@Suite("Explanations")
+@Suite("Explanations", .tags(.unit))
 struct ExplanationTests {
     private func listener(
         _ name: String, _ bind: String, _ mode: ForwardingMode = .userspace,

@@ -3,8 +3,9 @@
 import FanoutCore
 import GoldenVectors
 import Testing
+import Tiers
 
-@Suite("Flow keys")
+@Suite("Flow keys", .tags(.unit))
 struct FlowKeyTests {
     @Test(
         "every golden vector has its key, computed from the C header", arguments: GoldenVector.all)

@@ -2,8 +2,9 @@
 
 import FanoutCore
 import Testing
+import Tiers
 
-@Suite("The table of health")
+@Suite("The table of health", .tags(.unit))
 struct HealthTableTests {
     private func endpoint(_ host: UInt32, _ port: UInt16 = 9) -> Endpoint {
         Endpoint(IPAddress(v4: 0x0a00_0000 + host), port: port)

@@ -2,8 +2,9 @@
 
 import FanoutCore
 import Testing
+import Tiers
 
-@Suite("IP addresses as text")
+@Suite("IP addresses as text", .tags(.unit))
 struct IPAddressTests {
     @Test(
         "an address prints in its canonical form (RFC 5952)",

@@ -2,8 +2,9 @@
 
 import FanoutCore
 import Testing
+import Tiers
 
-@Suite("Receivers that are found and lead back to their listener, or are another's")
+@Suite("Receivers that are found and lead back to their listener, or are another's", .tags(.unit))
 struct LoopTests {
     private func endpoint(_ text: String) throws -> Endpoint { try Endpoint(parsing: text) }
 

@@ -2,8 +2,9 @@
 
 import FanoutCore
 import Testing
+import Tiers
 
-@Suite("The counts of receivers that have left")
+@Suite("The counts of receivers that have left", .tags(.unit))
 struct PastCountsTests {
     private typealias Past = PastCounts<ReceiverSums>
 

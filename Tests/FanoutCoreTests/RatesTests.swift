@@ -2,8 +2,9 @@
 
 import FanoutCore
 import Testing
+import Tiers
 
-@Suite("Rates")
+@Suite("Rates", .tags(.unit))
 struct RatesTests {
     private let begin = ContinuousClock.now
 

@@ -2,8 +2,9 @@
 
 import FanoutCore
 import Testing
+import Tiers
 
-@Suite("Which of the endpoints found receive")
+@Suite("Which of the endpoints found receive", .tags(.unit))
 struct ReceiverChoiceTests {
     private static let subject = DiscoverySubject.endpointSlices(
         .init(namespace: "n", service: "s"))

@@ -4,8 +4,9 @@ import CDatapath
 import FanoutCore
 import GoldenVectors
 import Testing
+import Tiers
 
-@Suite("Slot tables")
+@Suite("Slot tables", .tags(.unit))
 struct SlotTableTests {
     @Test("a key meets the owner of slot key mod n")
     func owner() {

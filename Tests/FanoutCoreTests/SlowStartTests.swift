@@ -2,9 +2,10 @@
 
 import FanoutCore
 import Testing
+import Tiers
 
 /// Times are the test's own: nothing here waits.
-@Suite("A slow start")
+@Suite("A slow start", .tags(.unit))
 struct SlowStartTests {
     private let start = ContinuousClock.now
 

@@ -2,8 +2,9 @@
 
 import FanoutCore
 import Testing
+import Tiers
 
-@Suite("The order of round robin")
+@Suite("The order of round robin", .tags(.unit))
 struct SmoothOrderTests {
     private func order(_ weights: [UInt16]) -> String {
         let slots = Balance.roundRobin.slotTable(for: DownstreamSet.weighted(weights), capacity: 64)

@@ -2,8 +2,9 @@
 
 import FanoutCore
 import Testing
+import Tiers
 
-@Suite("Who received before, for as long as a new source has not answered")
+@Suite("Who received before, for as long as a new source has not answered", .tags(.unit))
 struct StandInTests {
     private static let list = DiscoverySubject.file(path: "/list", port: nil)
     private static let service = DiscoverySubject.endpointSlices(

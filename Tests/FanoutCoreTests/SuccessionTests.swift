@@ -2,8 +2,9 @@
 
 import FanoutCore
 import Testing
+import Tiers
 
-@Suite("A listener that one of another mode succeeds")
+@Suite("A listener that one of another mode succeeds", .tags(.unit))
 struct SuccessionTests {
     struct Row: CustomTestStringConvertible, Sendable {
         let testDescription: String

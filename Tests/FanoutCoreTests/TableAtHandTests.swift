@@ -2,8 +2,9 @@
 
 import FanoutCore
 import Testing
+import Tiers
 
-@Suite("A listener with its slot table at hand")
+@Suite("A listener with its slot table at hand", .tags(.unit))
 struct TableAtHandTests {
     private let listener = Listener(
         name: "in", bind: Endpoint(IPAddress(v4: 1), port: 514), balance: .sourceIP,

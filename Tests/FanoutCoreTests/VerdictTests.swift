@@ -2,8 +2,9 @@
 
 import FanoutCore
 import Testing
+import Tiers
 
-@Suite("A verdict on a target")
+@Suite("A verdict on a target", .tags(.unit))
 struct VerdictTests {
     /// Results as letters, `+` a success and `-` a failure, and the verdict after each: `U`p or `D`own.
     struct Course: Sendable, CustomTestStringConvertible {

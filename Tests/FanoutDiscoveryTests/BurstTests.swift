@@ -3,10 +3,11 @@
 import LabNet
 import Synchronization
 import Testing
+import Tiers
 
 @testable import FanoutDiscovery
 
-@Suite("A burst")
+@Suite("A burst", .tags(.network))
 struct BurstTests {
     private let burst = Burst<Int>()
     private let taken = Taken()

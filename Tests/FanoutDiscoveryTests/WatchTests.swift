@@ -4,11 +4,12 @@ import ClusterLab
 import FanoutCore
 import LabNet
 import Testing
+import Tiers
 
 @testable import FanoutDiscovery
 
 /// One after the other: the machine is small, and some of them measure time.
-@Suite("Discovery", .serialized)
+@Suite("Discovery", .tags(.network), .serialized)
 enum DiscoveryTests {}
 
 extension DiscoveryTests {

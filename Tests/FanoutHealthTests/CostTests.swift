@@ -8,6 +8,7 @@ import LabNet
 import LinuxNet
 import Synchronization
 import Testing
+import Tiers
 
 /// One thread that gives life to a thousand targets.
 final class Field: Sendable {
@@ -81,7 +82,7 @@ final class Field: Sendable {
     }
 }
 
-@Suite("The cost of probing", .serialized)
+@Suite("The cost of probing", .tags(.load), .serialized)
 struct CostTests {
     /// What is promised is of an optimised build; the compiler's checks of the other take as much again on
     /// a machine that is busy.

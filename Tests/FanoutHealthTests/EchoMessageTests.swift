@@ -2,10 +2,11 @@
 
 import FanoutCore
 import Testing
+import Tiers
 
 @testable import FanoutHealth
 
-@Suite("An echo message")
+@Suite("An echo message", .tags(.unit))
 struct EchoMessageTests {
     private let message = EchoMessage(token: 0x0102_0304_0506_0708, nonce: 0xfffe_fdfc_fbfa_f9f8)
 
@@ -52,7 +53,7 @@ struct EchoMessageTests {
     }
 }
 
-@Suite("The queue of deadlines")
+@Suite("The queue of deadlines", .tags(.unit))
 struct DeadlineQueueTests {
     @Test("gives what is due in the order of time, and keeps the rest")
     func order() {

@@ -4,9 +4,11 @@ import FanoutCore
 import FanoutHealth
 import LabNet
 import Testing
+import Tiers
 
 @Suite(
-    "What the kernel knows of neighbours", .enabled(if: Privilege.isRoot, "NOT TESTED: needs root"))
+    "What the kernel knows of neighbours", .tags(.network),
+    .enabled(if: Privilege.isRoot, "NOT TESTED: needs root"))
 struct NeighbourHintTests {
     @Test(
         "a host that does not answer ARP is not taken for a silent receiver, however short the interval"

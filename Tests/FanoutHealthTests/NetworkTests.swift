@@ -5,8 +5,11 @@ import FanoutHealth
 import Glibc
 import LabNet
 import Testing
+import Tiers
 
-@Suite("Probes in a network", .enabled(if: Privilege.isRoot, "NOT TESTED: needs root"))
+@Suite(
+    "Probes in a network", .tags(.network), .enabled(if: Privilege.isRoot, "NOT TESTED: needs root")
+)
 struct NetworkTests {
     private static let everybody = "0 2147483647"
 

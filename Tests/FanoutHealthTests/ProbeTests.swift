@@ -6,8 +6,9 @@ import Glibc
 import LabNet
 import LinuxNet
 import Testing
+import Tiers
 
-@Suite("A probe", .enabled(if: Privilege.isRoot, "NOT TESTED: needs root"))
+@Suite("A probe", .tags(.network), .enabled(if: Privilege.isRoot, "NOT TESTED: needs root"))
 struct ProbeTests {
     private static let families: [IPAddress] = [.loopback, .loopback6]
 

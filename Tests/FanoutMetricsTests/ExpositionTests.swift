@@ -3,8 +3,9 @@
 import FanoutCore
 import FanoutMetrics
 import Testing
+import Tiers
 
-@Suite("the text of /metrics")
+@Suite("the text of /metrics", .tags(.unit))
 struct ExpositionTests {
     @Test("a small snapshot has exactly this page")
     func golden() {

@@ -2,8 +2,9 @@
 
 import FanoutMetrics
 import Testing
+import Tiers
 
-@Suite("clients that mean no good", .serialized)
+@Suite("clients that mean no good", .tags(.network), .serialized)
 struct HostileClientTests {
     private static let refusedMetric = "udp_fanout_metrics_connections_refused_total"
 

@@ -6,8 +6,9 @@ import Foundation
 import Glibc
 import Logging
 import Testing
+import Tiers
 
-@Suite("start and stop of the metrics server")
+@Suite("start and stop of the metrics server", .tags(.network))
 struct LifecycleTests {
     private static let quiet = Logger(label: "test") { _ in SwiftLogNoOpLogHandler() }
 

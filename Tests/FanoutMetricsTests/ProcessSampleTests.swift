@@ -3,8 +3,9 @@
 import FanoutMetrics
 import Glibc
 import Testing
+import Tiers
 
-@Suite("the process's own use")
+@Suite("the process's own use", .tags(.network))
 struct ProcessSampleTests {
     private let fields =
         "S 1 2 3 0 -1 4194560 100 0 0 0 250 50 0 0 20 0 4 0 1000 99999999 300 18446744073709551615"

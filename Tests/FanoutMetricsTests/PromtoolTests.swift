@@ -3,8 +3,9 @@
 import FanoutMetrics
 import Foundation
 import Testing
+import Tiers
 
-@Suite("promtool check metrics")
+@Suite("promtool check metrics", .tags(.unit))
 struct PromtoolTests {
     private static let promtool = "/usr/bin/promtool"
 

@@ -3,8 +3,9 @@
 import FanoutMetrics
 import Foundation
 import Testing
+import Tiers
 
-@Suite("The reference of the metrics")
+@Suite("The reference of the metrics", .tags(.unit))
 struct ReferenceTests {
     @Test("what is committed is what the sources make; `make reference` rewrites it")
     func committed() throws {

@@ -3,8 +3,9 @@
 import FanoutMetrics
 import Synchronization
 import Testing
+import Tiers
 
-@Suite("requests to the metrics server")
+@Suite("requests to the metrics server", .tags(.network))
 struct RequestTests {
     @Test("GET of the metrics path answers with the page and its content type")
     func get() async throws {

@@ -4,8 +4,9 @@ import FanoutCore
 import FanoutMetrics
 import Foundation
 import Testing
+import Tiers
 
-@Suite("the status page's numbers")
+@Suite("the status page's numbers", .tags(.unit))
 struct StatusDataTests {
     private struct Numbers: Decodable {
         struct Listener: Decodable {

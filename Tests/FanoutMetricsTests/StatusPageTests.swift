@@ -4,8 +4,9 @@ import FanoutCore
 import FanoutMetrics
 import Foundation
 import Testing
+import Tiers
 
-@Suite("the status page")
+@Suite("the status page", .tags(.unit))
 struct StatusPageTests {
     /// A listener in force with receivers of which the second is drained and the third fails its probes.
     static func snapshot(receivers: Int = 3) -> MetricsSnapshot {

@@ -3,8 +3,9 @@
 import FanoutMetrics
 import Glibc
 import Testing
+import Tiers
 
-@Suite("the metrics server's time limits")
+@Suite("the metrics server's time limits", .tags(.network))
 struct TimeoutTests {
     private static let short = Duration.milliseconds(200)
 

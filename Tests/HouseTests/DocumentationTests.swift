@@ -2,8 +2,9 @@
 
 import Foundation
 import Testing
+import Tiers
 
-@Suite("Documentation")
+@Suite("Documentation", .tags(.unit))
 struct DocumentationTests {
     @Test("every relative link leads to a file, and to a heading where it names one")
     func links() throws {

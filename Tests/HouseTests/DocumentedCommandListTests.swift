@@ -2,10 +2,11 @@
 
 import Foundation
 import Testing
+import Tiers
 
 /// Every command that a page shows is run: word for word by `DocumentedCommandTests`, or by what is
 /// named here.
-@Suite("Commands of the documentation")
+@Suite("Commands of the documentation", .tags(.unit))
 struct DocumentedCommandListTests {
     @Test("each is run by a test")
     func everyCommand() throws {

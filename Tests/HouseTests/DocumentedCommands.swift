@@ -47,7 +47,7 @@ enum DocumentedCommands {
             Entry("make build", ci, "make build"),
             Entry("make run", "Tests/DaemonTests/DemoTests.swift", "\"demo\""),
             Entry("make help", "Tests/HouseTests/MakeWordsTests.swift", "\"help\""),
-            Entry("make bench", "Benchmarks/Tests/BenchTests/SmokeTests.swift", "--daemon"),
+            Entry("make bench", "Tests/BenchTests/SmokeTests.swift", "--daemon"),
             Entry("\(daemon) check --config config.yaml", "docs/userspace.md", "check --config"),
             Entry("\(daemon) --config config.yaml", "docs/userspace.md", "udp-fanout --config"),
             Entry(

@@ -1,8 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 
 import Testing
+import Tiers
 
-@Suite("The floors of the house")
+@Suite("The floors of the house", .tags(.unit))
 struct FloorsTests {
     @Test("every import is allowed by the floor of its module")
     func importsOfTheTree() throws {

@@ -1,9 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 
 import Testing
+import Tiers
 
 /// Words of make that take too long to run here: that they are there, and what they would run.
-@Suite("Words of make")
+@Suite("Words of make", .tags(.network))
 struct MakeWordsTests {
     @Test(
         "does what its help says",

@@ -2,9 +2,10 @@
 
 import Foundation
 import Testing
+import Tiers
 
 /// What a release promises of the tree: one version, bytes that anybody can make again, a whole tarball.
-@Suite("A release")
+@Suite("A release", .tags(.unit))
 struct ReleaseTests {
     private static func text(_ path: String) throws -> String {
         try String(contentsOf: SourceTree.root.appending(path: path), encoding: .utf8)

@@ -2,10 +2,11 @@
 
 import Foundation
 import Testing
+import Tiers
 
 /// `scripts/setup.sh` on a machine of our making: a folder of stand-ins for the commands that it
 /// calls is its whole PATH, and a log shows which of them it called.
-@Suite("The set-up")
+@Suite("The set-up", .tags(.network))
 struct SetupTests {
     @Test("calls no apt-get when nothing is missing")
     func warmTree() throws {

@@ -2,9 +2,10 @@
 
 import Foundation
 import Testing
+import Tiers
 
 /// docs/adding-a-balance.md, carried out on a copy of what it changes.
-@Suite("The worked example")
+@Suite("The worked example", .tags(.network))
 struct WorkedExampleTests {
     /// A step of the page: a block of code and where it goes.
     struct Step {
@@ -52,7 +53,7 @@ struct WorkedExampleTests {
 
     private static let copied = [
         "Sources/FanoutCore", "bpf/include", "Tests/FanoutCoreTests", "Tests/GoldenVectors",
-        "README.md", "config.example.yaml",
+        "Tests/Tiers", "README.md", "config.example.yaml",
     ]
 
     private static func copy() throws -> URL {
@@ -113,13 +114,15 @@ struct WorkedExampleTests {
         let library = try compile("FanoutCore", core(), in: folder, Self.strict)
         try #require(library.status == 0, "\(library.errors)")
 
-        let vectors = try compile(
-            "GoldenVectors", Self.swiftFiles("Tests/GoldenVectors", in: folder), in: folder,
-            [
-                "-parse-as-library", "-emit-module", "-emit-module-path",
-                "GoldenVectors.swiftmodule", "-emit-library", "-static", "-o", "libGoldenVectors.a",
-            ])
-        try #require(vectors.status == 0, "\(vectors.errors)")
+        for module in ["GoldenVectors", "Tiers"] {
+            let shared = try compile(
+                module, Self.swiftFiles("Tests/\(module)", in: folder), in: folder,
+                [
+                    "-parse-as-library", "-emit-module", "-emit-module-path",
+                    "\(module).swiftmodule", "-emit-library", "-static", "-o", "lib\(module).a",
+                ])
+            try #require(shared.status == 0, "\(shared.errors)")
+        }
         // What SwiftPM writes for a bundle of tests.
         let main = """
             import Testing
@@ -134,7 +137,7 @@ struct WorkedExampleTests {
         let program = try compile(
             "ExampleTests", tests + ["Runner.swift"], in: folder,
             [
-                "-parse-as-library", "-L", ".", "-lFanoutCore", "-lGoldenVectors", "-o",
+                "-parse-as-library", "-L", ".", "-lFanoutCore", "-lGoldenVectors", "-lTiers", "-o",
                 "example",
             ])
         try #require(program.status == 0, "\(program.errors)")

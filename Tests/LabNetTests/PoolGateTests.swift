@@ -3,8 +3,11 @@
 import Glibc
 import LabNet
 import Testing
+import Tiers
 
-@Suite("The task pool beside a lab", .enabled(if: geteuid() == 0, "needs root for namespaces"))
+@Suite(
+    "The task pool beside a lab", .tags(.network),
+    .enabled(if: geteuid() == 0, "needs root for namespaces"))
 struct PoolGateTests {
     /// The network namespace of the calling thread, as the kernel numbers it.
     private static func namespace() -> String {

@@ -2,11 +2,12 @@
 
 import CLibMNL
 import Testing
+import Tiers
 
 @testable import Netlink
 
 /// What the kernel seldom does, from messages of our own making.
-@Suite("An answer of netlink")
+@Suite("An answer of netlink", .tags(.unit))
 struct AnswerTests {
     private static func message(
         _ type: Int32, flags: Int32 = 0, sequence: UInt32 = 7, port: UInt32 = 9, body: [UInt8] = []

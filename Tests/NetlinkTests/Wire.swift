@@ -5,9 +5,12 @@ import Foundation
 import LabNet
 import Netlink
 import Testing
+import Tiers
 
 /// What the kernel says of networks that the tests made, against what iproute2 says of them.
-@Suite("Netlink", .enabled(if: Privilege.isRoot, "NOT TESTED: network namespaces need root"))
+@Suite(
+    "Netlink", .tags(.network),
+    .enabled(if: Privilege.isRoot, "NOT TESTED: network namespaces need root"))
 struct NetlinkTests {}
 
 /// A network of one's own with a wire to another one: `near` here, `far` there.

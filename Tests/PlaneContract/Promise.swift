@@ -2,8 +2,11 @@
 
 /// What every data plane promises, in a sentence, and the proof. Each plane's tests run all of them:
 ///
-///     @Test("the plane keeps its promises", arguments: Promise.all)
+///     @Test("keeps what every plane promises", arguments: Promise.functional)
 ///     func promises(promise: Promise) async throws { try await promise.check(stage) }
+///
+///     @Test("keeps it under load", .tags(.load), arguments: Promise.underLoad)
+///     func promisesUnderLoad(promise: Promise) async throws { try await promise.check(stage) }
 public struct Promise: Sendable, CustomStringConvertible {
     public let says: String
     /// - Throws: `Broken`, or the error of what could not be set up.
@@ -16,5 +19,8 @@ public struct Promise: Sendable, CustomStringConvertible {
 
     public var description: String { says }
 
-    public static let all: [Promise] = balance + sizes + changes + departures + scale + load
+    public static let functional: [Promise] = balance + sizes + changes + departures
+    /// Those that need both CPUs.
+    public static let underLoad: [Promise] = scale + load
+    public static let all: [Promise] = functional + underLoad
 }

@@ -4,9 +4,10 @@ import FanoutCore
 import Foundation
 import LabNet
 import Testing
+import Tiers
 
 extension PublisherTests {
-    @Suite("Rate and end")
+    @Suite("Rate and end", .tags(.load))
     struct RateTests {
         /// Processor time that a process has used, in ticks of 10 ms (proc(5), fields 14 and 15).
         static func ticks(of pid: pid_t) throws -> Int {

@@ -5,9 +5,10 @@ import Foundation
 import Glibc
 import LabNet
 import Testing
+import Tiers
 
 /// The built executable, judged from outside. One test at a time: they measure rates.
-@Suite("The publisher", .serialized)
+@Suite("The publisher", .tags(.network), .serialized)
 enum PublisherTests {}
 
 /// A run of the publisher to its end, as its user sees it.

@@ -4,11 +4,12 @@ import FanoutCore
 import LabNet
 import ReusePortLB
 import Testing
+import Tiers
 
 /// The library against real sockets and the real program. One test at a time: several send by the
 /// thousand and count every packet.
 @Suite(
-    "ReusePortLB", .serialized,
+    "ReusePortLB", .tags(.network), .serialized,
     .enabled(if: Privilege.isRoot, "NOT TESTED: loading kernel programs needs root"))
 enum ReusePortTests {}
 

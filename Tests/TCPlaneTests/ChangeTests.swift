@@ -4,9 +4,10 @@ import FanoutCore
 import LabNet
 import PlaneContract
 import Testing
+import Tiers
 
 extension TCPlaneTests {
-    @Suite("while its tables change")
+    @Suite("while its tables change", .tags(.load))
     struct ChangeTests {
         @Test("20 changes a second at 50 000 datagrams a second lose none and misdirect none")
         func churn() async throws {

@@ -4,9 +4,10 @@ import FanoutCore
 import LabNet
 import PlaneContract
 import Testing
+import Tiers
 
 extension TCPlaneTests {
-    @Suite("under a flood of frames")
+    @Suite("under a flood of frames", .tags(.load))
     struct FloodTests {
         private static let rounds = 100
 

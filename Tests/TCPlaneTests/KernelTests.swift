@@ -6,11 +6,13 @@ import LabNet
 import PlaneContract
 import TCPlane
 import Testing
+import Tiers
 
 /// What an old kernel lacks is gone round, or refused with the version that has it. Each test says what
 /// it expects of the kernel at hand; `make test-kernels` brings several.
 @Suite(
-    "The TC plane and the kernel's age", .enabled(if: Privilege.isRoot, "NOT TESTED: needs root"))
+    "The TC plane and the kernel's age", .tags(.network),
+    .enabled(if: Privilege.isRoot, "NOT TESTED: needs root"))
 struct KernelTests {
     @Test(
         "auto hooks by TCX where the kernel has it, else by clsact",

@@ -3,11 +3,12 @@
 import CDatapath
 import FanoutCore
 import Testing
+import Tiers
 
 @testable import TCPlane
 import HostNetwork
 
-@Suite("A listener's table")
+@Suite("A listener's table", .tags(.unit))
 struct ListenerTableTests {
     private let near = Downstream(
         name: "near", endpoint: Endpoint(IPAddress(v4: 0x0a00_0002), port: 5000))

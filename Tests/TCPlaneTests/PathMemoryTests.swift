@@ -6,9 +6,10 @@ import LabNet
 import Netlink
 import Synchronization
 import Testing
+import Tiers
 
 /// Planes that follow one change ask for the ways to its receivers once.
-@Suite("The memory of ways to receivers")
+@Suite("The memory of ways to receivers", .tags(.network))
 struct PathMemoryTests {
     private let memory = PathMemory()
     private let receivers = Set((1...5).map { IPAddress(v4: 0x0a00_0000 + $0) })

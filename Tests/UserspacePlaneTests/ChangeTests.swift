@@ -4,9 +4,10 @@ import FanoutCore
 import LabNet
 import PlaneContract
 import Testing
+import Tiers
 
 extension UserspacePlaneTests {
-    @Suite("changed under load")
+    @Suite("changed under load", .tags(.load))
     struct ChangeTests {
         /// One change of the set of listeners, of which the first is under load.
         struct Step: CustomTestStringConvertible {

@@ -4,9 +4,10 @@ import FanoutCore
 import LabNet
 import PlaneContract
 import Testing
+import Tiers
 
 extension UserspacePlaneTests {
-    @Suite("with a dead receiver")
+    @Suite("with a dead receiver", .tags(.load))
     struct DeadReceiverTests {
         @Test("loses nothing that is meant for the live ones, and charges the dead one alone")
         func deadAmongThree() async throws {

@@ -4,9 +4,10 @@ import FanoutCore
 import LabNet
 import PlaneContract
 import Testing
+import Tiers
 
 extension UserspacePlaneTests {
-    @Suite("under load")
+    @Suite("under load", .tags(.load))
     struct LoadTests {
         struct Case: CustomTestStringConvertible {
             let balance: Balance

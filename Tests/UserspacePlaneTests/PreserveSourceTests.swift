@@ -8,7 +8,7 @@ import Testing
 extension UserspacePlaneTests {
     @Suite("with preserve_source", .enabled(if: Privilege.isRoot, "needs root"))
     struct PreserveSourceTests {
-        @Test("keeps what every plane promises", arguments: Promise.all)
+        @Test("keeps what every plane promises", arguments: Promise.functional)
         func promises(promise: Promise) async throws {
             try await promise.check(.preserving)
         }

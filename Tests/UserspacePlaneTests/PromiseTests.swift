@@ -5,15 +5,17 @@ import LabNet
 import Logging
 import PlaneContract
 import Testing
+import Tiers
 import UserspacePlane
 
-/// All suites of this module: one test at a time, since most of them need the machine to themselves.
-@Suite("The userspace plane", .serialized)
+/// All suites of this module.
+@Suite("The userspace plane", .tags(.network), .serialized)
 struct UserspacePlaneTests {
-    @Test("keeps what every plane promises", arguments: Promise.all)
-    func promises(promise: Promise) async throws {
-        try await promise.check(.userspace)
-    }
+    @Test("keeps what every plane promises", arguments: Promise.functional)
+    func promises(promise: Promise) async throws { try await promise.check(.userspace) }
+
+    @Test("keeps it under load", .tags(.load), arguments: Promise.underLoad)
+    func promisesUnderLoad(promise: Promise) async throws { try await promise.check(.userspace) }
 }
 
 extension Stage {

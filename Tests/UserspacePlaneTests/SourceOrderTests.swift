@@ -4,10 +4,13 @@ import FanoutCore
 import LabNet
 import PlaneContract
 import Testing
+import Tiers
 
 extension UserspacePlaneTests {
     /// Four workers, 64 sources that count up one sequence each, one receiver.
-    @Suite("keeping the order of a source at 50 000 datagrams a second", .timeLimit(.minutes(1)))
+    @Suite(
+        "keeping the order of a source at 50 000 datagrams a second", .tags(.load),
+        .timeLimit(.minutes(1)))
     struct SourceOrderTests {
         /// What came of the load, and the listener's last counters.
         private static func outcome(

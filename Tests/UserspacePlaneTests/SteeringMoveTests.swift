@@ -4,9 +4,10 @@ import FanoutCore
 import LabNet
 import PlaneContract
 import Testing
+import Tiers
 
 extension UserspacePlaneTests {
-    @Suite("when steered workers are replaced under load")
+    @Suite("when steered workers are replaced under load", .tags(.load))
     struct SteeringMoveTests {
         /// How often each source changed its worker, in the order in which it sent.
         private static func moves(_ datagrams: [Received]) -> [Int] {

@@ -4,12 +4,13 @@ import FanoutCore
 import Glibc
 import LinuxNet
 import Testing
+import Tiers
 
 @testable import UserspacePlane
 
 /// The program that steers workers, run here by a small machine and held against the same hash written
 /// plainly.
-@Suite("The steering program")
+@Suite("The steering program", .tags(.network))
 struct SteeringProgramTests {
     /// The place of a source, as the decision describes it.
     private static func place(_ words: [UInt32], of workers: Int) -> UInt32 {

@@ -4,9 +4,10 @@ import FanoutCore
 import LabNet
 import PlaneContract
 import Testing
+import Tiers
 
 extension XDPNATPlaneTests {
-    @Suite("With many clients")
+    @Suite("With many clients", .tags(.load))
     struct CrowdTests {
         @Test(
             "50 000 clients get equal shares of the servers, and keep them",

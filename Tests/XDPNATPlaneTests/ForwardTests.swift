@@ -3,10 +3,12 @@
 import FanoutCore
 import LabNet
 import Testing
+import Tiers
 
 /// All suites of this module: one test at a time, since some of them load both CPUs.
 @Suite(
-    "The xdp_nat plane", .serialized, .enabled(if: Privilege.isRoot, "NOT TESTED: needs root"))
+    "The xdp_nat plane", .tags(.network), .serialized,
+    .enabled(if: Privilege.isRoot, "NOT TESTED: needs root"))
 struct XDPNATPlaneTests {}
 
 extension XDPNATPlaneTests {

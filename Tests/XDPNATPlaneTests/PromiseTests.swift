@@ -5,28 +5,34 @@ import LabNet
 import PlaneContract
 import Synchronization
 import Testing
+import Tiers
 
 extension XDPNATPlaneTests {
     /// Those of all planes' promises that hold where each client stays with one receiver, and each receiver
     /// has one listener. What the others say is put as it is here in the other suites.
-    static let promises = Promise.all.filter { promise in
+    static func fitting(_ promises: [Promise]) -> [Promise] {
         let fitting = [
             "source_ip takes", "four_tuple takes", "an empty datagram", "the same over IPv6",
             "a datagram above max_packet_size", "with nobody to send to",
             "a listener that is removed", "each datagram arrives once",
             "receivers that come, go and change weight", "thousands of receivers that came",
         ]
-        return fitting.contains { promise.says.hasPrefix($0) }
+        return promises.filter { promise in fitting.contains { promise.says.hasPrefix($0) } }
     }
 
-    @Test("keeps the promises of every plane that hold for flows", arguments: promises)
+    @Test(
+        "keeps the promises of every plane that hold for flows",
+        arguments: fitting(Promise.functional))
     func promises(promise: Promise) async throws {
         let net = try NATNet(.routed)
         try await net.balancer.run { try await promise.check(net.stage) }
     }
 
+    @Test("keeps them under load", .tags(.load), arguments: fitting(Promise.underLoad))
+    func promisesUnderLoad(promise: Promise) async throws { try await promises(promise: promise) }
+
     @Test("all of those promises are there")
-    func promisesAreThere() { #expect(Self.promises.count == 12) }
+    func promisesAreThere() { #expect(Self.fitting(Promise.all).count == 12) }
 }
 
 extension NATNet {

@@ -3,10 +3,11 @@
 import CLibXDP
 import FanoutCore
 import Testing
+import Tiers
 
 @testable import XDPSockets
 
-@Suite("Frames under random operations")
+@Suite("Frames under random operations", .tags(.unit))
 struct FrameRandomTests {
     @Test(
         "20 000 operations of worker and kernel lose no frame and double none",

@@ -3,10 +3,11 @@
 import CLibXDP
 import FanoutCore
 import Testing
+import Tiers
 
 @testable import XDPSockets
 
-@Suite("Who holds each frame")
+@Suite("Who holds each frame", .tags(.network))
 struct FrameTests {
     @Test("a store gives out every frame once, and no more")
     func everyFrame() {

@@ -3,10 +3,11 @@
 import Glibc
 import LabNet
 import Testing
+import Tiers
 
 @testable import XDPSockets
 
-@Suite("Opening sockets", .enabled(if: Privilege.isRoot, "NOT TESTED: needs root"))
+@Suite("Opening sockets", .tags(.network), .enabled(if: Privilege.isRoot, "NOT TESTED: needs root"))
 struct OpeningTests {
     @Test("a queue that another socket keeps is refused within the limit, and that one goes on")
     func busy() throws {

@@ -2,12 +2,13 @@
 
 import CLibXDP
 import Testing
+import Tiers
 
 @testable import XDPSockets
 
 /// Two ends over one memory: a fill ring has a completion ring at its other end, a transmit ring a receive
 /// ring.
-@Suite("Rings")
+@Suite("Rings", .tags(.network))
 struct RingTests {
     /// Numbers of the first entry: rings count past their size, and past 2^32.
     static let starts: [UInt32] = [0, 5, .max - 3, .max]

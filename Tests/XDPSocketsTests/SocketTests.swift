@@ -4,10 +4,12 @@ import FanoutCore
 import Glibc
 import LabNet
 import Testing
+import Tiers
 
 @testable import XDPSockets
 
-@Suite("Sockets on veths", .enabled(if: Privilege.isRoot, "NOT TESTED: needs root"))
+@Suite(
+    "Sockets on veths", .tags(.network), .enabled(if: Privilege.isRoot, "NOT TESTED: needs root"))
 struct SocketTests {
     @Test("frames that one socket sends another receives", arguments: Redirection.Mode.allCases)
     func crossing(mode: Redirection.Mode) async throws {

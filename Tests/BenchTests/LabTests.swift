@@ -1,23 +1,18 @@
 // SPDX-License-Identifier: Apache-2.0
 
 import Foundation
+import LabNet
 import Testing
+import Tiers
 
 @Suite(
-    "The bench over veths, run for a moment", .serialized,
+    "The bench over veths, run for a moment", .tags(.exhaustive), .serialized,
     .enabled(if: geteuid() == 0, "NOT TESTED: needs root"))
 struct LabTests {
-    /// The daemon as `make test-benchmarks` builds it.
-    private static let daemon = URL(filePath: #filePath)
-        .deletingLastPathComponent().deletingLastPathComponent().deletingLastPathComponent()
-        .deletingLastPathComponent().appending(path: ".build/debug/udp-fanout").path
-
     @Test("measures the daemon beside bare programs and nftables, and nothing else")
     func rates() throws {
-        try #require(
-            FileManager.default.isExecutableFile(atPath: Self.daemon),
-            "no \(Self.daemon): run make test-benchmarks")
-        let run = try BenchRun(["--smoke", "--only", "veths", "--daemon", Self.daemon])
+        let daemon = Files.product("udp-fanout")
+        let run = try BenchRun(["--smoke", "--only", "veths", "--daemon", daemon])
         #expect(run.status == 0, "\(run.errors)")
         let rows = run.output.split(separator: "\n").dropFirst(2).map {
             $0.split(separator: "|").map { $0.trimmingCharacters(in: .whitespaces) }

@@ -11,7 +11,7 @@ public struct PerformancePage: Sendable {
         # Performance
 
         What a datagram costs udp-fanout, beside two forwarders that hold nothing but the system calls
-        (`Benchmarks/Sources/reference`). The figure is CPU nanoseconds a delivered datagram: the on-CPU
+        (`Benchmarks/reference`). The figure is CPU nanoseconds a delivered datagram: the on-CPU
         time of all threads of the forwarder over the datagrams that reached three sinks, dealt round
         robin. The sender saturates the forwarder from another CPU.
 
@@ -36,7 +36,7 @@ public struct PerformancePage: Sendable {
         For mode `af_xdp`, frames of 64 bytes of payload from 4096 sources that the kernel makes out of nothing on
         one CPU (BPF_F_TEST_XDP_LIVE_FRAMES), more than anybody forwards, arrive at a veth; who forwards has
         the other CPU. Each has a lab of its own and 40 turns of 50 ms a round, and is stopped (SIGSTOP)
-        outside them. `xskreference` (`Benchmarks/Sources/xskreference`) receives by AF_XDP; `ring` rewrites as the
+        outside them. `xskreference` (`Benchmarks/xskreference`) receives by AF_XDP; `ring` rewrites as the
         daemon does and sends by AF_XDP, `mmsg` sends by `sendmmsg`. The kernel's part of receiving runs on the
         generator's CPU, and `CPU ns` does not count it: busy polling, which would bring it over, does nothing where
         the kernel copies (Linux 6.18 gives such a socket no NAPI). An XDP program at the receiver, on the forwarder's

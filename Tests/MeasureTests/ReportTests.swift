@@ -1,10 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
 
 import Testing
+import Tiers
 
 @testable import Measure
 
-@Suite("The tables")
+@Suite("The tables", .tags(.unit))
 struct ReportTests {
     static func report(daemonCost: Int) -> Report {
         var result = CaseResult(workload: Workload(input: .plain, payload: 64))

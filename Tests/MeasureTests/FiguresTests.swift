@@ -1,10 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
 
 import Testing
+import Tiers
 
 @testable import Measure
 
-@Suite("Figures")
+@Suite("Figures", .tags(.unit))
 struct FiguresTests {
     static func sample(_ cost: Int, sinks: [Int] = [100, 100, 100], sent: Int = 400) -> Sample {
         let arrived = sinks.reduce(0, +)

@@ -1,10 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
 
 import Testing
+import Tiers
 
 @testable import Measure
 
-@Suite("Rates over veths")
+@Suite("Rates over veths", .tags(.unit))
 struct LabRatesTests {
     /// A flood of a microsecond for each arrival's `interval` ns.
     static func flood(_ interval: Int, sent: Int = 1000, arrived: Int = 1000) -> LabRates.Flood {

@@ -2,9 +2,10 @@
 
 import Foundation
 import Testing
+import Tiers
 
 @Suite(
-    "The bench of xdp_nat, run for a moment", .serialized,
+    "The bench of xdp_nat, run for a moment", .tags(.exhaustive), .serialized,
     .enabled(if: geteuid() == 0, "NOT TESTED: needs root"))
 struct TranslationTests {
     private static func rows(_ run: BenchRun) -> [[String]] {

@@ -1,10 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
 
 import Testing
+import Tiers
 
 @testable import Measure
 
-@Suite("Rates of AF_XDP over veths")
+@Suite("Rates of AF_XDP over veths", .tags(.unit))
 struct WireRatesTests {
     /// A flood of a second in which so many thousand arrived, at 1 ns of CPU time each.
     static func flood(_ thousands: Int, sent: Int = 9_000_000) -> WireRates.Flood {

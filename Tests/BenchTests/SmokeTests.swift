@@ -2,8 +2,9 @@
 
 import Foundation
 import Testing
+import Tiers
 
-@Suite("The bench, run for a moment", .serialized)
+@Suite("The bench, run for a moment", .tags(.exhaustive), .serialized)
 struct SmokeTests {
     @Test("measures both references under every load")
     func references() throws {

@@ -1,16 +1,13 @@
 // SPDX-License-Identifier: Apache-2.0
 
 import Foundation
+import LabNet
 
 /// One run of the bench as its user starts it.
 struct BenchRun {
     let status: Int32
     let output: String
     let errors: String
-
-    /// The folder of the built programs: that of this test program.
-    static let programs = URL(filePath: CommandLine.arguments[0])
-        .resolvingSymlinksInPath().deletingLastPathComponent()
 
     /// A forwarder with udp-fanout's command line.
     static let standIn = URL(filePath: #filePath).deletingLastPathComponent()
@@ -31,7 +28,7 @@ struct BenchRun {
             return (path: path, handle: try FileHandle(forWritingTo: path))
         }
         let process = Process()
-        process.executableURL = Self.programs.appending(path: "bench")
+        process.executableURL = URL(filePath: Files.product("bench"))
         process.arguments = arguments
         process.environment = ProcessInfo.processInfo.environment
             .merging(environment) { $1 }

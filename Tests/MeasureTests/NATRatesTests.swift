@@ -1,10 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
 
 import Testing
+import Tiers
 
 @testable import Measure
 
-@Suite("Rates of xdp_nat over veths")
+@Suite("Rates of xdp_nat over veths", .tags(.unit))
 struct NATRatesTests {
     private static func cells(_ table: String) -> [[String]] {
         table.split(separator: "\n").dropFirst(2).map {

@@ -1,10 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
 
 import Testing
+import Tiers
 
 @testable import Measure
 
-@Suite("The ledger that the bench reads")
+@Suite("The ledger that the bench reads", .tags(.unit))
 struct LedgerTests {
     static let scrape = """
         # HELP udp_fanout_packets_received_total Datagrams.

@@ -2,9 +2,10 @@
 
 import Foundation
 import Testing
+import Tiers
 
 @Suite(
-    "The bench of AF_XDP, run for a moment", .serialized,
+    "The bench of AF_XDP, run for a moment", .tags(.exhaustive), .serialized,
     .enabled(if: geteuid() == 0, "NOT TESTED: needs root"))
 struct WireTests {
     private static func rows(_ run: BenchRun) -> [[String]] {
