@@ -26,8 +26,10 @@ import os
 import pathlib
 import re
 import shutil
+import signal
 import subprocess
 import sys
+import tempfile
 import threading
 import time
 
@@ -137,7 +139,7 @@ def bundle(*arguments):
 def lines_of(path):
     if not path.exists():
         return
-    for line in path.read_text().splitlines():
+    for line in path.read_text().split("\n"):
         try:
             yield json.loads(line)
         except ValueError:  # The process ended within the line.
@@ -176,13 +178,12 @@ def prefixes(tests, every):
 
 def listed():
     """Every test of the bundle with its tier: that of the longest-running tag on it or on a suite around it."""
-    LOGS.mkdir(parents=True, exist_ok=True)
-    path = LOGS / "list"
-    path.unlink(missing_ok=True)
     # Tags are in the experimental version only; Swift 6.4 brings `--filter tag:NAME`.
-    subprocess.run(bundle("--list-tests", "--event-stream-output-path", str(path), "--experimental-event-stream-version",
-                          "99.0"), check=True, stdout=subprocess.DEVNULL)
-    records = [line["payload"] for line in lines_of(path) if line["kind"] == "test"]
+    with tempfile.TemporaryDirectory() as folder:
+        path = pathlib.Path(folder, "tests")
+        subprocess.run(bundle("--list-tests", "--event-stream-output-path", str(path),
+                              "--experimental-event-stream-version", "99.0"), check=True, stdout=subprocess.DEVNULL)
+        records = [line["payload"] for line in lines_of(path) if line["kind"] == "test"]
     tags = {plain(record["id"]): record.get("_tags", []) for record in records}
     tests, untagged = [], []
     for identifier in sorted(plain(record["id"]) for record in records if record["kind"] == "function"):
@@ -297,6 +298,9 @@ def main():
         for test in sorted(chosen, key=lambda test: TIERS.index(test.tier)):
             print(f"{test.tier:10} {test.id}")
         return None
+    shutil.rmtree(LOGS, ignore_errors=True)
+    LOGS.mkdir(parents=True)
+    signal.signal(signal.SIGTERM, lambda *_: sys.exit(143))
     begin = time.monotonic()
     spent = run(plan, every, options.jobs if is_root() else 1)
     keep(plan, spent)

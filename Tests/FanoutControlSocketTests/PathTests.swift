@@ -8,7 +8,7 @@ import LinuxNet
 import Testing
 import Tiers
 
-@Suite("The path of the control socket", .tags(.unit))
+@Suite("The path of the control socket", .tags(.network))
 struct PathTests {
     @Test("that a daemon has is refused to a second one, which is told who has it")
     func taken() throws {

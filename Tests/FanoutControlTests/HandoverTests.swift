@@ -8,7 +8,7 @@ import Testing
 import Tiers
 
 /// The reconciler's side of a takeover: planes leave what they have to another process, and take it back.
-@Suite("A handover", .tags(.unit))
+@Suite("A handover", .tags(.network))
 struct HandoverTests {
     private let first = FakePlane<First>()
     private let second = FakePlane<Second>()

@@ -7,7 +7,7 @@ import Logging
 import Testing
 import Tiers
 
-@Suite("The reconciler", .tags(.unit))
+@Suite("The reconciler", .tags(.network))
 struct ReconcilerTests {
     private let first = FakePlane<First>()
     private let silent = Logger(label: "test") { _ in SwiftLogNoOpLogHandler() }

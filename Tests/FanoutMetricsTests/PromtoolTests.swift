@@ -5,7 +5,7 @@ import Foundation
 import Testing
 import Tiers
 
-@Suite("promtool check metrics", .tags(.unit))
+@Suite("promtool check metrics", .tags(.network))
 struct PromtoolTests {
     private static let promtool = "/usr/bin/promtool"
 

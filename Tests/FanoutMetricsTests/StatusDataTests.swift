@@ -6,7 +6,7 @@ import Foundation
 import Testing
 import Tiers
 
-@Suite("the status page's numbers", .tags(.unit))
+@Suite("the status page's numbers", .tags(.network))
 struct StatusDataTests {
     private struct Numbers: Decodable {
         struct Listener: Decodable {

@@ -5,7 +5,7 @@ import Testing
 import Tiers
 
 /// The container's files, as far as they can be judged without a container engine: what they name exists.
-@Suite("The container", .tags(.unit))
+@Suite("The container", .tags(.network))
 struct ContainerTests {
     private static func text(_ path: String) throws -> String {
         try String(contentsOf: SourceTree.root.appending(path: path), encoding: .utf8)

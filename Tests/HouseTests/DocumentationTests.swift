@@ -4,7 +4,7 @@ import Foundation
 import Testing
 import Tiers
 
-@Suite("Documentation", .tags(.unit))
+@Suite("Documentation", .tags(.network))
 struct DocumentationTests {
     @Test("every relative link leads to a file, and to a heading where it names one")
     func links() throws {

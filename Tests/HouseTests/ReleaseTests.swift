@@ -5,7 +5,7 @@ import Testing
 import Tiers
 
 /// What a release promises of the tree: one version, bytes that anybody can make again, a whole tarball.
-@Suite("A release", .tags(.unit))
+@Suite("A release", .tags(.network))
 struct ReleaseTests {
     private static func text(_ path: String) throws -> String {
         try String(contentsOf: SourceTree.root.appending(path: path), encoding: .utf8)

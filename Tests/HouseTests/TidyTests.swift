@@ -4,7 +4,7 @@ import Foundation
 import Testing
 import Tiers
 
-@Suite("A tidy tree", .tags(.unit))
+@Suite("A tidy tree", .tags(.network))
 struct TidyTests {
     /// One rule, and the files that prove that it can fail.
     struct Rule: CustomTestStringConvertible {

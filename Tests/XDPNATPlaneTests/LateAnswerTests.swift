@@ -85,7 +85,7 @@ extension XDPNATPlaneTests {
 
         @Test("after their time they are not translated, and the interface is left")
         func over() async throws {
-            try await inScene(lateAnswers: .milliseconds(500)) { scene in
+            try await inScene(lateAnswers: .seconds(3)) { scene in
                 try await scene.slowLeaves()
                 #expect(await scene.interfaces().contains("out1"))
                 try await eventually("the interface is left") {
