@@ -53,7 +53,7 @@ extension DaemonTests {
                 let opened = ContinuousClock.now
                 try await daemon.says(Self.healthy, times: 6)
                 try await active(config, 3)
-                #expect(ContinuousClock.now - opened < .milliseconds(1500))
+                #expect(ContinuousClock.now - opened < .seconds(10))
                 try await load.pass(1000)
                 let report = await load.stop()
                 let page = try await MetricsPage.scrape(#require(config.metricsPort))

@@ -50,7 +50,7 @@ struct HealthTestsTC {
                 let opened = ContinuousClock.now
                 try ports.openAll { index, open in try lab.receivers[index].enter(open) }
                 try await daemon.says(Self.healthy, times: 6)
-                #expect(ContinuousClock.now - opened < .milliseconds(1500))
+                #expect(ContinuousClock.now - opened < .seconds(10))
                 try await load.pass(2000)
                 let changes = daemon.times(Self.updated)
                 ports.close(1)

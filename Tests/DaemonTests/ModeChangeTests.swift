@@ -48,7 +48,7 @@ struct ModeChangeTests {
             let first = config(one, receivers, beside: beside)
             try await DaemonUnderTest.running(first) { daemon in
                 let load = try Load([lab.traffic()], rate: 20_000)
-                for _ in 0..<(beside == nil ? 1 : 3) {
+                for _ in 0..<(beside == nil ? 1 : 2) {
                     try await load.pass(2000)
                     try await daemon.reload(config(another, receivers, beside: beside))
                     try await load.pass(2000)
@@ -81,7 +81,7 @@ struct ModeChangeTests {
                 """
             try await DaemonUnderTest.running(first) { daemon in
                 let load = try Load([lab.traffic()], rate: 20_000)
-                for _ in 0..<3 {
+                for _ in 0..<2 {
                     try await load.pass(2000)
                     try await daemon.reload(
                         moved.replacing("listeners:\n", with: "listeners:\n" + next))

@@ -18,7 +18,7 @@ extension DaemonTests.NATCommandTests {
     private static func said(_ process: ChildProcess, _ message: String, times: Int = 1)
         async throws -> String
     {
-        try await process.record.wait("\(times) × '\(message)'", within: .seconds(20)) { state in
+        try await process.record.wait("\(times) × '\(message)'", within: .seconds(60)) { state in
             state.errors.filter { $0.contains(message) }.dropFirst(times - 1).first
         }
     }

@@ -69,14 +69,14 @@ extension DaemonTests.SignalTests {
             let begin = ContinuousClock.now
             daemon.process.send(SIGINT)
             #expect(try await daemon.process.exit() == .exited(128 + SIGINT))
-            #expect(ContinuousClock.now - begin < .seconds(1))
+            #expect(ContinuousClock.now - begin < .seconds(10))
             #expect(daemon.times("udp-fanout stopped") == 0)
             return text
         }
         #expect(page.utf8.count > 1 << 20)
     }
 
-    @Test("two signals at once end it within a second, in order or at once")
+    @Test("two signals at once end it, in order or at once")
     func twoSignals() async throws {
         for pair in [(SIGTERM, SIGINT), (SIGINT, SIGTERM), (SIGTERM, SIGTERM)] {
             try await DaemonUnderTest.running(try ConfigText.simple(metrics: true).yaml) { daemon in
@@ -86,7 +86,7 @@ extension DaemonTests.SignalTests {
                 let ending = try await daemon.process.exit()
                 let codes = [0, 128 + pair.0, 128 + pair.1].map(Ending.exited)
                 #expect(codes.contains(ending), "\(ending)")
-                #expect(ContinuousClock.now - begin < .seconds(1))
+                #expect(ContinuousClock.now - begin < .seconds(10))
             }
         }
     }

@@ -8,7 +8,7 @@ import Tiers
 
 /// Takeovers into other modes, and processes that are ended in mid-takeover, in a network of veths.
 @Suite(
-    "A takeover that goes elsewhere", .tags(.load), .serialized,
+    "A takeover that goes elsewhere", .tags(.network), .serialized,
     .enabled(if: Privilege.isRoot, "NOT TESTED: needs root"))
 struct TakeoverTestsEnds {
     private static let goesOn = "the process that was to take over has failed; this one goes on"
@@ -31,7 +31,7 @@ struct TakeoverTestsEnds {
                 config(mode, sinks.map(\.endpoint)), config("userspace", sinks.map(\.endpoint))
             )
             let succession = try await Succession(user) {
-                try Load([lab.traffic()], rate: Succession.rate)
+                try Load([lab.traffic()], rate: 5000)
             }
             for next in [kernel, user, kernel] { try await succession.takeOver(next) }
             try await succession.current.reload(user)
@@ -57,7 +57,7 @@ struct TakeoverTestsEnds {
                 config(mode, [sinks[1].endpoint])
                 + "metrics: {enabled: true, bind: \"127.0.0.1:\(held.port)\"}\n"
             let succession = try await Succession(first) {
-                try Load([lab.traffic()], rate: Succession.rate)
+                try Load([lab.traffic()], rate: 5000)
             }
             _ = try await succession.refuse(bad)
             try await succession.current.says(Self.goesOn)
@@ -96,7 +96,7 @@ struct TakeoverTestsEnds {
             let sinks = try lab.sinks()
             let config = config("tc_ebpf", sinks.map(\.endpoint))
             let succession = try await Succession(config) {
-                try Load([lab.traffic()], rate: Succession.rate)
+                try Load([lab.traffic()], rate: 5000)
             }
             let (next, silent) = try await begin(succession, config)
             let reload = try await DaemonUnderTest.run(["reload"], folder: succession.folder)
@@ -122,7 +122,7 @@ struct TakeoverTestsEnds {
             let sinks = try lab.sinks()
             let config = config(mode, sinks.map(\.endpoint))
             let succession = try await Succession(config) {
-                try Load([lab.traffic()], rate: Succession.rate)
+                try Load([lab.traffic()], rate: 5000)
             }
             let (next, silent) = try await begin(succession, config)
             succession.current.process.send(signal)
@@ -147,7 +147,7 @@ struct TakeoverTestsEnds {
             let sinks = try lab.sinks()
             let config = config("userspace", sinks.map(\.endpoint))
             let succession = try await Succession(config) {
-                try Load([lab.traffic()], rate: Succession.rate)
+                try Load([lab.traffic()], rate: 5000)
             }
             let (next, silent) = try await begin(succession, config)
             next.process.send(SIGSTOP)

@@ -68,10 +68,10 @@ struct MapExchangeTests {
             waiting.wait()
         }
         // Were they waited for, it would be until they give up.
-        DispatchQueue(label: "release").asyncAfter(deadline: .now() + 5) {
+        DispatchQueue(label: "release").asyncAfter(deadline: .now() + 30) {
             for _ in 0..<count { release.signal() }
         }
         try MapExchange.begin(in: tables, maps).wait()
-        #expect(ContinuousClock.now - start < .seconds(4))
+        #expect(ContinuousClock.now - start < .seconds(20))
     }
 }

@@ -147,9 +147,13 @@ extension DiscoveryTests.AccessTests {
         let path = try stage.folder.write(text, to: "kubeconfig")
         let follower = try stage.follow(stage.sources { $0 == "KUBECONFIG" ? path : nil })
         try await follower.counts(error: "credentials")
-        let line = stage.log.lines.first { $0.message.contains("credentials cannot be read") }
-        #expect(
-            line?.fields["error"]?.hasPrefix("\(path): \(reason)") == true, "\(stage.log.lines)")
+        // The count comes before the log line.
+        try await eventually("the log names \(path): \(reason)") {
+            stage.log.lines.contains {
+                $0.message.contains("credentials cannot be read")
+                    && $0.fields["error"]?.hasPrefix("\(path): \(reason)") == true
+            }
+        }
     }
 
     @Test(

@@ -97,8 +97,12 @@ extension DiscoveryTests.FileTests {
         try folder.replace("r", with: "10.0.0.2\n")
         try await follower.shows("10.0.0.2")
         #expect(follower.sets.count == 2)
-        let line = log.lines.first { $0.fields["error"]?.contains("line 1") == true }
-        #expect(line?.level == .warning && line?.fields["path"] == folder.path("r"))
+        try await eventually("the log names the line") {
+            log.lines.contains {
+                $0.fields["error"]?.contains("line 1") == true && $0.level == .warning
+                    && $0.fields["path"] == folder.path("r")
+            }
+        }
     }
 
     @Test(

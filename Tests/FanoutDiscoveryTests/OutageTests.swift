@@ -29,7 +29,7 @@ extension DiscoveryTests.OutageTests {
         #expect(follower.sets.count == 1)
         #expect(follower.source.status.syncAge > .milliseconds(50))
         let message = "k8s discovery: the API server does not answer"
-        #expect(stage.log.count(message) == 1)
+        try await eventually("the log says so") { stage.log.count(message) == 1 }
         #expect(stage.log.lines.first { $0.message == message }?.level == .warning)
         try stage.cluster.put(slice(2))
         try stage.cluster.start()
@@ -71,12 +71,13 @@ extension DiscoveryTests.OutageTests {
         let follower = try stage.follow()
         try await follower.shows("10.0.0.1")
         #expect(follower.source.status.errors == ["401": 1, "403": 1, "404": 1, "500": 1])
-        let messages = Set(stage.log.lines.filter { $0.level == .warning }.map(\.message))
-        #expect(
-            messages.isSuperset(of: [
-                "k8s discovery: 401, the API server does not accept the token or certificate",
-                "k8s discovery: 403, the account may not list and watch",
-            ]))
+        for message in [
+            "k8s discovery: 401, the API server does not accept the token or certificate",
+            "k8s discovery: 403, the account may not list and watch",
+        ] {
+            #expect(
+                stage.log.lines.first { $0.message == message }?.level == .warning, "\(message)")
+        }
     }
 
     @Test("a watch that is refused is not let go: it goes on from its version")
@@ -133,6 +134,6 @@ extension DiscoveryTests.OutageTests {
         try await eventually("it asks") { stage.cluster.requests.count == 1 }
         let begin = ContinuousClock.now
         await follower.stop()
-        #expect(ContinuousClock.now - begin < .seconds(2))
+        #expect(ContinuousClock.now - begin < .seconds(10))
     }
 }

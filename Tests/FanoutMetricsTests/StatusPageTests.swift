@@ -113,13 +113,11 @@ struct StatusPageTests {
         }
     }
 
-    @Test("many listeners and receivers are folded: 64 with 1024 each make a small page, fast")
+    @Test("many listeners and receivers are folded: 64 with 1024 each make a small page")
     func large() async throws {
         let listeners = (0..<64).map { ListenerCounters.sample("l\($0)", downstreams: 1024) }
         let snapshot = MetricsSnapshot.of(listeners)
-        let start = ContinuousClock.now
         let (whole, data) = (try await page(snapshot), try await page(snapshot, "/status.json"))
-        #expect(ContinuousClock.now - start < .seconds(10))
         #expect(whole.body.count < 1_000_000 && data.body.count < 50_000)
         #expect(whole.text.contains("all 1024 receivers") && whole.text.contains("(1016 more)"))
         #expect(!whole.text.contains("<details class=\"card listener\" data-name=\"l0\" open>"))

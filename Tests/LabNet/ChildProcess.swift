@@ -109,7 +109,7 @@ public final class ChildProcess: Sendable {
     public func send(_ signal: Int32) { record.kill(pid, signal) }
 
     /// Waits for the end of the process and of its output.
-    public func exit(within limit: Duration = .seconds(20)) async throws -> Ending {
+    public func exit(within limit: Duration = .seconds(60)) async throws -> Ending {
         try await record.wait("the end of process \(pid)", within: limit) { state in
             state.open.isEmpty ? state.ending : nil
         }

@@ -12,7 +12,7 @@ public struct NeverHappened: Error, CustomStringConvertible {
 ///
 /// - Throws: `NeverHappened` with `what`, a sentence that says what should have come about.
 public func eventually(
-    isolation: isolated (any Actor)? = #isolation, within limit: Duration = .seconds(10),
+    isolation: isolated (any Actor)? = #isolation, within limit: Duration = .seconds(30),
     _ what: String, _ condition: () async throws -> Bool
 ) async throws {
     let end = ContinuousClock.now + limit

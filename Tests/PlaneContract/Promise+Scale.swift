@@ -6,7 +6,7 @@ extension Promise {
     /// The promise is that of an optimised build on a machine with nothing else to do; without
     /// optimisation the table alone takes ten times as long.
     #if DEBUG
-        private static let patience = Duration.seconds(1)
+        private static let patience = Duration.seconds(5)
     #else
         private static let patience = Duration.milliseconds(50)
     #endif

@@ -192,7 +192,7 @@ extension TCPlaneTests {
                 let time = try ContinuousClock().measure { paths = try view(receivers).paths }
                 #expect(paths.values.count { Self.isPeer($0, by: out) } == 8192)
                 // 0.6 s on two CPUs, without optimisation.
-                #expect(time < .seconds(5))
+                #expect(time < .seconds(30))
             }
         }
 

@@ -26,7 +26,7 @@ extension UserspacePlaneTests {
                 try (0..<ports).map { _ in try Traffic(to: target, from: client) }
             }
             let report = try await Load(
-                sources, sharing: ports, rate: 50_000, total: 200_000, sizes: [64, 64, 300],
+                sources, sharing: ports, rate: 50_000, total: 50_000, sizes: [64, 64, 300],
                 segments: segments
             ).finish()
             #expect(report.errors == [:])

@@ -81,7 +81,7 @@ struct DaemonUnderTest: Sendable {
     /// Waits for the `count`th log line with this message.
     @discardableResult
     func says(
-        _ message: String, times count: Int = 1, within limit: Duration = .seconds(20)
+        _ message: String, times count: Int = 1, within limit: Duration = .seconds(60)
     ) async throws -> LogLine {
         try await process.record.wait("\(count) × '\(message)'", within: limit) { state in
             let found = state.errors.lazy.filter { $0.contains(message) }
