@@ -130,6 +130,22 @@ struct DocumentationTests {
         #expect(missing == [])
     }
 
+    @Test(
+        "the specification names the tiers of each promise's tests, or the command that checks it")
+    func tiers() throws {
+        let page = try MarkdownPage.page("SPECIFICATION.md")
+        let rows = page.prose.map(\.text).filter {
+            $0.hasPrefix("| ") && !$0.hasPrefix("| promise")
+        }
+        #expect(rows.count > 100)
+        let wanted =
+            /(?:unit|network|load|exhaustive|the compiler|`[^`]+`)(?:, (?:unit|network|load|exhaustive|`[^`]+`))*/
+        for row in rows {
+            let cell = row.split(separator: "|").last?.trimmingCharacters(in: .whitespaces)
+            #expect(cell?.wholeMatch(of: wanted) != nil, "\(row)")
+        }
+    }
+
     @Test("every symbol that DocC's pages name is one of the library")
     func docc() throws {
         let folder = "Sources/ReusePortLB/ReusePortLB.docc"
