@@ -190,7 +190,7 @@ let floor4: [Target] = [
         swiftSettings: strict, plugins: ["BuildStamp"]),
 ]
 
-// What `make bench` runs, below Benchmarks. No product of the package needs it.
+// The targets of `make bench`. No product of the package needs them.
 let benchmarks: [Target] = [
     // The yardsticks, in C so that they are the kernel's cost and little else.
     yardstick("loadgen"),
@@ -229,7 +229,7 @@ func yardstick(_ name: String, libraries: [String] = []) -> Target {
 }
 
 let tests: [Target] = [
-    // The tags that scripts/run-tests.py goes by.
+    // The tags that scripts/run-tests.py reads.
     .target(name: "Tiers", path: "Tests/Tiers", swiftSettings: strictTests),
     .testTarget(
         name: "FanoutCoreTests", dependencies: ["CDatapath", "FanoutCore", "GoldenVectors"],
@@ -389,7 +389,7 @@ let tests: [Target] = [
     .testTarget(name: "HouseTests", swiftSettings: strictTests),
 ]
 
-// Every test says by a tag of Tiers how it is run.
+// Each suite has a tag of Tiers.
 for target in tests where target.type == .test { target.dependencies.append("Tiers") }
 
 let package = Package(

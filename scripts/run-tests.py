@@ -13,14 +13,15 @@ Runs the Swift tests that `swift build --build-tests` built, tier by tier. Tests
 As root each process has network, mount and process namespaces of its own: its own ports, /run and /sys/fs/bpf. Other
 users get no namespaces, one process at a time, and no test that needs root.
 
---filter and --skip take regular expressions on test IDs (MODULE.SUITE/TEST). --list prints the plan. --times prints
-the slowest suites of the last run. Logs of all processes are in .build/test-logs.
+--filter and --skip take regular expressions on test IDs (MODULE.SUITE/TEST). --list prints the tests and their tiers.
+--times prints the slowest suites of the last run. The logs of all processes are in .build/test-logs.
 
-Exits with 0 if at least one test ran and none failed; in CI, as root, a skipped test is a failure too."""
+Exits with 0 if at least one test ran and none failed; in CI, as root, also if none was skipped."""
 
 import argparse
 import collections
 import concurrent.futures
+import fcntl
 import json
 import os
 import pathlib
@@ -39,15 +40,24 @@ LOGS = ROOT / ".build/test-logs"
 TIMES = ROOT / ".build/test-times.json"
 TIERS = ["unit", "network", "load", "exhaustive"]
 SILENT_SECONDS = 300  # A process that reports nothing for so long hangs.
-LOG_LINES = 150  # How much of a failed process's log is printed.
+LOG_LINES = 150  # Lines printed of a failed process's log.
 
 # The shell is process 1 of the namespaces: what a test leaves running ends with it.
-ISOLATED = ["unshare", "--net", "--mount", "--pid", "--fork", "--kill-child", "--mount-proc", "sh", "-c", """
-    ip link set lo up && mount -t tmpfs -o mode=755 tmpfs /run && mkdir -p /run/netns && mkdir -m 1777 /run/tmp || exit 125
+SETUP = """
+    cd "${here:=$PWD}" && export here
+    mount --make-rprivate / 2>/dev/null || {
+        # A chroot, whose / is no mount point. nsenter leaves it, and /mnt becomes a / that is one.
+        nsenter --mount=/proc/self/ns/mnt mount --make-rprivate / && mount --rbind / /mnt || exit 125
+        exec chroot /mnt sh -c "$0" "$0" "$@"
+    }
     while umount -l /sys/fs/bpf 2>/dev/null; do :; done
-    mount -t bpf bpf /sys/fs/bpf || exit 125
+    mount -t proc proc /proc && mount -t tmpfs -o mode=755 tmpfs /run && mkdir -p /run/netns && mkdir -m 1777 /run/tmp &&
+        mount -t bpf bpf /sys/fs/bpf && ip link set lo up || exit 125
     TMPDIR=/run/tmp; export TMPDIR
-    "$@" """, "sh"]
+    "$@"
+    """
+ISOLATED = ["unshare", "--net", "--mount", "--propagation", "unchanged", "--pid", "--fork", "--kill-child", "sh", "-c",
+            SETUP, SETUP]
 
 Test = collections.namedtuple("Test", "id tier")
 
@@ -72,7 +82,9 @@ class Group:
             command.append("--no-parallel")
         begin = time.monotonic()
         with log.open("w") as output:
-            status = watch((ISOLATED if is_root() else []) + command, output, events)
+            # setpriv: the process ends even if this one is killed.
+            isolated = ["setpriv", "--pdeathsig", "KILL"] + (ISOLATED if is_root() else [])
+            status = watch(isolated + command, output, events)
         self.seconds = time.monotonic() - begin
         self.read(events, status)
         return self, log
@@ -102,27 +114,26 @@ class Group:
             self.failed.append(self.name)
 
 
-running = set()
+stopping = threading.Event()
 
 
 def watch(command, output, events):
-    """Runs a command to its end and returns its exit status, or what was wrong."""
+    """Runs a command to its end and returns its exit status, or an error text."""
     process = subprocess.Popen(command, stdin=subprocess.DEVNULL, stdout=output, stderr=subprocess.STDOUT, cwd=ROOT,
                                start_new_session=True)
-    running.add(process)
-    try:
-        begin = time.time()
-        while True:
-            try:
-                return process.wait(1)
-            except subprocess.TimeoutExpired:
-                last = events.stat().st_mtime if events.exists() else begin
-                if time.time() - last > SILENT_SECONDS:
-                    process.kill()
-                    process.wait()
-                    return f"no report for {SILENT_SECONDS} s"
-    finally:
-        running.discard(process)
+    last, size = time.monotonic(), 0
+    while True:
+        try:
+            return process.wait(0.5)
+        except subprocess.TimeoutExpired:
+            now = events.stat().st_size if events.exists() else 0
+            if now != size:
+                last, size = time.monotonic(), now
+            silent = time.monotonic() - last > SILENT_SECONDS
+            if silent or stopping.is_set():
+                os.killpg(process.pid, signal.SIGKILL)
+                process.wait()
+                return f"no report for {SILENT_SECONDS} s" if silent else "the run was stopped"
 
 
 def is_root():
@@ -131,15 +142,15 @@ def is_root():
 
 def bundle(*arguments):
     found = sorted(BUILD.glob("*PackageTests.xctest"))
-    if not found:
-        raise SystemExit(f"run-tests: no tests in {BUILD}; run: swift build --build-tests")
+    if len(found) != 1:
+        raise SystemExit(f"run-tests: {len(found)} test bundles in {BUILD}, one is needed; run: swift build --build-tests")
     return [str(found[0]), "--testing-library", "swift-testing", *arguments]
 
 
 def lines_of(path):
     if not path.exists():
         return
-    for line in path.read_text().split("\n"):
+    for line in path.read_text(encoding="utf-8", errors="replace").split("\n"):
         try:
             yield json.loads(line)
         except ValueError:  # The process ended within the line.
@@ -147,7 +158,7 @@ def lines_of(path):
 
 
 def plain(identifier):
-    """Without the place in the source."""
+    """The ID without its source location."""
     return re.sub(r"/[^/]+\.swift:\d+:\d+$", "", identifier)
 
 
@@ -200,7 +211,7 @@ def listed():
 
 
 def planned(tests):
-    """The groups of each tier; those that took longest the last time come first."""
+    """The groups of each tier, sorted by their last duration, longest first."""
     known = times().get("known", {})
     groups = collections.defaultdict(list)
     for test in tests:
@@ -234,34 +245,36 @@ def run(plan, every, jobs):
     def finish(group):
         result = group.run(every)
         with printing:
-            report(*result)
+            if not stopping.is_set():
+                report(*result)
 
     for tier, groups in plan.items():
         begin = time.monotonic()
         with concurrent.futures.ThreadPoolExecutor(jobs if tier == "network" else 1) as pool:
-            futures = [pool.submit(finish, group) for group in groups]
             try:
-                for future in futures:
+                for future in [pool.submit(finish, group) for group in groups]:
                     future.result()
             except BaseException:
-                for future in futures:
-                    future.cancel()
-                for process in list(running):
-                    process.kill()
+                stopping.set()
+                pool.shutdown(cancel_futures=True)
                 raise
         if groups:
             spent[tier] = time.monotonic() - begin
     return spent
 
 
-def keep(plan, spent):
+def keep(plan, spent, is_whole):
+    """Writes down the durations; those of a filtered run do not order the next run."""
     groups = [group for tier in plan.values() for group in tier]
     known = times().get("known", {})
-    known.update({f"{group.tier} {group.name}": round(group.seconds, 1) for group in groups})
+    if is_whole:
+        known.update({f"{group.tier} {group.name}": round(group.seconds, 1) for group in groups})
     suites = [(seconds, suite, group.tier) for group in groups for suite, seconds in group.suites.items()]
     last = {"tiers": {tier: round(seconds, 1) for tier, seconds in spent.items()},
             "suites": sorted(([round(seconds, 1), suite, tier] for seconds, suite, tier in suites), reverse=True)}
-    TIMES.write_text(json.dumps({"known": known, "last": last}))
+    part = TIMES.with_suffix(".part")
+    part.write_text(json.dumps({"known": known, "last": last}))
+    part.replace(TIMES)
 
 
 def print_times():
@@ -276,12 +289,19 @@ def print_times():
         print(f"{seconds:7.1f} s  {tier:10}  {suite}")
 
 
+def expression(text):
+    try:
+        return re.compile(text)
+    except re.error as error:
+        raise argparse.ArgumentTypeError(f"{text!r} is no regular expression: {error}")
+
+
 def main():
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--all", action="store_true")
-    parser.add_argument("--filter", action="append", default=[])
-    parser.add_argument("--skip", action="append", default=[])
-    parser.add_argument("--jobs", type=int, default=2 * (os.cpu_count() or 1))
+    parser.add_argument("--filter", action="append", default=[], type=expression)
+    parser.add_argument("--skip", action="append", default=[], type=expression)
+    parser.add_argument("--jobs", type=int, choices=range(1, 65), metavar="1...64", default=2 * (os.cpu_count() or 1))
     parser.add_argument("--list", action="store_true")
     parser.add_argument("--times", action="store_true")
     options = parser.parse_args()
@@ -290,20 +310,27 @@ def main():
 
     every = listed()
     matching = [test for test in every
-                if (not options.filter or any(re.search(word, test.id) for word in options.filter))
-                and not any(re.search(word, test.id) for word in options.skip)]
+                if (not options.filter or any(word.search(test.id) for word in options.filter))
+                and not any(word.search(test.id) for word in options.skip)]
     chosen = [test for test in matching if options.all or test.tier != "exhaustive"]
     plan = planned(chosen)
     if options.list:
         for test in sorted(chosen, key=lambda test: TIERS.index(test.tier)):
             print(f"{test.tier:10} {test.id}")
         return None
-    shutil.rmtree(LOGS, ignore_errors=True)
-    LOGS.mkdir(parents=True)
-    signal.signal(signal.SIGTERM, lambda *_: sys.exit(143))
+    lock = (ROOT / ".build/test-lock").open("w")
+    try:
+        fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
+    except BlockingIOError:
+        raise SystemExit("run-tests: another run is in progress in this checkout; wait for it to end")
+    if LOGS.exists():
+        shutil.rmtree(LOGS)
+    LOGS.mkdir()
+    for number in signal.SIGTERM, signal.SIGHUP:
+        signal.signal(number, lambda number, _: sys.exit(128 + number))
     begin = time.monotonic()
     spent = run(plan, every, options.jobs if is_root() else 1)
-    keep(plan, spent)
+    keep(plan, spent, not options.filter and not options.skip)
     groups = [group for tier in plan.values() for group in tier]
     passed, failed, skipped = (sum((getattr(group, kind) for group in groups), []) for kind in ("passed", "failed", "skipped"))
     print()

@@ -47,13 +47,15 @@ struct DifferentialTests {
     }
 
     @Test(
-        "userspace, with its own or the client's source, tc_ebpf and af_xdp lead 1 000 sources alike",
+        "userspace, with its own or the client's source, tc_ebpf and af_xdp forward 1 000 sources to the same receivers",
         arguments: cases)
     func sameReceiver(family: IPAddress.Family, seed: UInt64) async throws {
         try await compare(1000, family, seed: seed)
     }
 
-    @Test("and 10 000 sources", .tags(.exhaustive), arguments: cases)
+    @Test(
+        "all modes forward 10 000 sources to the same receivers", .tags(.exhaustive),
+        arguments: cases)
     func sameReceiverOfMany(family: IPAddress.Family, seed: UInt64) async throws {
         try await compare(10_000, family, seed: seed)
     }

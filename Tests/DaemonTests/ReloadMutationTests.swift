@@ -91,7 +91,7 @@ extension DaemonTests.ReloadMutationTests {
     @Test("50 times lives, loses nothing, and ends with the good file applied")
     func mutations() async throws { try await mutate(50) }
 
-    @Test("and 500 times", .tags(.exhaustive))
+    @Test("500 times lives, loses nothing, and ends with the good file applied", .tags(.exhaustive))
     func manyMutations() async throws { try await mutate(500) }
 
     private func mutate(_ rounds: Int) async throws {

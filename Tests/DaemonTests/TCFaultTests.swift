@@ -35,7 +35,9 @@ struct TCFaultTests {
         arguments: ["tcx", "clsact"])
     func killed(attach: String) async throws { try await kill(5, attach: attach) }
 
-    @Test("nor after 50 times", .tags(.exhaustive), arguments: ["tcx", "clsact"])
+    @Test(
+        "killed and started again 50 times, nothing grows", .tags(.exhaustive),
+        arguments: ["tcx", "clsact"])
     func killedOften(attach: String) async throws { try await kill(50, attach: attach) }
 
     private func kill(_ rounds: Int, attach: String) async throws {

@@ -38,6 +38,7 @@ extension DiscoveryTests.OutageTests {
             stage.log.count("k8s discovery: the API server answers again") == 1
         }
         #expect(follower.source.status.syncAge < .seconds(2))
+        #expect(stage.log.count(message) == 1)
         #expect(stage.cluster.listRequests.count == 1, "what was missed comes by the watch")
     }
 

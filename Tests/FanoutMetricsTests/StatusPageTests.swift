@@ -113,7 +113,9 @@ struct StatusPageTests {
         }
     }
 
-    @Test("many listeners and receivers are folded: 64 with 1024 each make a small page")
+    @Test(
+        "many listeners and receivers are folded: 64 with 1024 each make a small page",
+        .timeLimit(.minutes(1)))
     func large() async throws {
         let listeners = (0..<64).map { ListenerCounters.sample("l\($0)", downstreams: 1024) }
         let snapshot = MetricsSnapshot.of(listeners)

@@ -74,7 +74,7 @@ struct CIRunTests {
             environment: ["PATH": "\(folder.path):/usr/bin:/bin"])
         #expect(run.output.split(separator: "\n").last.map(String.init) == example.last)
         #expect(run.status == example.status, "\(run.output)\(run.errors)")
-        let summary = run.output.components(separatedBy: "\nWhat failed:\n").dropFirst().first
+        let summary = run.output.components(separatedBy: "\nWhat failed:\n").dropFirst().last
         #expect((summary?.contains(Self.failure) == true) == (example.test.says == Self.bad))
     }
 }

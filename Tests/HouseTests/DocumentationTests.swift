@@ -131,7 +131,7 @@ struct DocumentationTests {
     }
 
     @Test(
-        "the specification names the tiers of each promise's tests, or the command that checks it")
+        "each row of the specification has a cell of tiers, or the command that checks it")
     func tiers() throws {
         let page = try MarkdownPage.page("SPECIFICATION.md")
         let rows = page.prose.map(\.text).filter {

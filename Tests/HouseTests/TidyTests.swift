@@ -67,7 +67,7 @@ struct TidyTests {
         "knows a built file by its path",
         arguments: [
             ".build/debug.yaml", "bpf/a.bpf.o", "lib/libreuseportlb.so.1.0", "configure",
-            "Benchmarks/.build/x", "Makefile.in", "autom4te.cache/requests",
+            "Fuzz/config/.build/x", "Makefile.in", "autom4te.cache/requests",
         ])
     func builtFiles(path: String) {
         #expect(Tidy.built(path))

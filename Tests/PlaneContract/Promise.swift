@@ -20,7 +20,7 @@ public struct Promise: Sendable, CustomStringConvertible {
     public var description: String { says }
 
     public static let functional: [Promise] = balance + sizes + changes + departures
-    /// Those that need both CPUs.
+    /// Promises that need both CPUs.
     public static let underLoad: [Promise] = scale + load
     public static let all: [Promise] = functional + underLoad
 }

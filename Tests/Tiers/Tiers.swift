@@ -2,15 +2,15 @@
 
 public import Testing
 
-/// What a test needs of the machine, and so how scripts/run-tests.py runs it. A suite's tag holds for its
-/// tests; of several tags the last one of this list counts.
+/// The tier of a test: what it needs, and so how scripts/run-tests.py runs it. A suite's tag applies to its
+/// tests. If a test has several, the last one in this list counts.
 extension Tag {
-    /// No privilege, no network, no clock: in parallel with all others of its kind.
+    /// No privilege, no network, no clock: runs in parallel with the other unit tests.
     @Tag public static var unit: Self
-    /// Namespaces, loopback, processes or time: side by side with other suites, each in a process of its own.
+    /// Namespaces, loopback, processes or time: each suite runs in a process of its own, beside others.
     @Tag public static var network: Self
-    /// Rates and loss: with both CPUs to itself.
+    /// Rates and loss: runs alone, with both CPUs.
     @Tag public static var load: Self
-    /// Like `load`, for minutes: `make test-all` runs it, `make test` does not.
+    /// Takes minutes: runs like `load`, by `make test-all` only.
     @Tag public static var exhaustive: Self
 }

@@ -38,7 +38,8 @@ extension UserspacePlaneTests {
         func exactlyOnce(_ load: Case) async throws { try await check(load) }
 
         @Test(
-            "and half a million of them", .tags(.exhaustive), .timeLimit(.minutes(2)),
+            "forwards half a million datagrams once, intact, in their flow's order",
+            .tags(.exhaustive), .timeLimit(.minutes(2)),
             arguments: longCases)
         func exactlyOnceOfMany(_ load: Case) async throws { try await check(load) }
 

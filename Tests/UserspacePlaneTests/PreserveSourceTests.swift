@@ -4,12 +4,18 @@ import FanoutCore
 import LabNet
 import PlaneContract
 import Testing
+import Tiers
 
 extension UserspacePlaneTests {
     @Suite("with preserve_source", .enabled(if: Privilege.isRoot, "needs root"))
     struct PreserveSourceTests {
         @Test("keeps what every plane promises", arguments: Promise.functional)
         func promises(promise: Promise) async throws {
+            try await promise.check(.preserving)
+        }
+
+        @Test("keeps it under load", .tags(.load), arguments: Promise.underLoad)
+        func promisesUnderLoad(promise: Promise) async throws {
             try await promise.check(.preserving)
         }
 

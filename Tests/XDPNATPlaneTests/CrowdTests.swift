@@ -35,11 +35,13 @@ extension XDPNATPlaneTests {
         }
 
         @Test(
-            "50 000 sources that nobody answers push out none of 1000 that were answered",
+            "50 000 unanswered sources evict none of 1000 answered ones",
             .timeLimit(.minutes(4)))
         func flood() async throws { try await flood(50_000) }
 
-        @Test("nor do a million", .tags(.exhaustive), .timeLimit(.minutes(4)))
+        @Test(
+            "a million unanswered sources evict none of 1000 answered ones", .tags(.exhaustive),
+            .timeLimit(.minutes(4)))
         func largeFlood() async throws { try await flood(1_000_000) }
 
         private func flood(_ sources: Int) async throws {
