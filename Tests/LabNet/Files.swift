@@ -17,11 +17,9 @@ public enum Files {
         return (pair[0], pair[1])
     }
 
-    /// The folder that the test bundle runs from, which is where the executables are.
-    public static let products = URL(
-        filePath: (try? FileManager.default.destinationOfSymbolicLink(atPath: "/proc/self/exe"))
-            ?? CommandLine.arguments[0]
-    ).deletingLastPathComponent()
+    /// The folder of the test bundle, where the executables are. Not /proc/self/exe: in a mount namespace of a
+    /// test's own that shows another path if the root is a chroot.
+    public static let products = URL(filePath: CommandLine.arguments[0]).deletingLastPathComponent()
 
     /// An executable of this package, as it was built together with these tests.
     public static func product(_ name: String) -> String { products.appending(path: name).path }
