@@ -9,7 +9,7 @@ struct MakeWordsTests {
     @Test(
         "does what its help says",
         arguments: [
-            ("help", "print these lines"), ("test-kernels", "scripts/test-kernels.sh"),
+            ("help", "list all targets"), ("test-kernels", "scripts/test-kernels.sh"),
             ("test-browser", "scripts/test-browser.py"), ("run", "udp-fanout"),
             ("bench", "--daemon .build/release/udp-fanout"), ("lab", "scripts/lab.sh"),
             ("soak", "scripts/churn.py"), ("fuzz", "scripts/fuzz.sh"),

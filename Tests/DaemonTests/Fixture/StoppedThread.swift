@@ -8,6 +8,7 @@ import LabNet
 /// of the tests becomes a tracer).
 final class StoppedThread {
     private let debugger: ChildProcess
+    private let statistics: String
 
     /// Stops the thread of `process` whose name begins so, until this object goes.
     init(named prefix: String, of process: pid_t) throws {
@@ -20,6 +21,7 @@ final class StoppedThread {
         guard let thread, let number = Int32(thread) else {
             throw Failed("no thread \(prefix)", ESRCH)
         }
+        statistics = "/proc/\(process)/task/\(number)/stat"
         // PTRACE_SEIZE and PTRACE_INTERRUPT concern one thread alone (ptrace(2)).
         let script = """
             import ctypes, sys
@@ -41,7 +43,11 @@ final class StoppedThread {
     private let held: Int32
 
     func isStopped() async throws {
-        _ = try await debugger.record.wait("the thread is stopped") { $0.output.first }
+        _ = try await debugger.record.wait("the thread is interrupted") { $0.output.first }
+        // PTRACE_INTERRUPT returns before the thread has stopped; its state is then t (proc(5)).
+        try await eventually("the thread is stopped") {
+            try String(contentsOfFile: statistics, encoding: .utf8).contains(") t ")
+        }
     }
 
     /// Lets it go on: a tracer that ends detaches.
