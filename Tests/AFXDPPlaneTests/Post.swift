@@ -24,8 +24,8 @@ struct Post {
 
     /// Sends `count` datagrams, of which every one arrives once.
     func forwardsExactly(_ count: Int) async throws {
-        // Others may still be on their way.
-        let mark = (0..<8).map { _ in UInt8.random(in: 0...255) }
+        // Others may still be on their way. No other payload begins with 0xff.
+        let mark = [0xff] + (0..<7).map { _ in UInt8.random(in: 0...255) }
         for _ in 0..<count { traffic.send(mark) }
         try await eventually("\(count) datagrams arrive") {
             sink.datagrams.count { $0.payload == mark } == count
