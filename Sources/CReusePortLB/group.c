@@ -31,6 +31,11 @@ int rplb_group_lock(struct rplb_group *group, int *lock)
 	error = rplb_folder_relock(group->folder, lock);
 	if (!error)
 		error = rplb_record_read(group, &record);
+	if (!error && record.state == LB_REUSEPORT_REPLACED) {
+		error = rplb_follow(group);
+		if (!error)
+			error = rplb_record_read(group, &record);
+	}
 	/* Its destroyer did not get as far as removing the folder. */
 	if (!error && record.state != LB_REUSEPORT_READY)
 		error = -ENOENT;
@@ -46,23 +51,38 @@ void rplb_group_unlock(struct rplb_group *group, int lock)
 	pthread_mutex_unlock(&group->mutex);
 }
 
+static const char *root_of(const char *pin_root)
+{
+	return pin_root ? pin_root : RPLB_PIN_ROOT;
+}
+
 static struct rplb_group *group_new(const char *name, const struct rplb_options *options)
 {
 	struct rplb_group *group = calloc(1, sizeof(*group));
 
 	if (!group)
 		return NULL;
-	group->name = name ? strdup(name) : NULL;
-	if (name && !group->name) {
-		free(group);
-		return NULL;
+	if (name) {
+		group->name = strdup(name);
+		group->root = strdup(root_of(options->pin_root));
+		if (!group->name || !group->root) {
+			free(group->name);
+			free(group->root);
+			free(group);
+			return NULL;
+		}
 	}
 	pthread_mutex_init(&group->mutex, NULL);
 	group->folder = group->program = -1;
 	for (int i = 0; i < RPLB_MAPS; i++)
 		group->maps[i] = -1;
-	group->log = options->log;
-	group->log_context = options->log_context;
+	group->options = *options;
+	group->options.pin_root = group->root;
+	group->options.object = NULL;
+	if (options->seed) {
+		group->seed = *options->seed;
+		group->options.seed = &group->seed;
+	}
 	return group;
 }
 
@@ -80,6 +100,7 @@ void rplb_group_close(struct rplb_group *group)
 		close(group->folder);
 	pthread_mutex_destroy(&group->mutex);
 	free(group->name);
+	free(group->root);
 	free(group);
 }
 
@@ -101,7 +122,7 @@ static bool may_create(const struct rplb_options *options)
 	return !(options->flags & RPLB_EXISTING) && options->count;
 }
 
-static int create(struct rplb_group *group, const char *root, const struct rplb_options *options)
+static int create(struct rplb_group *group, const struct rplb_options *options)
 {
 	int error;
 
@@ -110,9 +131,9 @@ static int create(struct rplb_group *group, const char *root, const struct rplb_
 	error = rplb_load(group, options);
 	if (error || !group->name)
 		return error;
-	error = rplb_pins_create(group, root, options);
+	error = rplb_pins_create(group, group->root, options);
 	if (error)
-		rplb_pins_remove(root, group->name);
+		rplb_pins_remove(group->root, group->name);
 	else
 		rplb_log(group, RPLB_LOG_INFO, "group %s created", group->name);
 	return error;
@@ -120,7 +141,7 @@ static int create(struct rplb_group *group, const char *root, const struct rplb_
 
 /* Holds what the caller asks for against what the group is. Another count is for the first join, so that a
  * start that is refused after this changes nothing. */
-static int agree(struct rplb_group *group, const struct rplb_options *options)
+int rplb_group_agree(struct rplb_group *group, const struct rplb_options *options)
 {
 	struct lb_reuseport_group record;
 	uint64_t seed;
@@ -145,31 +166,31 @@ static int agree(struct rplb_group *group, const struct rplb_options *options)
 }
 
 /* The caller holds the folder's lock. */
-static int adopt_or_create(struct rplb_group *group, const char *root,
-			   const struct rplb_options *options)
+static int adopt_or_create(struct rplb_group *group, const struct rplb_options *options)
 {
+	const char *root = group->root;
 	struct lb_reuseport_group record;
 	int error = rplb_pins_read(root, group->name, group->folder, &record);
 
 	if (error == -ENOENT)
-		return create(group, root, options);
+		return create(group, options);
 	if (error)
 		return error;
 	if (record.state == LB_REUSEPORT_READY) {
 		error = rplb_pins_adopt(group, root);
-		return error ? error : agree(group, options);
+		return error ? error : rplb_group_agree(group, options);
 	}
 	if (!may_create(options))
 		return -ENOENT;
 	rplb_log(group, RPLB_LOG_INFO, "group %s was left half-built; building it anew",
 		 group->name);
 	error = rplb_pins_remove(root, group->name);
-	return error ? error : create(group, root, options);
+	return error ? error : create(group, options);
 }
 
-static int open_pinned(struct rplb_group *group, const char *root,
-		       const struct rplb_options *options)
+static int open_pinned(struct rplb_group *group, const struct rplb_options *options)
 {
+	const char *root = group->root;
 	int lock, error;
 
 	error = rplb_root_check(root, options->flags);
@@ -182,7 +203,7 @@ static int open_pinned(struct rplb_group *group, const char *root,
 	if (group->folder < 0)
 		error = -errno;
 	if (!error)
-		error = adopt_or_create(group, root, options);
+		error = adopt_or_create(group, options);
 	if (error && may_create(options) && rplb_folder_is_used(lock) == 0)
 		rplb_folder_remove(root, group->name);
 	rplb_folder_unlock(lock);
@@ -205,11 +226,7 @@ int rplb_group_open(const char *name, const struct rplb_options *options, struct
 	group = group_new(name, options);
 	if (!group)
 		return -ENOMEM;
-	if (name)
-		error = open_pinned(group, options->pin_root ? options->pin_root : RPLB_PIN_ROOT,
-				    options);
-	else
-		error = create(group, NULL, options);
+	error = name ? open_pinned(group, options) : create(group, options);
 	if (error) {
 		rplb_group_close(group);
 		return error;
@@ -235,7 +252,7 @@ int rplb_resize(struct rplb_group *group, uint32_t count)
 /* A group that lives has its pins adopted, so that its members can be asked for. */
 static int check_abandoned(const char *root, const char *name)
 {
-	struct rplb_group *group = group_new(name, &(struct rplb_options){0});
+	struct rplb_group *group = group_new(name, &(struct rplb_options){.pin_root = root});
 	bool alive = false;
 	int error;
 
@@ -250,7 +267,7 @@ static int check_abandoned(const char *root, const char *name)
 
 int rplb_group_destroy(const char *pin_root, const char *name)
 {
-	const char *root = pin_root ? pin_root : RPLB_PIN_ROOT;
+	const char *root = root_of(pin_root);
 	struct lb_reuseport_group record;
 	int lock, error;
 

@@ -28,19 +28,30 @@ enum rplb_map {
 };
 /* Their names in the program and of their pins. */
 const char *rplb_map_name(enum rplb_map map);
+/* Whether a map has the type and the size of a group's map; a value that is longer would be written past
+ * the end of the memory that it is read into. */
+bool rplb_map_is_as_named(int fd, enum rplb_map map);
+/* Whether a map has the kernel's name of a group's map. */
+bool rplb_map_has_name(int fd, enum rplb_map map);
 #define RPLB_PROGRAM_PIN "program"
+/* libbpf's name of the object. */
+#define RPLB_OBJECT "rplb"
 
 struct rplb_group {
 	pthread_mutex_t
 		mutex; /* keeps the threads of this process apart, as flock does processes */
 	char *name;    /* NULL: private */
+	char *root;    /* where it is pinned */
 	int folder;    /* the pin folder; -1: private */
 	int program;
 	int maps[RPLB_MAPS];
 	/* The count that the first join through this handle gives the group; 0: the one it has. */
 	uint32_t wanted;
-	rplb_log_fn log;
-	void *log_context;
+	/* What the caller asked for, with copies of the pin root and the seed, without the object. */
+	struct rplb_options options;
+	uint64_t seed;
+	/* Whether another program may steer the members' port; see rplb_rejoin. */
+	bool is_unsure;
 };
 
 /* log.c */
@@ -118,8 +129,23 @@ struct rplb_socket {
 	uint32_t v6only;
 };
 int rplb_socket_inspect(int fd, struct rplb_socket *socket);
+/* Whether the members that the record is about are in the socket's SO_REUSEPORT group: the program cannot
+ * select a socket of another. */
+bool rplb_socket_is_at(const struct rplb_socket *socket, const struct lb_reuseport_group *record);
 
-/* group.c: the lock of every call that changes the group; *lock goes to rplb_group_unlock. */
+/* rejoin.c: makes a group that was created while the members of another live at the socket's address that
+ * other group, and pins it again. Sets is_unsure when it may not look. -ESTALE: the living group has another
+ * key or seed. */
+int rplb_rejoin(struct rplb_group *group, const struct rplb_socket *socket);
+/* Opens what is pinned in place of a group that was replaced; the caller holds the folder's lock. */
+int rplb_follow(struct rplb_group *group);
+/* Logs when another program steers the socket's port, just before the group's replaces it. It detaches that
+ * program, which is the only way to see it without the privilege to look for it. */
+void rplb_warn_of_another(struct rplb_group *group, int fd);
+
+/* group.c: holds the options against what the group is; sets `wanted`. */
+int rplb_group_agree(struct rplb_group *group, const struct rplb_options *options);
+/* The lock of every call that changes the group; *lock goes to rplb_group_unlock. */
 int rplb_group_lock(struct rplb_group *group, int *lock);
 void rplb_group_unlock(struct rplb_group *group, int lock);
 

@@ -35,7 +35,7 @@ static int set_key(struct bpf_object *object, uint32_t key)
 static int open_object(const struct rplb_options *options, const char *wanted, uint32_t key,
 		       struct bpf_object **out)
 {
-	LIBBPF_OPTS(bpf_object_open_opts, open_options, .object_name = "rplb");
+	LIBBPF_OPTS(bpf_object_open_opts, open_options, .object_name = RPLB_OBJECT);
 	const void *bytes = options->object;
 	size_t count = options->object_bytes;
 	struct bpf_object *object;
@@ -88,6 +88,9 @@ static int keep_descriptors(struct rplb_group *group, struct bpf_object *object,
 		group->maps[i] = fcntl(bpf_map__fd(map), F_DUPFD_CLOEXEC, 3);
 		if (group->maps[i] < 0)
 			return -errno;
+		/* Whose pins are removed can be found by the program (rejoin.c). Linux 5.10; an older
+		 * kernel keeps the maps that the program uses. */
+		bpf_prog_bind_map(group->program, group->maps[i], NULL);
 	}
 	return 0;
 }
@@ -156,7 +159,7 @@ int rplb_load(struct rplb_group *group, const struct rplb_options *options)
 {
 	struct lb_reuseport_group record = {
 		.abi = LB_ABI_VERSION,
-		.state = LB_REUSEPORT_BUILDING,
+		.state = group->name ? LB_REUSEPORT_BUILDING : LB_REUSEPORT_PRIVATE,
 		.key = options->key ? options->key : LB_REUSEPORT_SOURCE_IP,
 	};
 	uint64_t seed = options->seed ? *options->seed : 0;

@@ -15,12 +15,12 @@ void rplb_log(const struct rplb_group *group, enum rplb_level level, const char 
 	char line[512];
 	va_list arguments;
 
-	if (!group->log)
+	if (!group->options.log)
 		return;
 	va_start(arguments, format);
 	vsnprintf(line, sizeof(line), format, arguments);
 	va_end(arguments);
-	group->log(group->log_context, level, line);
+	group->options.log(group->options.log_context, level, line);
 }
 
 /* libbpf has one hook a process. It is ours while one of our threads loads a program, and what other
@@ -38,7 +38,7 @@ static int print(enum libbpf_print_level level, const char *format, va_list argu
 
 	if (!pthread_equal(pthread_self(), hook.thread))
 		return hook.before ? hook.before(level, format, arguments) : 0;
-	if (!hook.group->log)
+	if (!hook.group->options.log)
 		return 0;
 	/* The verifier's log comes in one call, and its end is what matters. */
 	if (vasprintf(&text, format, arguments) < 0)
@@ -46,9 +46,9 @@ static int print(enum libbpf_print_level level, const char *format, va_list argu
 	rest = text;
 	while ((line = strsep(&rest, "\n"))) {
 		if (*line)
-			hook.group->log(hook.group->log_context,
-					level == LIBBPF_WARN ? RPLB_LOG_ERROR : RPLB_LOG_DEBUG,
-					line);
+			hook.group->options.log(
+				hook.group->options.log_context,
+				level == LIBBPF_WARN ? RPLB_LOG_ERROR : RPLB_LOG_DEBUG, line);
 	}
 	free(text);
 	return 0;

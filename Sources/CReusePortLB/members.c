@@ -28,17 +28,6 @@ static int rows(const struct rplb_group *group, int protocol)
 	return group->maps[protocol == IPPROTO_TCP ? RPLB_MAP_TCP_MEMBERS : RPLB_MAP_UDP_MEMBERS];
 }
 
-/* What the kernel makes a SO_REUSEPORT group of; the program cannot select a socket of another. */
-static bool is_same_address(const struct lb_reuseport_group *record,
-			    const struct rplb_socket *socket)
-{
-	return record->family == socket->family && record->port == socket->port &&
-	       record->address.high == socket->address.high &&
-	       record->address.low == socket->address.low && record->device == socket->device &&
-	       record->v6only == socket->v6only &&
-	       (!record->netns || !socket->netns || record->netns == socket->netns);
-}
-
 /* The first member fixes the address of all, for as long as any lives. */
 static int agree_on_address(struct rplb_group *group, const struct rplb_socket *socket)
 {
@@ -46,7 +35,7 @@ static int agree_on_address(struct rplb_group *group, const struct rplb_socket *
 	bool alive = false;
 	int error = rplb_record_read(group, &record);
 
-	if (error || is_same_address(&record, socket))
+	if (error || rplb_socket_is_at(socket, &record))
 		return error;
 	error = rplb_is_alive(group, 0, &alive);
 	if (!error && alive)
@@ -102,8 +91,10 @@ static int take_slot(struct rplb_group *group, int fd, const struct rplb_socket 
 		return refusal(errno);
 	error = write_row(group, socket, slot);
 	/* The slot first, so that the program never meets a group without members. */
-	if (!error)
+	if (!error) {
+		rplb_warn_of_another(group, fd);
 		error = attach(group, fd);
+	}
 	if (error)
 		bpf_map_delete_elem(targets(group, socket->protocol), &slot);
 	return error;
@@ -114,8 +105,10 @@ static int join_locked(struct rplb_group *group, int fd, const struct rplb_socke
 		       uint32_t slot)
 {
 	uint32_t count, wanted;
-	int error = rplb_count_read(group, &count);
+	int error = rplb_rejoin(group, socket);
 
+	if (!error)
+		error = rplb_count_read(group, &count);
 	if (error)
 		return error;
 	wanted = group->wanted ? group->wanted : count;
@@ -156,10 +149,22 @@ int rplb_join(struct rplb_group *group, int fd, uint32_t slot)
 	return error;
 }
 
+static int leave_locked(struct rplb_group *group, const struct rplb_socket *socket)
+{
+	uint64_t cookie;
+
+	for (uint32_t slot = 0; slot < LB_MEMBERS_MAX; slot++) {
+		if (rplb_cookie_read(group, socket->protocol, slot, &cookie) ||
+		    cookie != socket->cookie)
+			continue;
+		return bpf_map_delete_elem(targets(group, socket->protocol), &slot) ? -errno : 0;
+	}
+	return -ENOENT;
+}
+
 int rplb_leave(struct rplb_group *group, int fd)
 {
 	struct rplb_socket socket;
-	uint64_t cookie;
 	int lock, error;
 
 	if (!group)
@@ -168,16 +173,15 @@ int rplb_leave(struct rplb_group *group, int fd)
 	if (error)
 		return error;
 	error = rplb_group_lock(group, &lock);
-	if (error)
+	/* A member whose group has lost its pins leaves as well. Its slot is its own until then, so that
+	 * the lock of this process suffices. */
+	if (error == -ENOENT) {
+		pthread_mutex_lock(&group->mutex);
+		lock = -1;
+	} else if (error) {
 		return error;
-	error = -ENOENT;
-	for (uint32_t slot = 0; slot < LB_MEMBERS_MAX; slot++) {
-		if (rplb_cookie_read(group, socket.protocol, slot, &cookie) ||
-		    cookie != socket.cookie)
-			continue;
-		error = bpf_map_delete_elem(targets(group, socket.protocol), &slot) ? -errno : 0;
-		break;
 	}
+	error = leave_locked(group, &socket);
 	rplb_group_unlock(group, lock);
 	rplb_debug(group, "leave: socket %d: %d", fd, error);
 	return error;

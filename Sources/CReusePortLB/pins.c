@@ -65,9 +65,8 @@ static int get(const char *root, const char *name, const char *pin)
 	return fd;
 }
 
-/* Whoever owns the pins can rename them, and a value that is longer than ours would be written past
- * the end of the memory that we read it into. */
-static bool is_as_named(int fd, enum rplb_map map)
+/* The owner of the pins can rename them. */
+bool rplb_map_is_as_named(int fd, enum rplb_map map)
 {
 	struct bpf_map_info info = {0};
 	uint32_t bytes = sizeof(info);
@@ -75,6 +74,17 @@ static bool is_as_named(int fd, enum rplb_map map)
 	return !bpf_obj_get_info_by_fd(fd, &info, &bytes) && info.type == maps[map].type &&
 	       info.key_size == sizeof(uint32_t) && info.value_size == maps[map].value_bytes &&
 	       info.max_entries == maps[map].entries;
+}
+
+bool rplb_map_has_name(int fd, enum rplb_map map)
+{
+	/* The slot table is a variable of the program, whose map libbpf calls OBJECT.bss. */
+	const char *name = map == RPLB_MAP_SLOTS ? RPLB_OBJECT ".bss" : rplb_map_name(map);
+	struct bpf_map_info info = {0};
+	uint32_t bytes = sizeof(info);
+
+	return !bpf_obj_get_info_by_fd(fd, &info, &bytes) &&
+	       !strncmp(info.name, name, BPF_OBJ_NAME_LEN - 1);
 }
 
 static bool is_program(int fd)
@@ -91,7 +101,7 @@ static int read_record(int map, struct lb_reuseport_group *record)
 	uint32_t zero = 0;
 
 	/* Another version's record may be longer, so its size is looked at before its first word. */
-	if (!is_as_named(map, RPLB_MAP_GROUP))
+	if (!rplb_map_is_as_named(map, RPLB_MAP_GROUP))
 		return -EPROTONOSUPPORT;
 	if (bpf_map_lookup_elem(map, &zero, record))
 		return -errno;
@@ -128,7 +138,7 @@ int rplb_pins_adopt(struct rplb_group *group, const char *root)
 		group->maps[i] = get(root, group->name, rplb_map_name(i));
 		if (group->maps[i] < 0)
 			return group->maps[i] == -ENOENT ? -EPROTONOSUPPORT : group->maps[i];
-		if (!is_as_named(group->maps[i], i))
+		if (!rplb_map_is_as_named(group->maps[i], i))
 			return -EPROTONOSUPPORT;
 	}
 	return 0;

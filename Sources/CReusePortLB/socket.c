@@ -145,3 +145,12 @@ int rplb_socket_inspect(int fd, struct rplb_socket *out)
 	*out = found;
 	return 0;
 }
+
+bool rplb_socket_is_at(const struct rplb_socket *socket, const struct lb_reuseport_group *record)
+{
+	return record->family == socket->family && record->port == socket->port &&
+	       record->address.high == socket->address.high &&
+	       record->address.low == socket->address.low && record->device == socket->device &&
+	       record->v6only == socket->v6only &&
+	       (!record->netns || !socket->netns || record->netns == socket->netns);
+}

@@ -46,6 +46,8 @@ void lab_end(pid_t child);
 
 /* A group of the lab; ends the program when it cannot be. */
 struct rplb_group *lab_group(const char *name, uint32_t count);
+/* Removes what is pinned of a group, as rm -r does. */
+void lab_remove_pins(const char *name);
 /* Sockets on 127.0.0.1 with SO_REUSEPORT: UDP bound, TCP listening. Port 0 is any. */
 int lab_udp(uint16_t port);
 int lab_tcp(uint16_t port);

@@ -1,10 +1,36 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* lab_sockets.c: the groups and sockets of the cases. */
+#include <dirent.h>
 #include <errno.h>
 #include <netinet/in.h>
+#include <stdio.h>
+#include <string.h>
 #include <unistd.h>
 
 #include "lab.h"
+
+void lab_remove_pins(const char *name)
+{
+	char path[600];
+	struct dirent *entry;
+	DIR *entries;
+
+	snprintf(path, sizeof(path), RPLB_PIN_ROOT "/%s", name);
+	entries = opendir(path);
+	if (!entries)
+		lab_need(-errno, path);
+	while ((entry = readdir(entries))) {
+		if (strchr(entry->d_name, '.'))
+			continue;
+		snprintf(path, sizeof(path), RPLB_PIN_ROOT "/%s/%s", name, entry->d_name);
+		if (unlink(path))
+			lab_need(-errno, path);
+	}
+	closedir(entries);
+	snprintf(path, sizeof(path), RPLB_PIN_ROOT "/%s", name);
+	if (rmdir(path))
+		lab_need(-errno, path);
+}
 
 struct rplb_group *lab_group(const char *name, uint32_t count)
 {

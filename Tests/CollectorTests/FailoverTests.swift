@@ -224,4 +224,25 @@ extension CollectorTests.FailoverTests {
         #expect(run.code == 1 && run.errors.joined().contains("EBUSY"), "\(run.errors)")
         for collector in collectors { try await collector.stop() }
     }
+
+    @Test("pins are removed and one collector restarts: it warns and joins the group that lives")
+    func pinsRemoved() async throws {
+        let pins = try BPFFileSystem()
+        let endpoint = try Endpoint.free()
+        let flags = ["--group", "g", "--pin-root", pins.path]
+        var collectors: [CollectorUnderTest] = []
+        for slot in 0..<3 {
+            collectors.append(try await .inSlot(slot, of: 3, at: endpoint, flags))
+        }
+        try FileManager.default.removeItem(atPath: "\(pins.path)/g")
+        try await collectors[1].stop()
+        let late = try await CollectorUnderTest.inSlot(1, of: 3, at: endpoint, flags)
+        let warning = "collector: warning: the pins of group g were removed while its members live"
+        #expect(late.errors.contains { $0.hasPrefix(warning) }, "\(late.errors)")
+        collectors[1] = late
+        let group = try #require(try await StatusReport(pins).groups.first)
+        #expect(
+            group.slots?.map { $0.members.first?.pid } == collectors.map { $0.process.pid })
+        for collector in collectors { try await collector.stop() }
+    }
 }

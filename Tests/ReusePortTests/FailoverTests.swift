@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 
 import FanoutCore
+import Foundation
 import LabNet
 import ReusePortLB
 import Testing
@@ -96,5 +97,29 @@ extension ReusePortTests.FailoverTests {
         #expect(first.count == 200 && Set(first.values) == [0, 1, 2])
         #expect(try lifetime() == first)
         #expect(try Sums(place.group()) == Sums(selected: 400))
+    }
+
+    @Test("pins are removed while members live: one that restarts joins them, and no source moves")
+    func pinsRemoved() throws {
+        let place = try Place()
+        let group = try place.group(count: 3)
+        let members = try Members(group, count: 3, on: try .free())
+        let sources = IPAddress.v4Sources(200)
+        let spray = try Spray(to: members.endpoint)
+        try spray.send(from: sources)
+        let before = try members.homes()
+        #expect(Set(before.values) == [0, 1, 2])
+
+        try FileManager.default.removeItem(atPath: "\(place.pins.path)/g")
+        members.die(1)
+        let again = try place.group(count: 3)
+        try members.join(again, 1)
+        try spray.send(from: sources)
+        #expect(try members.homes() == before)
+        #expect(try again.members().count == 3)
+        // The living group's counters, and pins that lead to them.
+        #expect(try Sums(again) == Sums(selected: 400))
+        #expect(try Sums(place.group()) == Sums(selected: 400))
+        try members.leave(0)
     }
 }

@@ -160,12 +160,18 @@ int rplb_socket_udp(const struct sockaddr *address, socklen_t length, int receiv
  * -EADDRNOTAVAIL  the members that live are bound to another address, port or device, are in another
  *                 network namespace, or differ in IPV6_V6ONLY
  * -ENOENT         the group has been destroyed since it was opened
+ * -ESTALE         the group was created by this handle while members of a living group whose pins were
+ *                 removed have the address, and that group has another key or seed
  * -ETIMEDOUT      as above
+ *
+ * The first member of a new group looks for such a living group (with CAP_SYS_ADMIN). When it finds one, it
+ * pins it again, joins it, and logs that at RPLB_LOG_ERROR. Without the privilege it logs that another
+ * program steered the port, which the new group has replaced.
  */
 int rplb_join(struct rplb_group *group, int fd, uint32_t slot);
 
 /* Empties the slot that the socket is in: its sources meet others, what is in its queue can still be
- * read. -ENOENT: it is in none. */
+ * read. -ENOENT: it is in none. It works as well when the group's pins have been removed. */
 int rplb_leave(struct rplb_group *group, int fd);
 
 /*
@@ -173,6 +179,8 @@ int rplb_leave(struct rplb_group *group, int fd);
  * empties the slot, connects the UDP socket to a port that sends nothing, so that the kernel passes it by,
  * and waits for packets that are on their way into it (some 10 ms). A packet that the kernel was
  * delivering while a socket closed would be lost otherwise. The socket cannot join again.
+ *
+ * To stop without loss: rplb_retire, recv(2) with MSG_DONTWAIT until EAGAIN, close(2).
  *
  * -EPROTOTYPE: not a UDP socket; else as rplb_leave, and of connect(2).
  */

@@ -13,7 +13,9 @@ enum GroupOpening {
         options.log = { level, line in tail.add(level, line) }
         let refusal: ReusePortError
         do throws(ReusePortError) {
-            return try ReusePortGroup(name, options)
+            let group = try ReusePortGroup(name, options)
+            tail.groupIsOpen()
+            return group
         } catch {
             refusal = error
         }

@@ -44,6 +44,8 @@ struct lb_reuseport_counters {
 enum lb_reuseport_state {
 	LB_REUSEPORT_BUILDING = 0, /* its creator has not finished, or died */
 	LB_REUSEPORT_READY = 1,
+	LB_REUSEPORT_PRIVATE = 2,  /* never pinned */
+	LB_REUSEPORT_REPLACED = 3, /* another group is pinned in its place */
 };
 
 /* Map `group`, one value, written by the library under the lock of the pin folder. */

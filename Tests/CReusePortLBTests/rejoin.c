@@ -1,0 +1,295 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* rejoin.c: pins that are removed while members live; the next member joins the group that lives. */
+#define _GNU_SOURCE
+#include <errno.h>
+#include <fcntl.h>
+#include <linux/capability.h>
+#include <netinet/in.h>
+#include <signal.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/syscall.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include "lab.h"
+
+#define PORT 4739
+#define MEMBERS 3
+#define SOURCES 60
+
+/* The last line at RPLB_LOG_ERROR. */
+static char heard[512];
+
+static void hear(void *context, enum rplb_level level, const char *line)
+{
+	(void)context;
+	if (level == RPLB_LOG_ERROR)
+		snprintf(heard, sizeof(heard), "%s", line);
+}
+
+static struct rplb_group *open_group(const char *name, struct rplb_options options)
+{
+	struct rplb_group *group = NULL;
+
+	options.log = hear;
+	heard[0] = 0;
+	lab_need(rplb_group_open(name, &options, &group), "open");
+	return group;
+}
+
+/* Which of the sockets each of SOURCES addresses reaches. */
+static void homes(const int fds[MEMBERS], int home[SOURCES])
+{
+	struct sockaddr_in to = {.sin_family = AF_INET,
+				 .sin_port = htons(PORT),
+				 .sin_addr.s_addr = htonl(INADDR_LOOPBACK)};
+	char byte;
+
+	for (int i = 0; i < SOURCES; i++) {
+		struct sockaddr_in from = {.sin_family = AF_INET,
+					   .sin_addr.s_addr = htonl(0x7f000100u + (uint32_t)i)};
+		int sender = socket(AF_INET, SOCK_DGRAM | SOCK_CLOEXEC, 0);
+
+		if (bind(sender, (struct sockaddr *)&from, sizeof(from)) ||
+		    sendto(sender, "x", 1, 0, (struct sockaddr *)&to, sizeof(to)) != 1)
+			lab_need(-errno, "send");
+		close(sender);
+		home[i] = -1;
+		for (int member = 0; member < MEMBERS; member++) {
+			while (recv(fds[member], &byte, 1, MSG_DONTWAIT) == 1)
+				home[i] = member;
+		}
+	}
+}
+
+struct lives {
+	struct rplb_group *group;
+	int fds[MEMBERS];
+	int home[SOURCES];
+};
+
+/* A group with its members, of which the last has ended and the pins are gone. */
+static struct lives orphaned(const char *name, struct rplb_options options)
+{
+	struct lives lives;
+
+	options.count = MEMBERS;
+	lives.group = open_group(name, options);
+	for (int i = 0; i < MEMBERS; i++) {
+		lives.fds[i] = lab_udp(PORT);
+		lab_need(rplb_join(lives.group, lives.fds[i], (uint32_t)i), "join");
+	}
+	homes(lives.fds, lives.home);
+	close(lives.fds[MEMBERS - 1]);
+	lab_remove_pins(name);
+	return lives;
+}
+
+static void end(const struct lives *lives)
+{
+	for (int i = 0; i < MEMBERS; i++)
+		close(lives->fds[i]);
+	rplb_group_close(lives->group);
+}
+
+static void rejoining(void)
+{
+	uint64_t seed = 77, other = 78;
+	struct lives lives =
+		orphaned("lost", (struct rplb_options){.seed = &seed, .key = RPLB_KEY_SOURCE_IP});
+	struct rplb_group *group = open_group("lost", (struct rplb_options){.count = 4}), *late;
+	int home[SOURCES], fourth = lab_udp(PORT);
+	struct rplb_member list[2 * RPLB_MEMBERS_MAX];
+	struct rplb_info info;
+	size_t found = 0;
+
+	/* It has the group open that is going to be replaced. */
+	late = open_group("lost", (struct rplb_options){.count = 0});
+	lives.fds[2] = lab_udp(PORT);
+	lab_error(rplb_join(group, lives.fds[2], 0), -EEXIST,
+		  "a slot of the living group is taken");
+	lab_ok(strstr(heard, "pins of group lost were removed") != NULL,
+	       "the log says that the pins were removed (%s)", heard);
+	lab_error(rplb_join(late, lives.fds[2], 2), 0,
+		  "a member that restarts joins the living group, by whatever handle");
+	homes(lives.fds, home);
+	lab_ok(!memcmp(home, lives.home, sizeof(home)), "no source has moved");
+	rplb_group_close(late);
+	late = open_group("lost", (struct rplb_options){.flags = RPLB_EXISTING});
+	lab_need(rplb_members(late, list, 2 * RPLB_MEMBERS_MAX, &found), "members");
+	lab_need(rplb_info(late, &info), "info");
+	lab_ok(found == MEMBERS && info.count == MEMBERS && info.seed == seed,
+	       "the pins are back: %zu members of %u", found, info.count);
+	lab_error(
+		rplb_group_open("lost", &(struct rplb_options){.count = 3, .seed = &other}, &late),
+		-ESTALE, "another seed is refused as ever");
+	lab_error(rplb_join(group, fourth, 3), 0, "the count that the start asked for holds");
+	lab_need(rplb_info(group, &info), "info");
+	lab_ok(info.count == 4, "the count is 4 (%u)", info.count);
+	close(fourth);
+	rplb_group_close(late);
+	rplb_group_close(group);
+	end(&lives);
+	lab_error(rplb_group_destroy(NULL, "lost"), 0, "the group can be destroyed");
+}
+
+static void disagreeing(void)
+{
+	uint64_t seed = 77, other = 78;
+	struct lives lives = orphaned("split", (struct rplb_options){.seed = &seed});
+	struct rplb_group *group =
+		open_group("split", (struct rplb_options){.count = 3, .seed = &other});
+
+	lives.fds[2] = lab_udp(PORT);
+	lab_error(rplb_join(group, lives.fds[2], 2), -ESTALE,
+		  "a start with another seed than the living group's is refused");
+	rplb_group_close(group);
+	lab_ok(access(RPLB_PIN_ROOT "/split", F_OK) && errno == ENOENT,
+	       "and leaves no second group");
+	group = open_group("split", (struct rplb_options){.count = 3, .seed = &seed});
+	lab_error(rplb_join(group, lives.fds[2], 2), 0, "the same seed joins");
+	rplb_group_close(group);
+	end(&lives);
+	lab_need(rplb_group_destroy(NULL, "split"), "destroy");
+}
+
+static void two_names(void)
+{
+	struct rplb_group *first = open_group("first", (struct rplb_options){.count = 1}), *second;
+	int fds[2] = {lab_udp(PORT), lab_udp(PORT)};
+	struct rplb_info info;
+
+	lab_need(rplb_join(first, fds[0], 0), "join");
+	second = open_group("second", (struct rplb_options){.count = 2});
+	lab_error(rplb_join(second, fds[1], 0), 0, "a group of another name keeps its own members");
+	lab_ok(strstr(heard, "takes the packets of group first") != NULL,
+	       "the log names the group whose port it takes (%s)", heard);
+	lab_need(rplb_info(second, &info), "info");
+	lab_ok(info.count == 2, "both have their own count");
+	close(fds[0]);
+	close(fds[1]);
+	rplb_group_close(first);
+	rplb_group_close(second);
+}
+
+static void leaving(void)
+{
+	struct lives lives = orphaned("left", (struct rplb_options){0});
+
+	lives.fds[2] = lab_udp(PORT);
+	lab_error(rplb_join(lives.group, lives.fds[2], 2), -ENOENT,
+		  "nothing joins by the handle of a member whose group has lost its pins");
+	lab_error(rplb_leave(lives.group, lives.fds[0]), 0, "but its member can leave");
+	lab_error(rplb_retire(lives.group, lives.fds[1]), 0, "and retire");
+	end(&lives);
+}
+
+/* Joins in a process that may create groups, and may not look for programs. */
+static int join_blindly(void *fd)
+{
+	struct __user_cap_header_struct header = {.version = _LINUX_CAPABILITY_VERSION_3};
+	struct __user_cap_data_struct data[2];
+	struct rplb_group *group = NULL;
+	int error;
+
+	if (syscall(SYS_capget, &header, data))
+		return -errno;
+	data[0].effective &= ~(1u << CAP_SYS_ADMIN);
+	if (syscall(SYS_capset, &header, data))
+		return -errno;
+	heard[0] = 0;
+	error = rplb_group_open("blind", &(struct rplb_options){.count = 3, .log = hear}, &group);
+	if (!error)
+		error = rplb_join(group, *(int *)fd, 2);
+	rplb_group_close(group);
+	return error ? error : !strstr(heard, "another program steered");
+}
+
+static void blind(void)
+{
+	struct lives lives = orphaned("blind", (struct rplb_options){0});
+
+	lives.fds[2] = lab_udp(PORT);
+	lab_error(lab_as(0, join_blindly, &lives.fds[2]), 0,
+		  "without the privilege to find the living group the log says what happens");
+	close(lives.fds[2]);
+	lab_remove_pins("blind");
+	end(&lives);
+
+	lives.fds[2] = lab_udp(PORT);
+	lab_error(lab_as(0, join_blindly, &lives.fds[2]), 1,
+		  "and says nothing when no other program steered the port");
+	close(lives.fds[2]);
+	lab_need(rplb_group_destroy(NULL, "blind"), "destroy");
+}
+
+/* After how many calls of unlink(2) and chmod(2) this process is killed; 0: never. The library's calls come
+ * here, as those of every object of a process do. */
+static int calls_left;
+
+static int counted(int result)
+{
+	if (calls_left && !--calls_left)
+		raise(SIGKILL);
+	return result;
+}
+
+int unlink(const char *path)
+{
+	return counted((int)syscall(SYS_unlinkat, AT_FDCWD, path, 0));
+}
+
+int chmod(const char *path, mode_t mode)
+{
+	return counted((int)syscall(SYS_fchmodat, AT_FDCWD, path, mode));
+}
+
+/* Joins slot 2 in a process that dies after some calls; whether it died. */
+static bool join_and_die(struct rplb_group *group, int fd, int calls)
+{
+	int status;
+	pid_t child = fork();
+
+	if (child == 0) {
+		calls_left = calls;
+		_exit(rplb_join(group, fd, 2) ? 1 : 0);
+	}
+	if (child < 0 || waitpid(child, &status, 0) != child)
+		lab_need(-errno, "a child");
+	return WIFSIGNALED(status);
+}
+
+static void cut_short(void)
+{
+	struct lives lives = orphaned("cut", (struct rplb_options){0});
+	int deaths = 0, home[SOURCES];
+	bool died = true;
+
+	lives.fds[2] = lab_udp(PORT);
+	while (died) {
+		struct rplb_group *group = open_group("cut", (struct rplb_options){.count = 3});
+
+		died = join_and_die(group, lives.fds[2], deaths + 1);
+		deaths += died;
+		rplb_group_close(group);
+	}
+	lab_ok(deaths == 20, "ten pins are removed and ten made (%d)", deaths);
+	homes(lives.fds, home);
+	lab_ok(!memcmp(home, lives.home, sizeof(home)),
+	       "whatever a process that died at it has left, the next one joins the living group");
+	end(&lives);
+	lab_need(rplb_group_destroy(NULL, "cut"), "destroy");
+}
+
+int main(void)
+{
+	lab_enter();
+	rejoining();
+	disagreeing();
+	two_names();
+	leaving();
+	blind();
+	cut_short();
+	return lab_leave();
+}
