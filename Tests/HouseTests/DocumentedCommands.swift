@@ -87,7 +87,12 @@ enum DocumentedCommands {
                 "collector collector.c $(pkg-config --cflags --libs reuseportlb)"
                     + " -Wl,-rpath,DIR/lib", "pkg-config"
             ),
+            ("adopt adopt.c $(pkg-config --cflags --libs reuseportlb)", "collector20 adopt"),
         ].map { Entry("cc -o \($0.0)", installed, $0.1) }
+        + [
+            Entry("./adopt netflow 2 0 PID 2055", installed, "adopts"),
+            Entry("./adopt netflow 2 1 PID 2055", installed, "adopts"),
+        ]
         + (0..<3).map { Entry("./collector20 4739 \($0) 3", installed, "receives") }
         + [
             Entry(

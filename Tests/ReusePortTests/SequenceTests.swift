@@ -181,16 +181,58 @@ extension ReusePortTests.SequenceTests {
         try await eventually("descriptors are as before") { Probe.descriptors() <= before }
     }
 
-    @Test("what is left in the queue after leaving is read to its end")
+    @Test("what is left in the queue after retiring is read to its end, also in a cancelled task")
     func draining() async throws {
         let group = try ReusePortGroup(private: GroupOptions(count: 2))
         let socket = try ReusePortSocket(boundTo: try .free())
         let membership = try group.join(socket, slot: 0)
         let sender = try Traffic(to: try socket.bound)
         for _ in 0..<150 { sender.send([1]) }
+        try membership.retire()
+        let rest = socket.datagrams(untilEmpty: true)
+        let task = Task {
+            withUnsafeCurrentTask { $0?.cancel() }
+            var count = 0
+            for try await _ in rest { count += 1 }
+            return count
+        }
+        #expect(try await task.value == 150)
+    }
+
+    @Test("a member's sequence that is cancelled retires, delivers what is queued, and ends")
+    func retiring() async throws {
+        let group = try ReusePortGroup(private: GroupOptions(count: 2))
+        let socket = try ReusePortSocket(boundTo: try .free())
+        let sequence = try group.join(socket, slot: 0).datagrams(batch: 8, batchesAhead: 1)
+        #expect(try group.members().count == 1)
+        let sender = try Traffic(to: try socket.bound)
+        for _ in 0..<150 { sender.send([1]) }
+        // It is cancelled while the reader pauses, with batches ahead and more in the queue.
+        let task = Task {
+            var iterator = sequence.makeAsyncIterator()
+            var count = 0
+            while try await iterator.next() != nil {
+                count += 1
+                if count == 3 { withUnsafeCurrentTask { $0?.cancel() } }
+            }
+            let isOver = try await iterator.next() == nil
+            return isOver ? count : -1
+        }
+        #expect(try await task.value == 150)
+        #expect(try group.members() == [])
+        try await Self.ended()
+    }
+
+    @Test("a member's sequence whose socket has left already ends when it is cancelled")
+    func retiredBefore() async throws {
+        let group = try ReusePortGroup(private: GroupOptions(count: 2))
+        let socket = try ReusePortSocket(boundTo: try .free())
+        let membership = try group.join(socket, slot: 0)
+        let sequence = membership.datagrams()
         try membership.leave()
-        var count = 0
-        for try await _ in socket.datagrams(untilEmpty: true) { count += 1 }
-        #expect(count == 150)
+        let task = Task { for try await _ in sequence { Issue.record("nothing was sent") } }
+        task.cancel()
+        try await task.value
+        try await Self.ended()
     }
 }

@@ -1,64 +1,37 @@
 // SPDX-License-Identifier: Apache-2.0
 
-internal import CReusePortLB
-internal import Glibc
-
-/// A socket in a slot. It leaves the slot when this value goes; the death of the process empties the
-/// slot just as well.
+/// A socket in a slot. It leaves the slot when this value and the sequences made from it are gone; the death of
+/// the process empties the slot just as well.
 public struct Membership: ~Copyable, Sendable {
-    /// Which slot of the group the socket is in.
-    public let slot: Int
-    private let group: GroupHandle
-    private let socket: SocketHandle
-    /// What tells the socket that joined from another that got the same descriptor since.
-    private let cookie: UInt64
-    private var isHeld = true
+    let handle: SlotHandle
 
     init(_ group: GroupHandle, _ socket: SocketHandle, slot: Int) throws(ReusePortError) {
-        let number = UInt32(exactly: slot) ?? .max
-        try check(
-            unsafe rplb_join(group.native, socket.descriptor, number), "join slot \(slot) of",
-            group.subject, RPLB_CALL_JOIN)
-        self.group = group
-        self.socket = socket
-        self.slot = slot
-        cookie = socket.cookie
+        handle = try SlotHandle(group, socket, slot: slot)
     }
 
-    /// Leaves the slot: its sources meet others from now on. What is in the socket's queue can still be
-    /// read.
+    /// Which slot of the group the socket is in.
+    public var slot: Int { handle.slot }
+
+    /// Leaves the slot: its sources go to other members from now on. What is in the socket's queue can still
+    /// be read. Until the socket is closed it may get more: datagrams that were on their way, and those for
+    /// which the group has no member. ``retire()`` prevents that.
     ///
     /// - Throws: `.timedOut` when another process holds the group's lock; the socket is then still in
     ///   its slot until it is closed.
-    public consuming func leave() throws(ReusePortError) {
-        isHeld = false
-        try end()
-    }
+    public consuming func leave() throws(ReusePortError) { try handle.leave() }
 
     /// Leaves for good: nothing more comes into the socket's queue, so that it can be read to its end and
     /// the socket closed without the loss of a datagram. UDP only; the socket cannot join again. It waits
     /// some 10 ms for datagrams that are on their way into the queue.
     ///
+    /// ``datagrams(batch:maximumBytes:batchesAhead:)`` does this when its task is cancelled. By hand, once no
+    /// other sequence reads the socket:
+    ///
+    /// ```swift
+    /// try membership.retire()
+    /// for try await datagram in socket.datagrams(untilEmpty: true) { store(datagram) }
+    /// ```
+    ///
     /// - Throws: as ``leave()``; `.wrongSocket` for a TCP listener.
-    public consuming func retire() throws(ReusePortError) {
-        isHeld = false
-        guard socket.cookie == cookie else { return }
-        try check(
-            unsafe rplb_retire(group.native, socket.descriptor), "retire from slot \(slot) of",
-            group.subject, RPLB_CALL_LEAVE)
-    }
-
-    deinit {
-        if isHeld { try? end() }
-    }
-
-    private borrowing func end() throws(ReusePortError) {
-        // Its owner may have closed the socket, and so emptied the slot; the descriptor may be another
-        // socket by now.
-        guard socket.cookie == cookie else { return }
-        let result = unsafe rplb_leave(group.native, socket.descriptor)
-        // Somebody else took it out of the slot, which is what was asked for.
-        guard result != -ENOENT else { return }
-        try check(result, "leave slot \(slot) of", group.subject, RPLB_CALL_LEAVE)
-    }
+    public consuming func retire() throws(ReusePortError) { try handle.retire() }
 }

@@ -13,8 +13,13 @@ final class DatagramReader: Sendable {
         let maximumBytes: Int
         /// Batches that may be read before the task has asked for them; 1 at least.
         let ahead: Int
-        /// Ends when the queue is empty instead of waiting.
-        let untilEmpty: Bool
+        /// Ends when the queue is empty instead of waiting, and not before.
+        var untilEmpty = false
+        /// The slot to retire from when the task is cancelled, before the queue is read to its end.
+        var slot: SlotHandle?
+
+        /// Whether the end of the task ends the reading at once.
+        var endsAtOnce: Bool { !untilEmpty && slot == nil }
     }
 
     typealias Outcome = Result<[Datagram]?, ReusePortError>
@@ -24,6 +29,8 @@ final class DatagramReader: Sendable {
         var waiting: CheckedContinuation<Outcome, Never>?
         /// Nothing is to be read any more.
         var isEnded = false
+        /// The task was cancelled: the slot is to be retired from.
+        var isRetiring = false
         /// The thread waits for room.
         var isPaused = false
         var error: ReusePortError?
@@ -62,8 +69,15 @@ final class DatagramReader: Sendable {
                 if let now { continuation.resume(returning: now) }
             }
         } onCancel: {
-            end(dropping: true)
+            cancel()
         }
+    }
+
+    private func cancel() {
+        if plan.endsAtOnce { return end(dropping: true) }
+        guard plan.slot != nil else { return }
+        state.withLock { $0.isRetiring = true }
+        line.ring()
     }
 
     /// Ends the reading.
@@ -83,11 +97,12 @@ final class DatagramReader: Sendable {
 
     // MARK: The thread's side
 
-    private enum Step { case end, pause, read }
+    private enum Step { case end, retire, pause, read }
 
-    private var step: Step {
+    private func step(_ hasRetired: Bool) -> Step {
         state.withLock { state in
             if state.isEnded { return .end }
+            if state.isRetiring, !hasRetired { return .retire }
             state.isPaused = state.ready.count >= plan.ahead
             return state.isPaused ? .pause : .read
         }
@@ -98,16 +113,24 @@ final class DatagramReader: Sendable {
         var batch = ReceiveBatch(capacity: plan.batch, maximumBytes: plan.maximumBytes)
         // Nothing will come beyond what is in the queue.
         var isLast = plan.untilEmpty
+        var hasRetired = false
+        var failure: ReusePortError?
         while true {
-            switch step {
+            switch step(hasRetired) {
             case .end: return
+            case .retire:
+                do throws(ReusePortError) { try plan.slot?.retire() } catch { failure = error }
+                (hasRetired, isLast) = (true, true)
             case .pause: _ = line.wait(or: -1)
-            case .read: read(&batch, &isLast)
+            case .read: read(&batch, &isLast, failure)
             }
         }
     }
 
-    private func read(_ batch: inout ReceiveBatch, _ isLast: inout Bool) {
+    /// - Parameter failure: what is reported at the end of the queue.
+    private func read(
+        _ batch: inout ReceiveBatch, _ isLast: inout Bool, _ failure: ReusePortError?
+    ) {
         let code = socket.receive(into: &batch, atMost: nil, waits: false)
         if code < 0 {
             let place = socket.endpoint.map { "\($0)" } ?? "a socket"
@@ -115,7 +138,7 @@ final class DatagramReader: Sendable {
         } else if batch.count > 0 {
             hand(over: (0..<batch.count).map { batch.datagram($0) })
         } else if isLast {
-            end()
+            end(error: failure)
         } else {
             isLast = line.wait(or: socket.descriptor)
         }

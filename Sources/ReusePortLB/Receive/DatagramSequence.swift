@@ -7,8 +7,8 @@ internal import Glibc
 ///
 /// A consumer that falls behind is waited for: a few batches are read ahead and no more, so that what
 /// cannot be kept up with is lost in the kernel's queue, where ``ReusePortSocket/kernelDrops`` counts it.
-/// The sequence ends when its task is cancelled, at once; what was read ahead is then dropped. It keeps the
-/// socket open.
+/// When its task is cancelled, the sequence of a socket ends at once, and what was read ahead is dropped; that of
+/// a ``Membership`` ends when everything has been delivered. It keeps the socket open.
 public struct DatagramSequence: AsyncSequence, Sendable {
     public typealias Element = Datagram
     public typealias Failure = ReusePortError
@@ -29,8 +29,10 @@ public struct DatagramSequence: AsyncSequence, Sendable {
         private var source: Source
         private var batch: [Datagram] = []
         private var position = 0
+        private let endsAtOnce: Bool
 
         init(_ socket: SocketHandle, _ plan: DatagramReader.Plan) {
+            endsAtOnce = plan.endsAtOnce
             source = .unopened(socket, plan)
         }
 
@@ -44,7 +46,7 @@ public struct DatagramSequence: AsyncSequence, Sendable {
         ) async throws(ReusePortError) -> Datagram? {
             while true {
                 // A batch of many must not outlive the cancellation of its task.
-                if Task.isCancelled { end() }
+                if endsAtOnce, Task.isCancelled { end() }
                 if position < batch.count {
                     position += 1
                     return batch[position - 1]
@@ -74,14 +76,15 @@ public struct DatagramSequence: AsyncSequence, Sendable {
 }
 
 extension ReusePortSocket {
-    /// The datagrams that arrive here, as a sequence.
+    /// The datagrams that arrive here, as a sequence that ends at once when its task is cancelled: what was read
+    /// ahead is then lost. ``Membership/datagrams(batch:maximumBytes:batchesAhead:)`` loses nothing.
     ///
     /// - Parameters:
     ///   - batch: datagrams read in one call, 1...1024.
     ///   - maximumBytes: 1...65535 of a datagram that are kept; a longer one is cut and marked.
     ///   - batchesAhead: 1... batches that are read before they are asked for.
-    ///   - untilEmpty: ends when the queue is empty instead of waiting for more: for what is left after
-    ///     ``Membership/leave()``.
+    ///   - untilEmpty: ends when the queue is empty instead of waiting for more, also in a task that is
+    ///     cancelled: for what is left after ``Membership/retire()``.
     public borrowing func datagrams(
         batch: Int = 64, maximumBytes: Int = 65_535, batchesAhead: Int = 4, untilEmpty: Bool = false
     ) -> DatagramSequence {
@@ -90,5 +93,22 @@ extension ReusePortSocket {
             plan: DatagramReader.Plan(
                 batch: batch, maximumBytes: maximumBytes, ahead: max(batchesAhead, 1),
                 untilEmpty: untilEmpty))
+    }
+}
+
+extension Membership {
+    /// The datagrams that arrive at the member's socket, as a sequence that loses none when its task is
+    /// cancelled: the socket then retires from its slot (``retire()``), what is in its queue is delivered, and
+    /// the sequence ends. UDP only. The slot is held until the sequence ends.
+    ///
+    /// - Parameters: as of ``ReusePortSocket/datagrams(batch:maximumBytes:batchesAhead:untilEmpty:)``.
+    public borrowing func datagrams(
+        batch: Int = 64, maximumBytes: Int = 65_535, batchesAhead: Int = 4
+    ) -> DatagramSequence {
+        DatagramSequence(
+            socket: handle.socket,
+            plan: DatagramReader.Plan(
+                batch: batch, maximumBytes: maximumBytes, ahead: max(batchesAhead, 1), slot: handle)
+        )
     }
 }
