@@ -32,10 +32,6 @@ actor DiscoveryKeeper {
         begin()
     }
 
-    func recall(_ state: DesiredState) -> DiscoveryView {
-        memory?.recall(state) ?? DiscoveryView()
-    }
-
     /// Keeps this soon, unless there is something newer then.
     func keep(_ view: DiscoveryView) {
         wanted = DiscoveryView(view.sets, standIns: view.standIns)

@@ -19,7 +19,6 @@ extension DiscoveryMonitor {
     /// The same at a start, which goes on with what the process before this one has kept: soon, and without waiting
     /// for those of which nothing is kept and that have had a failure.
     public func settleStart(_ state: DesiredState, within limit: Duration) async {
-        let remembered = await keeper.recall(state)
         let unknown = state.unknownSubjects(in: remembered)
         let isSettled = await wait(limit) { time in
             self.unanswered(state.subjects).allSatisfy { subject in
@@ -30,7 +29,7 @@ extension DiscoveryMonitor {
         guard isSettled else { return }
         let silent = unanswered(state.subjects)
         for subject in silent { current.sets[subject] = remembered.sets[subject] }
-        current.standIns = remembered.standIns.filter { current.sets[$0.key.subject] == nil }
+        current.standIns = remembered.standIns.filter { !current.isAnswered($0.key.subject) }
         tell(of: silent, in: state)
     }
 

@@ -12,13 +12,15 @@ public actor DiscoveryMonitor: DiscoveryViewSource {
         let task: Task<Void, Never>
     }
 
-    private let make: @Sendable (DiscoverySubject) -> any DiscoverySource
+    private let make: @Sendable (DiscoverySubject, DiscoveredSet?) -> any DiscoverySource
     private let hostAddresses: @Sendable () -> Set<IPAddress>?
     let logger: Logger
     let mailbox = DiscoveryMailbox()
     private(set) var runs: [DiscoverySubject: Run] = [:]
     private var nextNumber = 0
     var current = DiscoveryView()
+    /// What an earlier process has kept, for a start to go on with.
+    private(set) var remembered = DiscoveryView()
     /// What is to be told of.
     private var state = DesiredState()
     /// Whether a listener takes whatever comes to the host's addresses, so that a receiver may be that listener.
@@ -38,11 +40,11 @@ public actor DiscoveryMonitor: DiscoveryViewSource {
     /// - Parameters:
     ///   - hostAddresses: those that the host has just now; nil: nobody can tell, and they count as before.
     ///   - addressInterval: how often they are looked at.
-    ///   - make: a source that has not begun.
+    ///   - make: a source that has not begun, given what an earlier process found.
     public init(
         logger: Logger, hostAddresses: @escaping @Sendable () -> Set<IPAddress>? = { [] },
         addressInterval: Duration = .seconds(2),
-        make: @escaping @Sendable (DiscoverySubject) -> any DiscoverySource
+        make: @escaping @Sendable (DiscoverySubject, DiscoveredSet?) -> any DiscoverySource
     ) {
         self.logger = logger
         self.hostAddresses = hostAddresses
@@ -58,7 +60,12 @@ public actor DiscoveryMonitor: DiscoveryViewSource {
 
     /// Looks up what the listeners of these states name, and nothing else, from now on. A source that
     /// ran before goes on.
-    public func follow(_ states: [DesiredState]) {
+    ///
+    /// - Parameter remembered: what an earlier process has kept.
+    public func follow(
+        _ states: [DesiredState], after remembered: DiscoveryView = DiscoveryView()
+    ) {
+        self.remembered = remembered
         let wanted = states.reduce(into: Set()) { $0.formUnion($1.subjects) }
         for (subject, run) in runs where !wanted.contains(subject) {
             run.task.cancel()
@@ -67,7 +74,9 @@ public actor DiscoveryMonitor: DiscoveryViewSource {
         }
         for subject in wanted.sorted() where runs[subject] == nil {
             nextNumber += 1
-            let (source, number, mailbox) = (make(subject), nextNumber, mailbox)
+            let (source, number, mailbox) = (
+                make(subject, remembered.sets[subject]), nextNumber, mailbox
+            )
             let task = Task { await source.run { mailbox.put($0, of: number) } }
             runs[subject] = Run(number: number, source: source, task: task)
         }
@@ -140,7 +149,7 @@ public actor DiscoveryMonitor: DiscoveryViewSource {
         for (subject, run) in runs {
             if let set = found[run.number] { current.sets[subject] = set }
         }
-        current.standIns = current.standIns.filter { current.sets[$0.key.subject] == nil }
+        current.standIns = current.standIns.filter { !current.isAnswered($0.key.subject) }
         current.ownAddresses = ownAddresses
     }
 

@@ -25,7 +25,12 @@ public struct Sources: Sendable {
     }
 
     /// A source that has not begun.
-    public func source(for subject: DiscoverySubject) -> any DiscoverySource {
+    ///
+    /// - Parameter lastKnown: what a source of an earlier process found. Sources whose answers come in parts
+    ///   complete them from it.
+    public func source(
+        for subject: DiscoverySubject, lastKnown: DiscoveredSet? = nil
+    ) -> any DiscoverySource {
         switch subject {
         case .endpointSlices(let name):
             KubernetesSource(
@@ -39,7 +44,7 @@ public struct Sources: Sendable {
             DNSSource(
                 query,
                 resolver: DNSResolver { query.server.map { DNSServers([$0]) } ?? .system() },
-                logger: logger)
+                lastKnown: lastKnown, logger: logger)
         case .fixed(let endpoints): StaticSource(endpoints)
         }
     }

@@ -17,14 +17,26 @@ extension Daemon {
     static func discovery(_ logger: Logger) -> DiscoveryMonitor {
         let sources = Sources(logger: logger) { Environment[$0] }
         return DiscoveryMonitor(logger: logger, hostAddresses: HostAddresses.all) {
-            sources.source(for: $0)
+            sources.source(for: $0, lastKnown: $1)
         }
     }
 
     /// Has what is found kept beside the control socket, which no two daemons have.
     func rememberReceivers() async {
-        await discovery.remember(
-            in: control.map { RememberedReceivers(path: "\($0.path).receivers", logger: logger) })
+        await discovery.remember(in: control.map { memory(beside: $0.path) })
+    }
+
+    private func memory(beside path: String) -> RememberedReceivers {
+        RememberedReceivers(path: "\(path).receivers", logger: logger)
+    }
+
+    /// What the old process has kept; at a takeover its file is beside the socket that it is asked by.
+    private func remembered(_ state: DesiredState) -> DiscoveryView {
+        var path = control?.path
+        if inheritance.predecessor != nil {
+            path = configuration.control.socket ?? ControlPlace.own
+        }
+        return path.map { memory(beside: $0).recall(state) } ?? DiscoveryView()
     }
 
     /// Has the receivers of a configuration looked up.
@@ -42,6 +54,12 @@ extension Daemon {
         }
         await discovery.follow([former.state, wanted.state])
         return await discovery.settle(wanted.state, after: former.state, within: Self.settling)
+    }
+
+    /// The same for a start, with what the old process has kept.
+    func discoverAtStart() async {
+        let state = configuration.state
+        await discovery.follow([state], after: remembered(state))
     }
 
     /// Waits for a start until the sources of a configuration have said who receives.

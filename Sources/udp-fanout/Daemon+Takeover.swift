@@ -34,7 +34,7 @@ extension Daemon {
         var hasReleased = false
         do {
             await health.assume(unhealthy: predecessor.unhealthy)
-            await discover(configuration)
+            await discoverAtStart()
             let settling = Task {
                 await discovery.settle(configuration.state, within: Self.patience)
             }

@@ -167,7 +167,7 @@ actor Daemon {
             return false
         }
         do {
-            await discover(configuration)
+            await discoverAtStart()
             await settleDiscovery(configuration)
             try await probe(configuration)
             try await follow(configuration)

@@ -12,7 +12,7 @@ extension DiscoveryMonitorTests {
     @Test("what was found is kept, also when it ends at once")
     func kept() async throws {
         let memory = Memory()
-        let monitor = DiscoveryMonitor(logger: lines.logger) { made.make($0) }
+        let monitor = DiscoveryMonitor(logger: lines.logger) { subject, _ in made.make(subject) }
         await monitor.remember(in: memory)
         await monitor.follow([state(["a": "s"])])
         let task = Task { await monitor.run { true } }
@@ -36,10 +36,14 @@ extension DiscoveryMonitorTests {
                         address: IPAddress(v4: 1), ports: [DiscoveredPort(number: 9000)])
                 ])
             ]))
-        let monitor = DiscoveryMonitor(logger: lines.logger) { made.make($0) }
-        await monitor.remember(in: memory)
+        let given = Mutex<[DiscoverySubject: DiscoveredSet]>([:])
+        let monitor = DiscoveryMonitor(logger: lines.logger) { subject, lastKnown in
+            given.withLock { $0[subject] = lastKnown }
+            return made.make(subject)
+        }
         let state = state(["a": "s", "b": "t"])
-        await monitor.follow([state])
+        await monitor.follow([state], after: memory.recall(state))
+        #expect(given.withLock { $0.mapValues(\.endpoints.count) } == [subject("s"): 1])
         await monitor.settle(state, within: .milliseconds(20))
         #expect(await monitor.view().sets.isEmpty, "at a takeover nothing is recalled")
         await monitor.settleStart(state, within: .seconds(60))
@@ -58,7 +62,7 @@ extension DiscoveryMonitorTests {
     @Test("what cannot be kept is told of once, and nothing is kept for another process's start")
     func unkept() async throws {
         let memory = Memory()
-        let monitor = DiscoveryMonitor(logger: lines.logger) { made.make($0) }
+        let monitor = DiscoveryMonitor(logger: lines.logger) { subject, _ in made.make(subject) }
         await monitor.remember(in: memory)
         memory.isFull.store(true, ordering: .relaxed)
         await monitor.follow([state(["a": "s"])])
@@ -76,7 +80,7 @@ extension DiscoveryMonitorTests {
     @Test("a place that is another one gets everything, whatever becomes of the one before")
     func moved() async throws {
         let (slow, other) = (Memory(), Memory())
-        let monitor = DiscoveryMonitor(logger: lines.logger) { made.make($0) }
+        let monitor = DiscoveryMonitor(logger: lines.logger) { subject, _ in made.make(subject) }
         await monitor.remember(in: slow)
         await monitor.follow([state(["a": "s"])])
         let task = Task { await monitor.run { true } }
@@ -94,7 +98,7 @@ extension DiscoveryMonitorTests {
     func movedAway() async throws {
         let (full, other) = (Memory(), Memory())
         full.isFull.store(true, ordering: .relaxed)
-        let monitor = DiscoveryMonitor(logger: lines.logger) { made.make($0) }
+        let monitor = DiscoveryMonitor(logger: lines.logger) { subject, _ in made.make(subject) }
         await monitor.remember(in: full)
         await monitor.follow([state(["a": "s"])])
         let task = Task { await monitor.run { true } }

@@ -98,9 +98,9 @@ extension DiscoveryMonitorTests {
             try await until { !memory.standIns.isEmpty }
             await monitor.stop(keeps: false)
         }
-        let monitor = DiscoveryMonitor(logger: lines.logger) { made.make($0) }
+        let monitor = DiscoveryMonitor(logger: lines.logger) { subject, _ in made.make(subject) }
         await monitor.remember(in: memory)
-        await monitor.follow([next])
+        await monitor.follow([next], after: memory.recall(next))
         await monitor.settleStart(next, within: .seconds(60))
         let view = await monitor.view()
         #expect(next.applying(view).listeners[0].downstreams.count == 2)
@@ -117,7 +117,7 @@ extension DiscoveryMonitorTests {
         let monitor = DiscoveryMonitor(
             logger: lines.logger, hostAddresses: { own.withLock { $0 } },
             addressInterval: .milliseconds(5)
-        ) { made.make($0) }
+        ) { subject, _ in made.make(subject) }
         var wildcard = state(["a": "s"])
         wildcard.listeners[0].bind = Endpoint(IPAddress(v4: 0), port: 514)
         let address = IPAddress(v4: 0x0a00_0001)

@@ -78,7 +78,7 @@ struct DiscoveryMonitorTests {
         _ state: DesiredState, _ body: (DiscoveryMonitor, Reconciler) async throws -> Void
     ) async throws {
         let made = made
-        let monitor = DiscoveryMonitor(logger: lines.logger) { made.make($0) }
+        let monitor = DiscoveryMonitor(logger: lines.logger) { subject, _ in made.make(subject) }
         let reconciler = Reconciler(planes: [plane], discovery: monitor, logger: lines.logger)
         await monitor.follow([state])
         try await reconciler.apply(state)

@@ -63,6 +63,31 @@ struct StandInTests {
             elsewhere.applying(DiscoveryView(standIns: standIns)).listeners[0].downstreams.isEmpty)
     }
 
+    @Test("an answer about one family ends it only for a listener that can use that family")
+    func partly() throws {
+        let former = [try receiver("10.0.0.1:7")]
+        var kept = try listener("a", Self.service)
+        kept.preserveSource = true
+        let next = DesiredState(
+            listeners: [kept, try listener("b", Self.service, at: "127.0.0.1:515")])
+        let standIns = next.standIns(
+            after: DesiredState(listeners: [
+                try listener("a", with: former),
+                try listener("b", at: "127.0.0.1:515", with: former),
+            ]), DiscoveryView())
+        var found = DiscoveredSet([
+            DiscoveredEndpoint(
+                address: try #require(IPAddress("fd00::1")), ports: [DiscoveredPort(number: 9000)])
+        ])
+        found.isPartial = true
+        let partly = next.applying(DiscoveryView([Self.service: found], standIns: standIns))
+        #expect(partly.listeners[0].downstreams == former)
+        #expect(partly.listeners[1].downstreams.map(\.endpoint.description) == ["[fd00::1]:9000"])
+        found.isPartial = false
+        let whole = next.applying(DiscoveryView([Self.service: found], standIns: standIns))
+        #expect(whole.listeners[0].downstreams.isEmpty)
+    }
+
     @Test("nobody receives whom the listener cannot forward to, nor more than it may have")
     func fitting() throws {
         let former = try ["10.0.0.3:1", "10.0.0.2:1", "[fd00::1]:1", "10.0.0.4:1"].map {

@@ -40,7 +40,9 @@ extension DiscoveryTests.SharingTests {
         _ body: (DiscoveryMonitor, @escaping @Sendable () -> [DesiredState]) async throws -> Void
     ) async throws {
         let sources = try stage.sources(timing: WatchTiming(pageSize: 500))
-        let monitor = DiscoveryMonitor(logger: stage.log.logger) { sources.source(for: $0) }
+        let monitor = DiscoveryMonitor(logger: stage.log.logger) {
+            sources.source(for: $0, lastKnown: $1)
+        }
         let states = States()
         await monitor.follow([state])
         let task = Task {

@@ -16,6 +16,9 @@ public struct DiscoveredSet: Equatable, Sendable {
     public let endpoints: [DiscoveredEndpoint]
     /// Addresses that a listener is to serve.
     public var addresses: [IPAddress]
+    /// Whether an answer is missing that may name more endpoints. A listener that can use none of these keeps its
+    /// last-known receivers.
+    public var isPartial = false
     /// What was left out, and why.
     public var unusable: [Unusable: Int]
 

@@ -5,7 +5,7 @@
 public struct DiscoveryView: Equatable, Sendable {
     /// A subject that has not been found out about yet is not in it.
     public var sets: [DiscoverySubject: DiscoveredSet]
-    /// What holds as long as a subject is not in `sets`.
+    /// What holds as long as a subject has not been found out about.
     public var standIns: [StandIn.Place: StandIn]
     /// Addresses of this host: what leads to one of them may come back to a listener that takes all.
     public var ownAddresses: Set<IPAddress>
@@ -17,6 +17,11 @@ public struct DiscoveryView: Equatable, Sendable {
         self.sets = sets
         self.standIns = standIns
         self.ownAddresses = ownAddresses
+    }
+
+    /// Whether every question about a subject has been answered. Until then last-known receivers may be used.
+    public func isAnswered(_ subject: DiscoverySubject) -> Bool {
+        sets[subject]?.isPartial == false
     }
 }
 
@@ -55,10 +60,10 @@ extension DesiredState {
             choices[terms] = choice
             result.listeners[index].downstreams = choice.downstreams
             func standIn(for subject: DiscoverySubject) -> StandIn? {
-                guard view.sets[subject] == nil else { return nil }
+                guard !view.isAnswered(subject) else { return nil }
                 return view.standIns[StandIn.Place(listener: listener.name, subject: subject)]
             }
-            if let former = standIn(for: terms.source) {
+            if choice.downstreams.isEmpty, let former = standIn(for: terms.source) {
                 result.listeners[index].downstreams = terms.fitting(former.downstreams)
             }
             guard let subject = discovery.addresses, case .listed(let own) = listener.served,

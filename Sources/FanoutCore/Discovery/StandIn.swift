@@ -78,7 +78,7 @@ extension DesiredState {
             else { continue }
             func stand(for subject: DiscoverySubject, _ standIn: StandIn) {
                 let place = StandIn.Place(listener: old.name, subject: subject)
-                guard view.sets[subject] == nil, standIn != StandIn() else { return }
+                guard !view.isAnswered(subject), standIn != StandIn() else { return }
                 // One that is there knows more than what had to do without some of it.
                 result[place] = view.standIns[place] ?? standIn
             }

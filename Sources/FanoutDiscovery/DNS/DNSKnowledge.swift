@@ -9,17 +9,45 @@ struct DNSKnowledge {
         let type: DNSRecordType
     }
 
-    var answers: [Question: DNSAnswer] = [:]
+    private(set) var answers: [Question: DNSAnswer] = [:]
 
-    /// What has to be asked for a query, as far as is known: for SRV records, what they name too.
-    func questions(of query: DNSQuery) -> [Question] {
-        guard query.port == nil else { return Self.addresses(of: query.name) }
-        let first = Question(name: query.name, type: .srv)
-        return [first] + targets(of: query).flatMap(Self.addresses)
+    /// - Parameter lastKnown: what a source of another process found for the same query. Its addresses count
+    ///   until the servers answer the questions that they belong to.
+    init(of query: DNSQuery, lastKnown: DiscoveredSet? = nil) {
+        for endpoint in lastKnown?.endpoints ?? [] {
+            guard let name = query.port == nil ? endpoint.name : query.name else { continue }
+            let record = DNSRecord(name: name, ttl: 0, value: .address(endpoint.address))
+            let type: DNSRecordType = endpoint.address.family == .v4 ? .a : .aaaa
+            answers[Question(name: name, type: type), default: DNSAnswer(records: [], ttl: .zero)]
+                .records.append(record)
+        }
     }
 
-    private static func addresses(of name: String) -> [Question] {
+    /// What SRV records are asked for; nil for a query of addresses.
+    static func services(of query: DNSQuery) -> Question? {
+        query.port == nil ? Question(name: query.name, type: .srv) : nil
+    }
+
+    static func addresses(of name: String) -> [Question] {
         [Question(name: name, type: .a), Question(name: name, type: .aaaa)]
+    }
+
+    /// The names whose addresses receive, as far as they are known.
+    func names(of query: DNSQuery) -> [String] {
+        query.port == nil ? targets(of: query) : [query.name]
+    }
+
+    /// Takes the answer to a question about SRV records.
+    mutating func learn(_ answer: DNSAnswer, to question: Question) { answers[question] = answer }
+
+    /// Takes what one look has found out about the addresses of a name. Addresses of one family suffice, and those
+    /// of the other stay when it was not answered. Only answers about both families say that there are none.
+    mutating func learn(_ found: [Question: DNSAnswer], addressesOf name: String) {
+        let questions = Self.addresses(of: name)
+        let merged = questions.compactMap { found[$0] ?? answers[$0] }
+        guard found.count == questions.count || merged.contains(where: { !$0.addresses.isEmpty })
+        else { return }
+        answers.merge(found) { $1 }
     }
 
     /// The hosts that SRV records name, each once. A target of the root means that there is nobody
@@ -46,15 +74,23 @@ struct DNSKnowledge {
         }
     }
 
-    /// Drops the answers that no longer matter.
+    /// Drops the answers that no longer matter. Which do is not known before the SRV records are.
     mutating func forget(allBut query: DNSQuery) {
-        let wanted = Set(questions(of: query))
+        let services = Self.services(of: query)
+        if let services, answers[services] == nil { return }
+        let wanted = Set(
+            (services.map { [$0] } ?? []) + names(of: query).flatMap(Self.addresses))
         answers = answers.filter { wanted.contains($0.key) }
     }
 
-    /// The receivers; nil as long as too little is known: one of both families, or the SRV records and
-    /// an address of each.
+    /// The receivers; nil as long as none is known, and not known that there is none.
     func set(of query: DNSQuery) -> DiscoveredSet? {
+        var result = receivers(of: query)
+        result?.isPartial = names(of: query).flatMap(Self.addresses).contains { answers[$0] == nil }
+        return result
+    }
+
+    private func receivers(of query: DNSQuery) -> DiscoveredSet? {
         if let port = query.port {
             guard let found = addresses(of: query.name) else { return nil }
             return DiscoveredSet(
@@ -63,6 +99,7 @@ struct DNSKnowledge {
                 }, unusable: Self.unusable(found))
         }
         guard answers[Question(name: query.name, type: .srv)] != nil else { return nil }
+        var isCertain = true
         var endpoints: [DiscoveredEndpoint] = []
         var unusable: [DiscoveredSet.Unusable: Int] = [:]
         // Only the most wanted take part, as long as one of them has an address.
@@ -70,7 +107,10 @@ struct DNSKnowledge {
             $0.key < $1.key
         }) {
             for service in group.value {
-                guard let found = addresses(of: service.target) else { return nil }
+                guard let found = addresses(of: service.target) else {
+                    isCertain = false
+                    continue
+                }
                 unusable.merge(Self.unusable(found), uniquingKeysWith: +)
                 endpoints += found.filter(\.canReceive).map {
                     DiscoveredEndpoint(
@@ -81,21 +121,24 @@ struct DNSKnowledge {
             }
             if !endpoints.isEmpty { break }
         }
-        return DiscoveredSet(endpoints, unusable: unusable)
+        return isCertain || !endpoints.isEmpty ? DiscoveredSet(endpoints, unusable: unusable) : nil
     }
 
     /// Of both families; nil when neither is known.
     private func addresses(of name: String) -> [IPAddress]? {
         let known = Self.addresses(of: name).compactMap { answers[$0] }
         guard !known.isEmpty else { return nil }
-        return known.flatMap(\.records).compactMap { record in
-            guard case .address(let address) = record.value else { return nil }
-            return address
-        }
+        return known.flatMap(\.addresses)
     }
 
     private static func unusable(_ found: [IPAddress]) -> [DiscoveredSet.Unusable: Int] {
         let count = found.count { !$0.canReceive }
         return count > 0 ? [.badAddress: count] : [:]
+    }
+}
+
+extension DNSAnswer {
+    fileprivate var addresses: [IPAddress] {
+        records.compactMap { if case .address(let address) = $0.value { address } else { nil } }
     }
 }

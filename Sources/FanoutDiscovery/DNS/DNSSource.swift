@@ -4,10 +4,11 @@ internal import FanoutCore
 internal import Logging
 
 /// Receivers that a name stands for: its addresses, or the hosts of its SRV records. It is asked for
-/// again when what it was last known to be may no longer be believed. A server that fails changes
-/// nothing; one that says that there is nobody empties the set.
+/// again when what it was last known to be may no longer be believed. A question that fails keeps the last-known
+/// addresses of its family; only answers about both families say that a name has none.
 struct DNSSource: DiscoverySource {
     private let query: DNSQuery
+    private let lastKnown: DiscoveredSet?
     private let resolver: DNSResolver
     private let limits: ClosedRange<Duration>
     private let backoff: Backoff
@@ -15,13 +16,15 @@ struct DNSSource: DiscoverySource {
     private let tally = SourceTally()
 
     /// - Parameters:
+    ///   - lastKnown: what an earlier process found for the query; nil: nothing.
     ///   - limits: the shortest and the longest time between two questions, whatever the server says.
     init(
-        _ query: DNSQuery, resolver: DNSResolver,
+        _ query: DNSQuery, resolver: DNSResolver, lastKnown: DiscoveredSet? = nil,
         limits: ClosedRange<Duration> = .seconds(1)...(.seconds(3600)),
         backoff: Backoff = Backoff(), logger: Logger
     ) {
         self.query = query
+        self.lastKnown = lastKnown
         self.resolver = resolver
         self.limits = limits
         self.backoff = backoff
@@ -31,27 +34,35 @@ struct DNSSource: DiscoverySource {
     var status: SourceStatus { tally.status }
 
     func run(_ publish: @escaping @Sendable (DiscoveredSet) -> Void) async {
-        var known = DNSKnowledge()
+        var known = DNSKnowledge(of: query, lastKnown: lastKnown)
         var backoff = backoff
         var last: DNSFailure?
         tally.relist(.start)
         while !Task.isCancelled {
             var failure: DNSFailure?
             var wait = limits.upperBound
-            var asked: Set<DNSKnowledge.Question> = []
-            // An answer may lead to further questions.
-            while let question = known.questions(of: query).first(where: { !asked.contains($0) }) {
-                asked.insert(question)
+            func ask(_ question: DNSKnowledge.Question) async -> DNSAnswer? {
                 do throws(DNSFailure) {
                     let answer = try await resolver.ask(question.name, question.type)
-                    known.answers[question] = answer
                     wait = min(wait, answer.ttl)
+                    return answer
                 } catch {
                     tally.error(error.code)
                     failure = error
+                    return nil
                 }
-                if Task.isCancelled { return }
             }
+            if let question = DNSKnowledge.services(of: query), let answer = await ask(question) {
+                known.learn(answer, to: question)
+            }
+            for name in known.names(of: query) {
+                var found: [DNSKnowledge.Question: DNSAnswer] = [:]
+                for question in DNSKnowledge.addresses(of: name) where !Task.isCancelled {
+                    found[question] = await ask(question)
+                }
+                known.learn(found, addressesOf: name)
+            }
+            if Task.isCancelled { return }
             known.forget(allBut: query)
             if let set = known.set(of: query) { publish(set) }
             if let failure {

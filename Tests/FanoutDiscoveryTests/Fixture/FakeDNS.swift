@@ -44,6 +44,8 @@ final class FakeDNS: Sendable {
     struct State {
         var records: [Record] = []
         var code: UInt8 = 0
+        /// Which questions, by name and type, get SERVFAIL.
+        var fails: @Sendable (String, UInt16) -> Bool = { _, _ in false }
         var isSilent = false
         /// Answers by UDP have no room for records.
         var truncates = false
@@ -93,7 +95,7 @@ final class FakeDNS: Sendable {
     /// A source that asks this server, and whose patience is short.
     func source(
         log: LogRecorder, name: String = "r.example", port: UInt16? = nil, others: [Endpoint] = [],
-        timeout: Duration = .milliseconds(200)
+        lastKnown: DiscoveredSet? = nil, timeout: Duration = .milliseconds(200)
     ) -> any DiscoverySource {
         var servers = DNSServers(others + [endpoint])
         servers.timeout = timeout
@@ -101,6 +103,7 @@ final class FakeDNS: Sendable {
         let list = servers
         return DNSSource(
             DNSQuery(name: name, port: port), resolver: DNSResolver { list },
+            lastKnown: lastKnown,
             limits: .milliseconds(10)...(.seconds(3600)),
             backoff: Backoff(base: .milliseconds(10), longest: .milliseconds(50)),
             logger: log.logger)
@@ -128,7 +131,8 @@ final class FakeDNS: Sendable {
             }
             if state.answersAlways { found = state.records }
             let isKnown = state.answersAlways || state.records.contains { $0.name == name }
-            let code = state.code == 0 && !isKnown ? 3 : state.code
+            var code = state.code == 0 && !isKnown ? 3 : state.code
+            if state.fails(name, type) { code = 2 }
             if truncated || code != 0 { found = [] }
             func message(id: [UInt8], _ records: [Record]) -> [UInt8] {
                 let flags: [UInt8] = [truncated ? 0x87 : 0x85, 0x80 | code]
