@@ -55,8 +55,8 @@ struct ChartTests {
             mode: \(mode.rawValue)
             config:
               listeners:
-                - {name: in, bind: "192.0.2.1:2055", mode: \(mode.rawValue), \(interface)
-                   kubernetes: {namespace: far, service: s, port: 2055}}
+                - {name: in, bind: "192.0.2.1:9000", mode: \(mode.rawValue), \(interface)
+                   kubernetes: {namespace: far, service: s, port: 9000}}
             receiverNamespaces: [far]
             podMonitor: {enabled: true}
             """

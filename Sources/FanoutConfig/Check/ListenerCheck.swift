@@ -20,6 +20,7 @@ struct ListenerCheck {
         checkUnique()
         checkWeights()
         checkSource()
+        checkProtocol()
     }
 
     func key(_ key: ConfigKey) -> Origin { draft.origin.under("\(draft.origin.key).\(key.name)") }

@@ -22,6 +22,8 @@ struct ListenerDraft {
     var nat: NATDraft
     var mode: Located<ForwardingMode>?
     var balance = Balance.roundRobin
+    /// Where the value stands; nil when it is not written.
+    var balanceOrigin: Origin?
     var preserveSource: Located<Bool>?
     var interface: Located<String>?
     /// Whether the key stands there, readable or not.
@@ -58,10 +60,11 @@ struct ListenerDraft {
             reader.keyOrigin(of: .listenerMode) == nil
             ? Located(value: .userspace, origin: reader.origin.under(reader.path(of: "mode")))
             : reader.choice(.listenerMode, of: ForwardingMode.self)
-        balance =
-            reader.choice(
-                .listenerBalance, of: Balance.self,
-                spellings: ["roundrobin": .roundRobin, "iphash": .sourceIP])?.value ?? .roundRobin
+        let balance = reader.choice(
+            .listenerBalance, of: Balance.self,
+            spellings: ["roundrobin": .roundRobin, "iphash": .sourceIP])
+        self.balance = balance?.value ?? .roundRobin
+        balanceOrigin = balance?.origin
         preserveSource = reader.boolean(.listenerPreserveSource)
         interface = reader.interface(.listenerInterface)
         namesInterface = reader.keyOrigin(of: .listenerInterface) != nil
