@@ -38,7 +38,8 @@ final class Flight {
         try poller.add(box.socket, for: isTCP ? .writing : .reading, token: token)
         switch target.kind {
         case .udpEcho: try box.socket.sendNow(Self.question(nonce))
-        case .udp: try box.socket.sendNow(plan.payload)
+        case .udp:
+            try box.socket.sendNow(plan.payload.message(to: target.endpoint, nonce: nonce))
         case .tcp, .icmp: break
         }
     }

@@ -65,7 +65,10 @@ struct ExampleTests {
         #expect(configuration.listeners[1].kubernetes?.service == "udp-receivers")
         #expect(configuration.listeners[2].file?.port == 2055)
         #expect(configuration.listeners[3].dns?.name == "receivers.example.com")
-        let unused = ["downstream[0].mac", "health.port", "health.payload"]
+        let unused = [
+            "downstream[0].mac", "health.port", "health.payload", "health.payload_preset",
+            "health.radius_secret",
+        ]
         #expect(reading.warnings.count == unused.count)
         for (warning, key) in zip(reading.warnings, unused) {
             #expect(warning.contains("\(key): is not used"), "\(warning)")
@@ -93,8 +96,11 @@ struct ExampleTests {
     func defaults() throws {
         let settings = try #require(Reading(Self.everyKey).configuration)
         #expect(settings.settings == ListenerSettings())
-        // The last two have no default that could be written.
+        // All but the first have no default that could be written.
         #expect(
-            settings.health == HealthConfiguration(enabled: true, port: 8080, payload: "alive?"))
+            settings.health
+                == HealthConfiguration(
+                    enabled: true, port: 8080, payload: #"alive?\n"#, payloadPreset: .dns,
+                    radiusSecret: "testing123"))
     }
 }

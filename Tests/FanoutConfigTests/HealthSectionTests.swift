@@ -41,10 +41,41 @@ struct HealthSectionTests {
             "health: {min_healthy_percent: 101}",
             "health.min_healthy_percent: 101 is out of range; write a whole number from 0 to 100"
         ),
-        ("health: {payload: ''}", "health.payload: is empty; write a text of 1 to 512 bytes"),
+        (
+            "health: {payload: ''}",
+            "health.payload: is empty; write a text of 1 to 512 bytes, or hex: and pairs of hexadecimal "
+                + "digits"
+        ),
+        (
+            "health: {payload: 'hex:0'}",
+            "health.payload: is not pairs of hexadecimal digits; write them so: \"hex:000a ff\"; blanks "
+                + "do not count"
+        ),
+        (
+            "health: {payload: 'hex:'}",
+            "health.payload: is 0 bytes long; write at least one byte, or payload_preset: empty"
+        ),
+        (
+            #"health: {payload: 'a\q'}"#,
+            #"health.payload: holds an unknown escape; write \xHH, \n, \r, \t, \0, or \\ for a backslash"#
+        ),
+        (
+            "health: {protocol: udp, payload: x, payload_preset: dns}",
+            "health.payload_preset: stands beside payload; remove one of the two"
+        ),
+        (
+            "health: {protocol: udp, payload_preset: radius_status}",
+            "health.payload_preset: radius_status needs a secret, without which servers ignore it; write "
+                + "radius_secret: and the secret that the servers have for this host"
+        ),
+        (
+            "health: {payload_preset: dsn}",
+            "health.payload_preset: 'dsn' is not a payload_preset; write dns (or radius_status, "
+                + "sip_options, coap_ping or empty)"
+        ),
         (
             "health: {protocol: udp, payload: \(String(repeating: "x", count: 513))}",
-            "health.payload: is 513 bytes long; write a text of 1 to 512 bytes"
+            "health.payload: is 513 bytes long; write at most 512 bytes"
         ),
         (
             "health: {timeout_secs: 6}",
@@ -70,6 +101,19 @@ struct HealthSectionTests {
             "health: {protocol: tcp, payload: x}",
             "health.payload: is not used with protocol tcp; remove it, or write protocol: udp"
         ),
+        (
+            "health: {protocol: icmp, payload_preset: dns}",
+            "health.payload_preset: is not used with protocol icmp; remove it, or write protocol: udp"
+        ),
+        (
+            "health: {protocol: udp, radius_secret: x}",
+            "health.radius_secret: is not used without payload_preset: radius_status; remove it"
+        ),
+        (
+            #"health: {protocol: udp, payload: "\xff"}"#,
+            #"health.payload: in double quotes \x80 to \xff are characters, which are two bytes each; "#
+                + "write it in single quotes, or as hex:"
+        ),
     ]
 
     @Test("a key that the protocol has no use for is warned about", arguments: unused)
@@ -90,11 +134,40 @@ struct HealthSectionTests {
         #expect(
             health.policy
                 == HealthPolicy(
-                    kind: .udp, port: 81, payload: Array("a b".utf8), interval: .seconds(9),
+                    kind: .udp, port: 81, payload: .bytes(Array("a b".utf8)), interval: .seconds(9),
                     timeout: .seconds(8), rise: 7, fall: 6, minHealthyPercent: 55))
         #expect(try #require(Reading(Reading.good).configuration).health.policy == nil)
         let plain = try #require(Reading(Reading.good + "health: {enabled: true}").configuration)
         #expect(plain.health.policy == HealthPolicy())
+    }
+
+    static let payloads: [(String, [UInt8])] = [
+        ("'hex:000aFf'", [0, 10, 255]), ("'hex: 00 0a ff '", [0, 10, 255]),
+        (#"'a\x00\xFF\n\r\t\0\\'"#, [97, 0, 255, 10, 13, 9, 0, 92]),
+        (#""a\n\\xff""#, [97, 10, 255]), ("'é'", [0xc3, 0xa9]), ("42", [52, 50]),
+        ("'hex:" + String(repeating: "61", count: 512) + "'", Array(repeating: 97, count: 512)),
+    ]
+
+    @Test("a payload is text with escapes, or hexadecimal", arguments: payloads)
+    func payload(written: String, bytes: [UInt8]) throws {
+        let text = Reading.good + "health: {enabled: true, protocol: udp, payload: \(written)}"
+        let configuration = try #require(Reading(text).configuration, "\(Reading(text).errors)")
+        #expect(configuration.health.policy?.payload == .bytes(bytes))
+        #expect(Reading(configuration.effectiveYAML).configuration == configuration)
+    }
+
+    @Test("each preset has its word", arguments: ProbePayload.Preset.allCases)
+    func preset(preset: ProbePayload.Preset) throws {
+        let secret = preset == .radiusStatus ? ", radius_secret: s" : ""
+        let text =
+            Reading.good
+            + "health: {enabled: true, protocol: udp, payload_preset: \(preset.rawValue)\(secret)}"
+        let reading = Reading(text)
+        let configuration = try #require(reading.configuration, "\(reading.errors)")
+        #expect(reading.warnings.isEmpty)
+        let expected = ProbePayload(preset, secret: Array("s".utf8))
+        #expect(configuration.health.policy?.payload == expected)
+        #expect(Reading(configuration.effectiveYAML).configuration == configuration)
     }
 
     @Test("each protocol has its word", arguments: ProbeKind.allCases)

@@ -1,12 +1,14 @@
 // SPDX-License-Identifier: Apache-2.0
 
 import FanoutCore
-import FanoutHealth
+import Foundation
 import Glibc
 import LabNet
 import LinuxNet
 import Testing
 import Tiers
+
+@testable import FanoutHealth
 
 @Suite("A probe", .tags(.network), .enabled(if: Privilege.isRoot, "NOT TESTED: needs root"))
 struct ProbeTests {
@@ -59,9 +61,59 @@ struct ProbeTests {
         let watch = Watch()
         let responders = try [Responder(.wrong), Responder(.silent)]
         let targets = responders.map { ProbeTarget(.udp, $0.endpoint) }
-        try watch.follow(targets, payload: Array("alive?".utf8))
+        try watch.follow(targets, payload: .bytes(Array("alive?".utf8)))
         for target in targets { #expect(try await watch.next(target) == .success) }
         #expect(responders[1].datagrams.first == Array("alive?".utf8))
+    }
+
+    @Test(
+        "a preset sends its request, each time another one",
+        arguments: [ProbePayload.dns, .radiusStatus(secret: [1]), .sipOptions, .coapPing])
+    func presets(payload: ProbePayload) async throws {
+        let (watch, responder) = (Watch(), try Responder(.wrong))
+        let target = ProbeTarget(.udp, responder.endpoint)
+        try watch.follow([target], payload: payload)
+        #expect(try await watch.next(target, after: 2) == .success)
+        let sent = responder.datagrams
+        #expect(Set(sent).count == sent.count && sent.count >= 2)
+        #expect(Set(sent.map(\.count)).count == 1 || payload == .sipOptions)
+    }
+
+    @Test(
+        "dns: a server of the distribution answers it",
+        .enabled(
+            if: FileManager.default.isExecutableFile(atPath: "/usr/sbin/dnsmasq"),
+            "NOT TESTED: needs the package dnsmasq-base"))
+    func realDNS() async throws {
+        let endpoint = try Endpoint.free()
+        let server = try ChildProcess(
+            "/usr/sbin/dnsmasq",
+            [
+                "--keep-in-foreground", "--conf-file=/dev/null", "--no-resolv", "--no-hosts",
+                "--port=\(endpoint.port)", "--user=root", "--pid-file",
+                "--listen-address=\(endpoint.address)", "--bind-interfaces",
+            ])
+        var buffer = [UInt8](repeating: 0, count: 512)
+        var nonce: UInt64 = 0
+        var reply: [UInt8] = []
+        // Until the server has its socket, the kernel refuses.
+        try await eventually("it answers") {
+            nonce += 1
+            guard let socket = try? Socket.asking(endpoint) else { return false }
+            let question = ProbePayload.dns.message(to: endpoint, nonce: nonce)
+            guard (try? socket.sendNow(question)) != nil else { return false }
+            for _ in 0..<20 {
+                try? await Task.sleep(for: .milliseconds(20))
+                guard let received = try? socket.receiveNow(into: &buffer) else { continue }
+                reply = Array(buffer[..<received.count])
+                return true
+            }
+            return false
+        }
+        server.send(SIGKILL)
+        // The same ID, and QR is set.
+        #expect(reply.count >= 12 && reply[0] == UInt8(truncatingIfNeeded: nonce))
+        #expect(reply.count > 2 && reply[2] & 0x80 != 0)
     }
 
     @Test(

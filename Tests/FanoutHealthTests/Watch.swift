@@ -20,7 +20,7 @@ final class Watch: Sendable {
 
     func follow(
         _ targets: [ProbeTarget], interval: Duration = .milliseconds(300),
-        timeout: Duration = .milliseconds(200), payload: [UInt8] = HealthPolicy.usualPayload,
+        timeout: Duration = .milliseconds(200), payload: ProbePayload = .usual,
         avoiding ports: Set<UInt16> = []
     ) throws {
         let plan = ProbePlan(

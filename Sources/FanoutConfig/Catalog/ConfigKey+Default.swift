@@ -51,6 +51,8 @@ extension ConfigKey {
         case .healthProtocol: .value("icmp")
         case .healthPort: .absent("the downstream's own port")
         case .healthPayload: .absent("the words udp-fanout probe")
+        case .healthPayloadPreset: .absent("what payload says")
+        case .healthRADIUSSecret: .absent("not used")
         case .healthRise: .value("1")
         case .healthFall: .value("3")
         case .healthMinHealthy: .value("0")

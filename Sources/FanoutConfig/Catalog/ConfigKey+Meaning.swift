@@ -72,7 +72,11 @@ extension ConfigKey {
         case .healthProtocol:
             "What a probe is: an ICMP echo request, a datagram to be echoed, a datagram, a connection."
         case .healthPort: "Port that probes go to, if it is not the downstream's own; not for icmp."
-        case .healthPayload: "What a probe of protocol udp sends."
+        case .healthPayload: #"What a probe of protocol udp sends; \xHH in it is a byte."#
+        case .healthPayloadPreset:
+            "The same by name: a request that servers of a protocol answer, or an empty datagram."
+        case .healthRADIUSSecret:
+            "The secret that RADIUS servers have for this host; required for radius_status."
         case .healthRise: "Successes in a row that enable a downstream."
         case .healthFall: "Failures in a row that disable a downstream."
         case .healthMinHealthy:

@@ -64,6 +64,8 @@ public enum ConfigKey: String, CaseIterable, Hashable, Sendable {
     case healthProtocol = "health.protocol"
     case healthPort = "health.port"
     case healthPayload = "health.payload"
+    case healthPayloadPreset = "health.payload_preset"
+    case healthRADIUSSecret = "health.radius_secret"
     case healthRise = "health.rise"
     case healthFall = "health.fall"
     case healthMinHealthy = "health.min_healthy_percent"
@@ -137,7 +139,9 @@ extension ConfigKey {
         case .healthInterval, .healthTimeout: .integer(1...3600)
         case .healthProtocol: .choice(ProbeKind.allCases.map(\.rawValue))
         case .healthPort, .filePort, .dnsPort: .integer(1...65535)
-        case .healthPayload: .text
+        case .healthPayload: .payload
+        case .healthPayloadPreset: .choice(ProbePayload.Preset.allCases.map(\.rawValue))
+        case .healthRADIUSSecret: .text
         case .healthRise, .healthFall: .integer(1...100)
         case .healthMinHealthy: .integer(0...100)
         case .metricsPath: .urlPath

@@ -6,6 +6,8 @@ public enum ValueType: Equatable, Sendable {
     case name
     /// Text of 1...512 bytes, of any characters.
     case text
+    /// 1...512 bytes: text with escapes, or `hex:` and digits.
+    case payload
     /// `ip:port` or `[ip6]:port`.
     case endpoint
     /// The name of a network interface.
@@ -44,6 +46,7 @@ public enum ValueType: Equatable, Sendable {
         switch self {
         case .name: "write a name"
         case .text: "write a text of 1 to 512 bytes"
+        case .payload: "write a text of 1 to 512 bytes, or hex: and pairs of hexadecimal digits"
         case .endpoint: "write ip:port, such as 192.0.2.1:514 or [2001:db8::1]:514"
         case .interface: "write the name of a network interface, such as eth0"
         case .integer(let range):

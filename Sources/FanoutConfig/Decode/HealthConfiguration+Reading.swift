@@ -14,7 +14,9 @@ extension HealthConfiguration {
         let kind = reader.choice(.healthProtocol, of: ProbeKind.self)
         if let kind { probeProtocol = kind.value }
         if let field = reader.integer(.healthPort) { port = UInt16(clamping: field.value) }
-        payload = reader.text(.healthPayload)?.value
+        payload = reader.payload(.healthPayload)?.value
+        payloadPreset = reader.choice(.healthPayloadPreset, of: ProbePayload.Preset.self)?.value
+        radiusSecret = reader.text(.healthRADIUSSecret)?.value
         // A kind that cannot be read has been reported, and to judge by the default would mislead.
         if kind != nil || reader.keyOrigin(of: .healthProtocol) == nil { checkKind(reader) }
         if let field = reader.integer(.healthRise) { rise = field.value }
@@ -49,10 +51,30 @@ extension HealthConfiguration {
                 at: place, "is not used with protocol \(probeProtocol.rawValue), which has no port",
                 "remove it, or write protocol: \(withPort)")
         }
-        if probeProtocol != .udp, let place = reader.keyOrigin(of: .healthPayload) {
+        guard probeProtocol != .udp else { return checkPayload(reader) }
+        for key in [ConfigKey.healthPayload, .healthPayloadPreset, .healthRADIUSSecret] {
+            guard let place = reader.keyOrigin(of: key) else { continue }
             reader.findings.warning(
                 at: place, "is not used with protocol \(probeProtocol.rawValue)",
                 "remove it, or write protocol: udp")
+        }
+    }
+
+    private func checkPayload(_ reader: SectionReader) {
+        let preset = reader.keyOrigin(of: .healthPayloadPreset)
+        let secret = reader.keyOrigin(of: .healthRADIUSSecret)
+        if let preset, reader.keyOrigin(of: .healthPayload) != nil {
+            reader.findings.error(at: preset, "stands beside payload", "remove one of the two")
+        }
+        // A preset that cannot be read has been reported.
+        if let preset, payloadPreset == .radiusStatus, secret == nil {
+            reader.findings.error(
+                at: preset, "radius_status needs a secret, without which servers ignore it",
+                "write radius_secret: and the secret that the servers have for this host")
+        }
+        if let secret, payloadPreset != .radiusStatus, payloadPreset != nil || preset == nil {
+            reader.findings.warning(
+                at: secret, "is not used without payload_preset: radius_status", "remove it")
         }
     }
 }

@@ -61,6 +61,29 @@ extension SectionReader {
         return Located(value: text, origin: field.origin)
     }
 
+    /// The payload of a probe, as it is written.
+    func payload(_ key: ConfigKey) -> Located<String>? {
+        guard let field = scalar(key) else { return nil }
+        let text = field.value.text
+        do throws(PayloadText.Fault) {
+            _ = try PayloadText.bytes(of: text)
+        } catch {
+            findings.error(at: field.origin, error.what, error.remedy)
+            return nil
+        }
+        // YAML's own escapes name characters.
+        if let node = value(of: key)?.value, case .scalar(let scalar) = node,
+            scalar.style == .doubleQuoted,
+            text.unicodeScalars.contains(where: { (0x80...0xff).contains($0.value) })
+        {
+            findings.warning(
+                at: field.origin,
+                #"in double quotes \x80 to \xff are characters, which are two bytes each"#,
+                "write it in single quotes, or as hex:")
+        }
+        return Located(value: text, origin: field.origin)
+    }
+
     /// `true` or `false`; the other words of YAML 1.1 are refused, for YAML 1.2 reads them as text.
     func boolean(_ key: ConfigKey) -> Located<Bool>? {
         guard let field = scalar(key) else { return nil }

@@ -20,6 +20,8 @@ extension Configuration {
             $0.plain(.healthProtocol, health.probeProtocol.rawValue)
             if let port = health.port { $0.plain(.healthPort, port) }
             if let payload = health.payload { $0.text(.healthPayload, payload) }
+            if let preset = health.payloadPreset { $0.plain(.healthPayloadPreset, preset.rawValue) }
+            if let secret = health.radiusSecret { $0.text(.healthRADIUSSecret, secret) }
             $0.plain(.healthRise, health.rise)
             $0.plain(.healthFall, health.fall)
             $0.plain(.healthMinHealthy, health.minHealthyPercent)

@@ -12,8 +12,12 @@ public struct HealthConfiguration: Equatable, Sendable {
     public var probeProtocol: ProbeKind
     /// Where probes go instead of the downstream's own port, 1...65535; `icmp` has none.
     public var port: UInt16?
-    /// What a probe of kind `udp` sends, 1...512 bytes.
+    /// What a probe of kind `udp` sends, as it is written: see `PayloadText`.
     public var payload: String?
+    /// The same by name; nil when `payload` is set.
+    public var payloadPreset: ProbePayload.Preset?
+    /// What RADIUS servers know this host by; set with the preset `radius_status`.
+    public var radiusSecret: String?
     /// Successes in a row that enable a downstream, 1...100.
     public var rise: Int
     /// Failures in a row that disable one, 1...100.
@@ -24,7 +28,8 @@ public struct HealthConfiguration: Equatable, Sendable {
     public init(
         enabled: Bool = false, interval: Duration = .seconds(5), timeout: Duration = .seconds(2),
         probeProtocol: ProbeKind = .icmp, port: UInt16? = nil, payload: String? = nil,
-        rise: Int = 1, fall: Int = 3, minHealthyPercent: Int = 0
+        payloadPreset: ProbePayload.Preset? = nil, radiusSecret: String? = nil, rise: Int = 1,
+        fall: Int = 3, minHealthyPercent: Int = 0
     ) {
         self.enabled = enabled
         self.interval = interval
@@ -32,6 +37,8 @@ public struct HealthConfiguration: Equatable, Sendable {
         self.probeProtocol = probeProtocol
         self.port = port
         self.payload = payload
+        self.payloadPreset = payloadPreset
+        self.radiusSecret = radiusSecret
         self.rise = rise
         self.fall = fall
         self.minHealthyPercent = minHealthyPercent
@@ -42,8 +49,14 @@ public struct HealthConfiguration: Equatable, Sendable {
         guard enabled else { return nil }
         return HealthPolicy(
             kind: probeProtocol, port: port,
-            payload: payload.map { Array($0.utf8) } ?? HealthPolicy.usualPayload,
-            interval: interval, timeout: timeout, rise: rise, fall: fall,
+            payload: probePayload, interval: interval, timeout: timeout, rise: rise, fall: fall,
             minHealthyPercent: minHealthyPercent)
+    }
+
+    private var probePayload: ProbePayload {
+        if let payloadPreset {
+            return ProbePayload(payloadPreset, secret: Array((radiusSecret ?? "").utf8))
+        }
+        return payload.flatMap { try? PayloadText.bytes(of: $0) }.map(ProbePayload.bytes) ?? .usual
     }
 }

@@ -13,6 +13,8 @@ extension ValueType {
                 ("pattern", .text("^[^\(Self.unseen)]+$")),
             ]
         case .text: Self.scalar + [("minLength", .integer(1)), ("maxLength", .integer(512))]
+        // Each byte takes up to four characters.
+        case .payload: Self.scalar + [("minLength", .integer(1)), ("maxLength", .integer(2048))]
         case .endpoint: Self.string(matching: "^(\(Self.v4)|\\[\(Self.v6)\\]):\(Self.port)$")
         case .interface:
             Self.scalar + [

@@ -6,8 +6,8 @@ public struct HealthPolicy: Equatable, Sendable {
     /// Where probes go instead of the downstream's own port, 1...65535; nil: its own. Of no meaning for
     /// kinds without a port.
     public var port: UInt16?
-    /// What a probe of kind `udp` sends, 1...512 bytes.
-    public var payload: [UInt8]
+    /// What a probe of kind `udp` sends.
+    public var payload: ProbePayload
     /// The longest time from one probe of a target to the next.
     public var interval: Duration
     /// How long an answer may take; at most `interval`.
@@ -20,11 +20,8 @@ public struct HealthPolicy: Equatable, Sendable {
     /// more likely the probes are wrong than so many receivers dead.
     public var minHealthyPercent: Int
 
-    /// A naive receiver takes an empty datagram for the end of its input, so there is a text.
-    public static let usualPayload = Array("udp-fanout probe".utf8)
-
     public init(
-        kind: ProbeKind = .icmp, port: UInt16? = nil, payload: [UInt8] = usualPayload,
+        kind: ProbeKind = .icmp, port: UInt16? = nil, payload: ProbePayload = .usual,
         interval: Duration = .seconds(5), timeout: Duration = .seconds(2), rise: Int = 1,
         fall: Int = 3, minHealthyPercent: Int = 0
     ) {

@@ -7,14 +7,14 @@ public struct ProbePlan: Equatable, Sendable {
     /// See `HealthPolicy`.
     public var interval: Duration
     public var timeout: Duration
-    public var payload: [UInt8]
+    public var payload: ProbePayload
     /// Local ports that no probe may use: listeners of the kernel modes, which have no socket, would
     /// take the answers for their own traffic.
     public var avoidedPorts: Set<UInt16>
 
     public init(
         targets: Set<ProbeTarget>, interval: Duration, timeout: Duration,
-        payload: [UInt8] = HealthPolicy.usualPayload, avoidedPorts: Set<UInt16> = []
+        payload: ProbePayload = .usual, avoidedPorts: Set<UInt16> = []
     ) {
         self.targets = targets
         self.interval = interval
