@@ -36,8 +36,7 @@ struct Obstacle: Sendable, CustomStringConvertible {
                 listener: listener.name, receivers: names,
                 reason: "\(names.joined(separator: ", ")): on this host, where no program sees "
                     + "the answers",
-                remedy: "name servers on other hosts or in namespaces of their own, or choose "
-                    + "mode userspace")
+                remedy: "name servers on other hosts, or in network namespaces of their own")
         ]
     }
 

@@ -2,6 +2,7 @@
 
 internal import FanoutConfig
 internal import FanoutCore
+internal import Glibc
 internal import LinuxNet
 internal import Logging
 
@@ -33,6 +34,20 @@ extension Daemon {
             "\(missing.names.joined(separator: ", ")) had been given up after the start, as nothing needed that then: "
                 + "restart, or run `udp-fanout --takeover`"
         ]
+    }
+
+    /// What to say of a configuration that could not be applied. "Run as root" is of no use to a daemon that was
+    /// root when it started and has released the capability.
+    func problems(of error: any Error, in next: Configuration) -> [String] {
+        let remedies = remedy(for: next)
+        guard let remedy = remedies.first else { return ["\(error)"] }
+        switch error {
+        case let error as PlaneError where [EPERM, EACCES].contains(error.code):
+            return ["\(error.operation) \(error.subject): \(error.reason): \(remedy)"]
+        case let error as HealthError where [EPERM, EACCES].contains(error.code):
+            return ["\(error.operation) \(error.subject): \(error.reason): \(remedy)"]
+        default: return ["\(error)"] + remedies
+        }
     }
 }
 

@@ -38,7 +38,7 @@ extension Daemon {
             do throws(MetricsServerError) {
                 try await openMetrics(next.metrics)
             } catch {
-                return reloadFailed(["metrics server error: \(error)"])
+                return reloadFailed(["metrics server error: \(error)"] + remedy(for: next))
             }
         }
         let formerControl = control
@@ -67,7 +67,7 @@ extension Daemon {
             // Probes that could not begin have changed nothing.
             await discover(configuration)
             if error is PlaneError { await leadProbesBack() }
-            reloadFailed(["\(error)"] + remedy(for: next))
+            reloadFailed(problems(of: error, in: next))
         }
     }
 

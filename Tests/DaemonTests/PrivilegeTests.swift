@@ -46,6 +46,20 @@ extension DaemonTests.PrivilegeTests {
         }
     }
 
+    @Test("a reload that needs a released capability is told to restart, and not to run as root")
+    func released() async throws {
+        var config = try ConfigText.simple()
+        config.settings = ["workers: 1"]
+        try await DaemonUnderTest.running(config.yaml) { daemon in
+            config.listeners[0].more = ["preserve_source: true"]
+            try daemon.folder.replace(DaemonUnderTest.configName, with: config.yaml)
+            let error = try await daemon.says(DaemonUnderTest.notReloaded).fields["error"]
+            #expect(error?.contains("CAP_NET_RAW had been given up after the start") == true)
+            #expect(error?.contains("run as root") == false, "\(error ?? "")")
+            #expect(error?.contains("udp-fanout --takeover") == true)
+        }
+    }
+
     @Test("what a change of such a configuration needs stays, and a reload that needs it works")
     func kept() async throws {
         let sink = try Sink()

@@ -28,6 +28,33 @@ struct KeyTests {
             "downstream: []",
             "f:5:1: downstream: unknown key; it belongs under listeners[]; write listeners[].downstream"
         ),
+        (
+            "metrics: {port: 9090}",
+            "f:5:11: metrics.port: unknown key; write bind: ip:port"
+        ),
+        (
+            "health: {bind: '0.0.0.0:1'}",
+            "f:5:10: health.bind: unknown key; it belongs under listeners[] or metrics"
+        ),
+        (
+            "path: /metrics",
+            "f:5:1: path: unknown key; it belongs under listeners[].file or metrics"
+        ),
+        (
+            "    workers: 1",
+            "f:5:5: listeners[0].workers: unknown key; it belongs under listeners[].settings; write "
+                + "listeners[].settings.workers"
+        ),
+        ("    port: 514", "f:5:5: listeners[0].port: unknown key; write bind: ip:port"),
+        (
+            "    enabled: true",
+            "f:5:5: listeners[0].enabled: unknown key; it belongs under health, metrics or control"
+        ),
+        (
+            "    service: s",
+            "f:5:5: listeners[0].service: unknown key; it belongs under listeners[].kubernetes; write "
+                + "listeners[].kubernetes.service"
+        ),
         ("worker: 1", "f:5:1: worker: unknown key; write workers under settings, or remove it"),
         ("metric: {}", "f:5:1: metric: unknown key; write metrics"),
         (

@@ -124,6 +124,17 @@ struct ListenerTests {
                 + "max_packet_size: 0 is out of range; write a whole number from 1 to 65535"
         ),
         (
+            "bind: 0.0.0.0:514\ndownstream: [{name: r, address: 'collector.example.com:2055'}]",
+            "4:37: listeners[0].downstream[0].address: 'collector.example.com' is a name, and the addresses "
+                + "in downstream are not looked up; write dns: {name: collector.example.com, port: 2055} in "
+                + "place of downstream"
+        ),
+        (
+            "bind: 0.0.0.0:514\ndownstream: [{name: r, address: collector}]",
+            "4:37: listeners[0].downstream[0].address: 'collector' is a name, and the addresses in downstream "
+                + "are not looked up; write dns: {name: collector, port: PORT} in place of downstream"
+        ),
+        (
             "bind: 224.0.0.5:514\nmode: tc_ebpf\ninterface: eth0\n\(receiver)",
             "3:11: listeners[0].bind: 224.0.0.5 is a group address, and mode tc_ebpf leaves those to the "
                 + "kernel's stack; write an address of one host, or mode: userspace"

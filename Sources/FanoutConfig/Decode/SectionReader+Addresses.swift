@@ -15,6 +15,14 @@ extension SectionReader {
             }
             return Located(value: endpoint, origin: field.origin)
         } catch {
+            if key == .downstreamAddress, let name = HostName(field.value.text) {
+                findings.error(
+                    at: field.origin,
+                    "\(name.text.quoted) is a name, and the addresses in downstream are not looked up",
+                    "write dns: {name: \(name.text), port: \(name.port ?? "PORT")} in place of downstream"
+                )
+                return nil
+            }
             switch error {
             case .shape: refuse(field.origin, "\(field.value.text.quoted) is not ip:port", key)
             case .address(let text):
@@ -96,6 +104,31 @@ extension SectionReader {
             return nil
         }
         return address
+    }
+}
+
+/// A name of DNS in the place of an address, with the port behind it if there is one.
+private struct HostName {
+    let text: String
+    let port: String?
+
+    init?(_ written: String) {
+        let parts = written.split(separator: ":", maxSplits: 1, omittingEmptySubsequences: false)
+        guard let name = parts.first, (1...253).contains(name.utf8.count),
+            parts.count == 1 || UInt16(parts[1]).map({ $0 > 0 }) == true,
+            name.unicodeScalars.contains(where: {
+                ("a"..."z").contains($0) || ("A"..."Z").contains($0)
+            }),
+            name.split(separator: ".", omittingEmptySubsequences: false).allSatisfy({ label in
+                (1...63).contains(label.utf8.count)
+                    && label.utf8.allSatisfy {
+                        (48...57).contains($0) || (65...90).contains($0) || (97...122).contains($0)
+                            || $0 == UInt8(ascii: "-") || $0 == UInt8(ascii: "_")
+                    }
+            })
+        else { return nil }
+        text = String(name)
+        port = parts.count == 2 ? String(parts[1]) : nil
     }
 }
 
