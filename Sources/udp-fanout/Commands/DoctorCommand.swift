@@ -12,7 +12,8 @@ struct DoctorCommand: ParsableCommand {
             "Look whether this host can do what the configuration asks for, and say what to do.",
         discussion: """
             It looks at the kernel, capabilities, the BPF file system, limits, interfaces, neighbours and \
-            files of receivers, and changes nothing. Run it as the daemon's user, since that is whose \
+            files of receivers, and changes nothing; it binds the listeners' addresses for a moment to see \
+            whether they are free. Run it as the daemon's user, since that is whose \
             rights it looks at. Exits 0 without a problem, else 1.
             """)
 

@@ -18,6 +18,12 @@ extension Doctor {
                 check, "there is no route to \(address)",
                 do: "add a route (ip route), or remove it")
         }
+        if listener.mode == .xdpNAT, host.locals.contains(address) {
+            return .advice(
+                check,
+                "\(address) is this host, where no program sees the replies: clients do not get them",
+                do: "name servers on other hosts, or in network namespaces of their own")
+        }
         guard host.silentNeighbours.contains("\(address)") else { return nil }
         return .problem(
             check, "\(address) does not answer ARP",

@@ -18,8 +18,9 @@ struct Doctor {
     }
 
     var findings: [Finding] {
-        [kernel, capabilities, bpfFileSystem, openFiles].compactMap { $0 }
-            + listeners.flatMap(findings(of:)) + interfaces + listeners.flatMap(receivers(of:))
+        [kernel, capabilities, bpfFileSystem, openFiles, cluster].compactMap { $0 } + addresses
+            + listeners.flatMap(unanswered(of:)) + listeners.flatMap(findings(of:)) + interfaces
+            + listeners.flatMap(receivers(of:))
     }
 
     private var modes: Set<ForwardingMode> { Set(listeners.map(\.mode)) }
@@ -65,10 +66,13 @@ struct Doctor {
         let names = missing.names
         let found =
             names.joined(separator: " and ") + (names.count == 1 ? " is" : " are") + " missing"
+            + (host.isInUserNamespace ? " in this user namespace, root or not" : "")
         let remedy =
-            "run it as root, or grant \(names.count == 1 ? "it" : "them"): AmbientCapabilities= of the "
-            + "unit, or setcap(8)"
-        let required = modes.reduce(into: Capabilities()) { $0.formUnion($1.capabilities) }
+            host.isInUserNamespace
+            ? "run it in the host's user namespace: PrivateUsers=no of the unit, hostUsers: true of the pod, "
+                + "--userns=host of the container"
+            : "run it as root, or grant \(names.count == 1 ? "it" : "them"): AmbientCapabilities= of the "
+                + "unit, or setcap(8)"
         if !missing.isDisjoint(with: required) {
             return .problem("capabilities", found, do: remedy)
         }
@@ -76,6 +80,16 @@ struct Doctor {
             "capabilities",
             "\(found): what asks for \(names.count == 1 ? "it" : "them") does without or fails",
             do: remedy)
+    }
+
+    /// Without these there is no start; without others something is slower, or smaller.
+    private var required: Capabilities {
+        listeners.reduce(into: Capabilities()) { required, listener in
+            required.formUnion(listener.mode.capabilities)
+            guard listener.mode == .userspace else { return }
+            if listener.preserveSource { required.insert(.netRaw) }
+            if Int(listener.bind.port) < host.firstFreePort { required.insert(.netBindService) }
+        }
     }
 
     private var bpfFileSystem: Finding? {

@@ -18,6 +18,8 @@ internal import FanoutCore
                         &netlink, names: Set(listeners.compactMap(\.interface)), known: [:],
                         receivers: Set(receivers), mindsRules: mode == .tcEBPF)
                 else { continue }
+                if mode == .xdpNAT { locals.formUnion(receivers.filter(view.isLocal)) }
+                lookUpAddresses(of: listeners, &netlink)
                 forwarded.formUnion(view.forwarded)
                 routeless.formUnion(view.routeless)
                 for (receiver, path) in view.paths {
@@ -26,6 +28,23 @@ internal import FanoutCore
                         exits[receiver] = view.interfaces.first { $0.index == number }?.name
                     case .stack, .forwarding, .routes: continue
                     }
+                }
+            }
+        }
+
+        /// Looks up which of the addresses served are in a network of an interface, without being the host's.
+        private mutating func lookUpAddresses(of listeners: [Listener], _ netlink: inout Netlink) {
+            let served = Set(
+                listeners.filter(\.mode.needsInterface).flatMap(\.destinations))
+            guard !served.isEmpty,
+                let view = try? NetworkView.ask(
+                    &netlink, names: [], known: [:], receivers: served)
+            else { return }
+            for (address, path) in view.paths {
+                switch path {
+                case .neighbour(let number, address, _), .peer(let number, address, _, _):
+                    onLink[address] = view.interfaces.first { $0.index == number }?.name
+                default: continue
                 }
             }
         }

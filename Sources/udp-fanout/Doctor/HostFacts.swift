@@ -17,7 +17,20 @@ struct HostFacts: Equatable {
     }
 
     var kernel = (6, 18)
+    /// Those that count.
     var capabilities = Capabilities()
+    var isInUserNamespace = false
+    /// Why a socket cannot be bound where the configuration says.
+    var refusals: [Place: SystemError] = [:]
+    /// What userspace listeners of the daemon at the control socket are bound to.
+    var served: Set<String> = []
+    var isDaemonRunning = false
+    /// Why no cluster can be asked.
+    var clusterFault: String?
+    /// Addresses that kernel modes serve and the host has not, which are in a network of this interface.
+    var onLink: [IPAddress: String] = [:]
+    /// Servers of xdp_nat on this host.
+    var locals: Set<IPAddress> = []
     var hasBPFFileSystem = true
     var receiveBufferMax = 0
     var firstFreePort = 1024
@@ -57,7 +70,10 @@ struct HostFacts: Equatable {
         let release = KernelSetting.text("kernel/osrelease") ?? ""
         let numbers = release.split { !$0.isNumber }.prefix(2).compactMap { Int($0) }
         if numbers.count == 2 { host.kernel = (numbers[0], numbers[1]) }
-        host.capabilities = .permitted
+        host.isInUserNamespace = isInUserNamespace(
+            KernelSetting.firstBytes(of: "/proc/self/uid_map"))
+        host.capabilities = effective(
+            .permitted, isInUserNamespace: host.isInUserNamespace)
         host.hasBPFFileSystem = FileSystem.isBPF(at: "/sys/fs/bpf")
         host.receiveBufferMax = KernelSetting.number("net/core/rmem_max") ?? 0
         host.firstFreePort = KernelSetting.number("net/ipv4/ip_unprivileged_port_start") ?? 1024
@@ -67,6 +83,9 @@ struct HostFacts: Equatable {
         host.forwardsV6Everywhere = KernelSetting.number("net/ipv6/conf/all/forwarding") != 0
         host.forwardsV4Everywhere = KernelSetting.number("net/ipv4/conf/all/forwarding") != 0
         host.mayLockAllMemory = ThisProcess.mayLockAllMemory
+        host.tryAddresses(of: configuration)
+        host.askDaemon(of: configuration)
+        host.clusterFault = Sources.clusterFault { Environment[$0] }
         host.readFiles(of: configuration)
         let listeners = host.listeners(of: configuration)
         host.lookUp(listeners)

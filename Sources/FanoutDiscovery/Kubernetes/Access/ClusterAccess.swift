@@ -77,6 +77,13 @@ actor ClusterAccess {
         }
     }
 
+    /// Reads what a location leads to.
+    ///
+    /// - Throws: `APIFailure` when something is missing or not what it should be.
+    static func check(_ location: ClusterLocation) throws(APIFailure) {
+        _ = try session(try Contents(location))
+    }
+
     /// Has the next session read everything again.
     func renew() { readAt = nil }
 
