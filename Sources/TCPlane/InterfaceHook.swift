@@ -22,6 +22,8 @@ final class InterfaceHook {
     private let namespace = NetworkNamespace.current
     private var link: TCXLink?
     private let filter: ClsactFilter
+    /// The map that is pinned here, by the kernel's number.
+    private var pinnedFates: UInt32?
 
     private static let pin = "tc_link"
     private static let mark = "clsact"
@@ -66,6 +68,9 @@ final class InterfaceHook {
         filter = ClsactFilter(interface: interface.index)
     }
 
+    /// What the program remembers that a former process left here.
+    var leftFates: FragmentFates? { isOccupied ? .pinned(in: folder) : nil }
+
     /// Whether a program of ours is there by the hook that is wanted.
     func satisfies(_ wanted: TCAttach) -> Bool {
         kind != nil && (wanted == .auto || wanted == kind)
@@ -87,6 +92,11 @@ final class InterfaceHook {
         case .tcx where wanted != .clsact: try link?.replace(with: program.program)
         case .clsact where wanted != .tcx: try putFilter(program)
         default: try attach(program, by: wanted)
+        }
+        let fates = program.fates.map.number
+        if pinnedFates != fates {
+            try program.fates.pin(in: folder)
+            pinnedFates = fates
         }
     }
 
@@ -187,6 +197,8 @@ final class InterfaceHook {
     func remove() {
         removeLink()
         removeFilter()
+        FragmentFates.removePin(in: folder)
+        pinnedFates = nil
         kind = nil
         folder.removeIfEmpty()
     }

@@ -31,21 +31,28 @@ extension TCPlane {
     ///
     /// - Parameter wanted: every hook that is to have it; the others are left.
     func renew(to layout: Layout, at wanted: [WantedHook]) throws(BPFError) {
-        let program = try TCProgram(source, capacity: layout.capacity)
-        let nothing = Layout(capacity: layout.capacity)
-        try program.adopt(layout, from: nothing, program.prepare(layout, from: nothing))
-        try put(program, at: wanted)
+        let places = try open(wanted)
+        let program: TCProgram
+        do throws(BPFError) {
+            let fates =
+                serving?.program.fates ?? places.lazy.compactMap { $0.hook.leftFates }.first
+            program = try TCProgram(source, capacity: layout.capacity, fates: fates)
+            let nothing = Layout(capacity: layout.capacity)
+            try program.adopt(layout, from: nothing, program.prepare(layout, from: nothing))
+        } catch {
+            for place in places { place.hook.leaveIfIdle() }
+            throw error
+        }
+        try put(program, at: places)
 
         leave(allBut: wanted)
         keepCounts()
         serving = Serving(program: program, layout: layout)
     }
 
-    /// At all of the hooks or, when one of them fails, at none that was not ours: what another process put there
-    /// stays. Those first where no program is yet, which is what fails.
-    private func put(_ program: TCProgram, at wanted: [WantedHook]) throws(BPFError) {
+    /// The hooks, of which nothing is altered yet.
+    private func open(_ wanted: [WantedHook]) throws(BPFError) -> [HookPlace] {
         var places: [HookPlace] = []
-        var tried: [HookPlace] = []
         do throws(BPFError) {
             for want in wanted {
                 let known = hooks[want.interface.index]
@@ -53,6 +60,18 @@ extension TCPlane {
                     if let known { known } else { try InterfaceHook(want.interface, root: root) }
                 places.append(HookPlace(hook, want.attach))
             }
+        } catch {
+            for place in places { place.hook.leaveIfIdle() }
+            throw error
+        }
+        return places
+    }
+
+    /// At all of the hooks or, when one of them fails, at none that was not ours: what another process put there
+    /// stays. Those first where no program is yet, which is what fails.
+    private func put(_ program: TCProgram, at places: [HookPlace]) throws(BPFError) {
+        var tried: [HookPlace] = []
+        do throws(BPFError) {
             for place in places.filter({ !$0.wasOccupied }) + places.filter(\.wasOccupied) {
                 tried.append(place)
                 try place.hook.put(program, by: place.attach)

@@ -16,12 +16,17 @@ final class TCProgram: Sendable {
     private let tables: SharedMap
     private let listenerRows: BPFMap
     private let receiverRows: BPFMap
+    /// Where fragments go whose datagram has begun; the next program goes on with it.
+    let fates: FragmentFates
 
     /// The name of the program and of clsact's filter.
     static let name = "udp_fanout"
 
+    /// - Parameter fates: those of the program that this one replaces.
     /// - Throws: `BPFError` when the object is not one of ours or the kernel refuses it.
-    init(_ source: ProgramSource, capacity: TableCapacity) throws(BPFError) {
+    init(
+        _ source: ProgramSource, capacity: TableCapacity, fates: FragmentFates?
+    ) throws(BPFError) {
         var object = try source.open(.tcFanout, with: Self.name)
         try object.set("lb_receivers_max", to: UInt32(capacity.receivers))
         try object.set("lb_slots_max", to: UInt32(capacity.slots))
@@ -29,8 +34,10 @@ final class TCProgram: Sendable {
         try object.size("listeners", entries: capacity.entries)
         try object.size("receiver_rows", entries: capacity.rows)
         try object.size(mapsIn: "tables", valueBytes: capacity.tableBytes)
+        if let fates { try object.share(FragmentFates.name, fates.map) }
         try object.load()
         self.capacity = capacity
+        self.fates = FragmentFates(try object.map(named: FragmentFates.name))
         program = try object.program(named: Self.name)
         listeners = try object.map(named: "listeners")
         ports = try object.map(named: "ports")

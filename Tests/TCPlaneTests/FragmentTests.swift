@@ -72,6 +72,55 @@ extension TCPlaneTests {
             }
         }
 
+        enum Replacement: CaseIterable {
+            /// The tables grow, which takes another program.
+            case growth
+            /// A process is killed, and the next one starts.
+            case restart
+        }
+
+        @Test(
+            "which have begun go on to their receiver when the program is replaced",
+            arguments: Replacement.allCases, TCAttach.here)
+        func replaced(by replacement: Replacement, attach: TCAttach) async throws {
+            let (lab, pins) = (try VethLab(), try BPFFileSystem())
+            try await lab.balancer.run {
+                var stage = lab.stage(pins)
+                stage.attach = attach
+                let sinks = try stage.sinks(3)
+                var listener = try stage.listener(to: sinks.downstreams())
+                listener.settings.maxDownstream = 4
+                var rig: Rig? = try await stage.rig([listener])
+                let sender = try lab.client.enter { try PacketSender(.v4) }
+                // A fate holds for a second; a busy machine may take longer.
+                for attempt in 1...20 {
+                    let datagram = FragmentedDatagram(
+                        payload(attempt), from: Endpoint(VethLab.v4(9, 1), port: 4000),
+                        to: listener.bind, id: 0x2_0100 + UInt32(attempt), bytes: 1000)
+                    let start = ContinuousClock.now
+                    try sender.send(0, of: datagram)
+                    if replacement == .restart {
+                        rig = nil
+                        rig = try await stage.rig([listener])
+                    } else {
+                        listener.settings.maxDownstream += 4
+                        try await rig?.apply([listener])
+                    }
+                    for index in 1..<datagram.packets.count {
+                        try sender.send(index, of: datagram)
+                    }
+                    guard ContinuousClock.now - start < .seconds(1) else { continue }
+                    try await eventually("all of the datagram is at one receiver") {
+                        sinks.contains { $0.datagrams.map(\.payload) == [payload(attempt)] }
+                    }
+                    await rig?.stop()
+                    #expect(pins.isEmpty)
+                    return
+                }
+                Issue.record("no replacement took less than a second")
+            }
+        }
+
         @Test(
             "whose first does not come first, none reaches a receiver in parts, and none is counted",
             arguments: [IPAddress.Family.v4, .v6], [[1, 0, 2], [2, 1, 0], [1, 2, 0]])
