@@ -155,6 +155,11 @@ extension AFXDPPlane {
         }
         // A queue belongs to one memory: those of a served interface to its own workers.
         guard opened[interface] == nil, let device = links.devices[interface] else { return nil }
+        let isZeroCopy = worker.ingress.isZeroCopy
+        if let objection = QueueWorker.objectionToEgress(isZeroCopy: isZeroCopy) {
+            warnKernelSends(by: interface, device.name, objection)
+            return nil
+        }
         let count = device.transmitQueues
         for offset in 0..<count {
             let number = (worker.queue.queue + offset) % count
@@ -166,16 +171,22 @@ extension AFXDPPlane {
                 closed[interface] = nil
                 return socket
             } catch {
-                if closed[interface] != error.reason {
-                    closed[interface] = error.reason
-                    logger.warning(
-                        "the kernel sends in place of a transmit ring",
-                        metadata: ["interface": "\(device.name)", "error": "\(error)"])
-                }
+                warnKernelSends(by: interface, device.name, error.reason, "\(error)")
                 return nil
             }
         }
         isShort = true
         return nil
+    }
+
+    /// Once for each reason.
+    private func warnKernelSends(
+        by interface: UInt32, _ name: String, _ reason: String, _ error: String? = nil
+    ) {
+        guard closed[interface] != reason else { return }
+        closed[interface] = reason
+        logger.warning(
+            "the kernel sends in place of a transmit ring",
+            metadata: ["interface": "\(name)", "error": "\(error ?? reason)"])
     }
 }

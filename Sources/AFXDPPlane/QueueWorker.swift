@@ -82,6 +82,15 @@ internal import XDPSockets
 
     // MARK: Tables
 
+    /// Why a worker cannot send by the rings of an interface that has no listener, and so no XDP program; nil
+    /// when it can. What shares a memory copies as its first socket does (xp_assign_dev_shared in
+    /// net/xdp/xsk_buff_pool.c), and drivers send from the frames themselves only while a program is there
+    /// (ice_xsk_wakeup, i40e_xsk_wakeup). They would receive by frames of this memory then, too.
+    static func objectionToEgress(isZeroCopy: Bool) -> String? {
+        isZeroCopy
+            ? "with zero copy its driver transmits only while an XDP program is there" : nil
+    }
+
     /// A socket of another interface or queue that shares this worker's memory. Known to the worker once it
     /// is in a table.
     func openEgress(_ queue: InterfaceQueue) throws(XDPSocketError) -> SharedSocket {

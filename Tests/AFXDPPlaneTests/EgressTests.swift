@@ -1,0 +1,18 @@
+// SPDX-License-Identifier: Apache-2.0
+
+import Testing
+
+@testable import AFXDPPlane
+
+extension AFXDPPlaneTests {
+    /// No device here has zero copy, so what the kernel would do there is not tried.
+    @Suite("out of an interface without a listener")
+    struct EgressTests {
+        @Test("with zero copy the kernel sends, since no program is there; otherwise a ring does")
+        func zeroCopy() throws {
+            #expect(QueueWorker.objectionToEgress(isZeroCopy: false) == nil)
+            let objection = try #require(QueueWorker.objectionToEgress(isZeroCopy: true))
+            #expect(objection.contains("XDP program"))
+        }
+    }
+}
