@@ -45,9 +45,9 @@ def v6(body, headers=(), ttl=64, protocol=17):
     return start + V6[0] + V6[1] + chain + body
 
 
-def frame(packet, tags=()):
+def frame(packet, tags=(), vlan=0):
     kind = 0x86DD if packet[0] >> 4 == 6 else 0x0800
-    return LINK + b"".join(struct.pack("!HH", tag, 5) for tag in tags) + struct.pack("!H", kind) + packet
+    return LINK + b"".join(struct.pack("!HH", tag, 0xA000 | vlan) for tag in tags) + struct.pack("!H", kind) + packet
 
 
 def tcp(ends):
@@ -73,6 +73,7 @@ FRAMES = {
     "v4-later-fragment": frame(v4(b"rest of it", fragment=0x0003)),
     "v4-last-hop": frame(v4(udp(V4), ttl=1)),
     "v4-tagged": frame(v4(udp(V4)), tags=[0x8100]),
+    "v4-in-vlan": frame(v4(udp(V4)), tags=[0x8100], vlan=5),
     "v4-double-tagged": frame(v4(udp(V4)), tags=[0x88A8, 0x8100]),
     "v4-padded": frame(v4(udp(V4, b""))) + bytes(18),
     "v4-odd": frame(v4(udp(V4, b"odd"))),

@@ -126,8 +126,9 @@ int udp_fanout(struct __sk_buff *skb)
 	__u64 packets;
 	int kind, reason, verdict;
 
-	/* What a switch floods, or is for another host, is not ours; the stack drops it too. */
-	if (skb->pkt_type != PACKET_HOST)
+	/* What a switch floods, or is for another host, is not ours; the stack drops it too. What is in a VLAN
+	 * is for the VLAN's own interface. */
+	if (skb->pkt_type != PACKET_HOST || (skb->vlan_present && skb->vlan_tci & LB_VLAN_ID))
 		return TC_ACT_UNSPEC;
 	kind = parse(skb, &packet);
 	if (kind == LB_PARSE_OTHER)

@@ -93,9 +93,6 @@ static void check_other_parser(const struct input *input, int kind, const struct
 	enum lb_parse of_other = lb_parse_frame(input->frame, input->frame + input->bytes,
 						(__u32)input->bytes, &other);
 
-	/* What is for many hosts is none of a NAT's. */
-	if (input->frame[0] & 1)
-		return;
 	if (of_other == LB_PARSE_DATAGRAM || of_other == LB_PARSE_FIRST) {
 		EXPECT(kind == (of_other == LB_PARSE_FIRST ? NAT_FIRST : NAT_WHOLE));
 		EXPECT(packet->protocol == LB_IP_UDP);

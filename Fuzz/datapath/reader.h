@@ -71,7 +71,8 @@ static inline int find_datagram(const uint8_t *frame, size_t bytes, struct found
 		return 0;
 	for (type = word_at(frame + at); (type == 0x8100 || type == 0x88a8) && at < 20;) {
 		at += 4;
-		if (at + 2 > bytes)
+		/* What is in a VLAN is for the VLAN's interface. */
+		if (at + 2 > bytes || word_at(frame + at - 2) & 0xfff)
 			return 0;
 		type = word_at(frame + at);
 	}

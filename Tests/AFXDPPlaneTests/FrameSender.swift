@@ -33,7 +33,7 @@ final class FrameSender {
 
     /// A frame with an IPv4 datagram without a UDP checksum.
     ///
-    /// - Parameter tag: a VLAN identifier, if it is to have one.
+    /// - Parameter tag: the priority and VLAN of a tag, if it is to have one.
     static func frame(
         to mac: [UInt8], from source: Endpoint, to destination: Endpoint, _ payload: [UInt8],
         timeToLive: UInt8 = 64, tag: UInt16? = nil

@@ -49,7 +49,8 @@ extension AFXDPPlaneTests {
 
         static let modes: [XDPAttach] = [.native, .skb]
 
-        @Test("tags go, padding does no harm, TTL 1 is dropped, and so is nothing else")
+        @Test(
+            "priority tags go, what is in a VLAN passes, padding does no harm, TTL 1 is dropped")
         func frames() async throws {
             let lab = try VethLab()
             try await lab.withPost { post in
@@ -68,11 +69,13 @@ extension AFXDPPlaneTests {
                         timeToLive: ttl, tag: tag)
                 }
                 try sender.send(frame(0))
-                try sender.send(frame(1, tag: 7))
+                try sender.send(frame(1, tag: 0xa000))
+                try sender.send(frame(4, tag: 7))
+                try sender.send(frame(5, tag: 0xa007))
                 try sender.send(frame(2, ttl: 1))
                 try sender.send(frame(3, ttl: 2))
                 let wanted: [[UInt8]] = [[0x51, 0], [0x51, 1], [0x51, 3]]
-                try await eventually("three of four arrive") {
+                try await eventually("three arrive") {
                     post.sink.datagrams.map(\.payload).filter { $0.first == 0x51 } == wanted
                 }
                 let after = try await post.rig.settled(at: before.packetsReceived + 4)

@@ -49,10 +49,12 @@ struct ForwardedPacketTests {
 
     private static func tagged() throws -> [PacketCase] {
         try [
-            .forwarded("a datagram with a VLAN tag") { $0.tags = [0x8100] },
-            .forwarded("a datagram with a VLAN tag over IPv6", .v6) { $0.tags = [0x8100] },
-            .forwarded("a datagram with two tags (QinQ)") { $0.tags = [0x88a8, 0x8100] },
-            .forwarded("a datagram with two tags over IPv6", .v6) { $0.tags = [0x88a8, 0x8100] },
+            .forwarded("a datagram with a priority tag") { $0.tags = [0x8100] },
+            .forwarded("a datagram with a priority tag over IPv6", .v6) { $0.tags = [0x8100] },
+            .forwarded("a datagram with two priority tags") { $0.tags = [0x88a8, 0x8100] },
+            .forwarded("a datagram with two priority tags over IPv6", .v6) {
+                $0.tags = [0x88a8, 0x8100]
+            },
         ]
     }
 

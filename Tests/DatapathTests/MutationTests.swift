@@ -8,16 +8,27 @@ import Tiers
 
 @Suite("Garbage in tc_fanout", .tags(.network), .loadsPrograms, .takesFanout)
 struct MutationTests {
-    @Test("5000 mutated packets: each goes on untouched or is accounted for", arguments: [1, 2])
-    func mutated(seed: UInt64) throws {
-        let fixture = try TCFixture.withBothFamilies(maxPacketSize: 80)
-        let originals = try Self.originals()
+    @Test("5000 mutated packets: each has the verdict that it should, and is accounted for")
+    func some() throws { try run(Garbage.some, seed: 1) }
+
+    @Test(
+        "20 000 mutated packets: each has the verdict that it should, and is accounted for",
+        .tags(.exhaustive), arguments: [2, 3])
+    func many(seed: UInt64) throws { try run(Garbage.many, seed: seed) }
+
+    private static let longest = 80
+
+    private func run(_ count: Int, seed: UInt64) throws {
+        let fixture = try TCFixture.withBothFamilies(maxPacketSize: UInt32(Self.longest))
+        let originals = try [IPAddress.Family.v4, .v6].flatMap {
+            try Garbage.kinds(of: PacketCase.datagram($0))
+        }
         var random = SplitMix64(seed: seed)
-        var before: UInt64 = 0
+        var before = Counts(words: [UInt64](repeating: 0, count: Int(LB_COUNTERS.rawValue)))
         var verdicts: [TCVerdict: Int] = [:]
-        for number in 0..<5000 {
-            let original = originals[number % originals.count]
-            let frame = Self.mutate(original, &random)
+        for number in 0..<count {
+            let frame = Garbage.mutate(originals[number % originals.count], &random)
+            let comment: Comment = "packet \(number): \(frame)"
             let outcome: TCFixture.Outcome
             do {
                 outcome = try fixture.run(frame)
@@ -26,19 +37,53 @@ struct MutationTests {
                 try #require(frame.count < 14 + 40, "\(error)")
                 continue
             }
-            let counts = try [fixture.listenerCounts(0), fixture.listenerCounts(1)]
-            let received = counts.map(\.received).reduce(0, +)
+            let now = try fixture.listenerCounts(0) + fixture.listenerCounts(1)
+            let step = now - before
+            before = now
             let verdict = try #require(outcome.verdict)
             verdicts[verdict, default: 0] += 1
-            #expect(counts.allSatisfy { $0.isBalanced }, "packet \(number): \(frame)")
+            #expect(step.isBalanced && step.received <= 1, comment)
             if verdict == .passed {
-                #expect(outcome.output == frame && received == before, "packet \(number): \(frame)")
+                #expect(outcome.output == frame && step.received == 0, comment)
             }
-            before = received
+            try check(frame, outcome, step, comment)
         }
         // The packets were not so bad that they tested nothing.
         for verdict in [TCVerdict.passed, .redirected, .dropped] {
-            #expect(verdicts[verdict, default: 0] > 50, "\(verdicts)")
+            #expect(verdicts[verdict, default: 0] > count / 50, "\(verdicts)")
+        }
+    }
+
+    private func check(
+        _ frame: [UInt8], _ outcome: TCFixture.Outcome, _ step: Counts, _ comment: Comment
+    ) throws {
+        let services = try [TCFixture.service4, TCFixture.service6].map(Endpoint.init(parsing:))
+        guard let reading = FrameReading(frame, mac: [0, 0, 0, 0, 0, 0]), !reading.isFromLoopback
+        else {
+            #expect(outcome.verdict == .passed, comment)
+            return
+        }
+        guard reading.kind != .laterFragment else {
+            #expect(step.received == 0, comment)
+            return
+        }
+        guard services.contains(reading.destination) else {
+            #expect(outcome.verdict == .passed, comment)
+            return
+        }
+        // When a later fragment came first, the datagram is the stack's.
+        if reading.kind == .firstFragment, outcome.verdict == .passed { return }
+        #expect(step.received == 1, comment)
+        #expect(step.receivedBytes == UInt64(reading.statedBytes), comment)
+        if reading.statedBytes > Self.longest {
+            #expect(outcome.verdict == .dropped && step[.oversize] == 1, comment)
+        } else if reading.timeToLive <= 1 {
+            #expect(outcome.verdict == .dropped && step[.ttlExpired] == 1, comment)
+        } else {
+            #expect(outcome.verdict == .redirected && step.forwarded == 1, comment)
+            let receivers = try Receiver.three(reading.source.address.family).map(\.endpoint)
+            try Garbage.expect(
+                outcome.output, of: frame, reading, from: [reading.source], to: receivers, comment)
         }
     }
 
@@ -54,49 +99,5 @@ struct MutationTests {
             frame.replaceSubrange(12..<14, with: type)
             #expect(try fixture.run(frame) == .init(verdict: .passed, output: frame))
         }
-    }
-
-    private static func originals() throws -> [[UInt8]] {
-        try [IPAddress.Family.v4, .v6].flatMap { family in
-            var frames: [[UInt8]] = []
-            for variant in 0..<6 {
-                var packet = try PacketCase.datagram(family)
-                switch variant {
-                case 1: packet.tags = [0x88a8, 0x8100]
-                case 2: packet.options = [1, 148, 4, 0, 0, 7, 3, 4]
-                case 3: packet.extensions = [.hopByHop, .routing(segmentsLeft: 0)]
-                case 4:
-                    packet.fragment = Datagram.Fragment(
-                        identification: 4, range: 0..<24, isLast: false)
-                case 5: packet.payload = [UInt8](repeating: 1, count: 90)
-                default: break
-                }
-                frames.append(packet.frame)
-            }
-            return frames
-        }
-    }
-
-    /// One to three of: a bit turned, a byte set, bytes cut off, bytes added. An IPv4 header is made to
-    /// add up again half of the time, so that what is behind its checksum is tested too.
-    private static func mutate(_ original: [UInt8], _ random: inout SplitMix64) -> [UInt8] {
-        var frame = original
-        for _ in 0..<Int.random(in: 1...3, using: &random) {
-            let place = Int.random(in: 12..<min(frame.count, 90), using: &random)
-            switch random.next() % 8 {
-            case 0: frame.removeLast(min(Int(random.next() % 40), frame.count - 34))
-            case 1: frame += [UInt8](repeating: 0x5a, count: Int(random.next() % 40))
-            case 2...4: frame[place] ^= 1 << UInt8(random.next() % 8)
-            default: frame[place] = UInt8(truncatingIfNeeded: random.next())
-            }
-        }
-        let header = 14..<14 + Int(frame[14] & 15) * 4
-        if frame[12] == 8, header.count >= 20, header.upperBound <= frame.count,
-            random.next() % 2 == 0
-        {
-            frame.replaceSubrange(24..<26, with: [0, 0])
-            frame.replaceSubrange(24..<26, with: bytes(internetChecksum(Array(frame[header]))))
-        }
-        return frame
     }
 }

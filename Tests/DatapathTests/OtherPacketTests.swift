@@ -50,6 +50,16 @@ struct OtherPacketTests {
             .untouched("a datagram in a frame for another host") {
                 $0.ethernetDestination = [2, 0, 0, 0, 0, 1]
             },
+            .untouched("a datagram in a VLAN") { ($0.tags, $0.vlans) = ([0x8100], [7]) },
+            .untouched("a datagram in a VLAN over IPv6", .v6) {
+                ($0.tags, $0.vlans) = ([0x8100], [0xfff])
+            },
+            .untouched("a datagram in a VLAN behind a priority tag") {
+                ($0.tags, $0.vlans) = ([0x88a8, 0x8100], [0, 7])
+            },
+            .untouched("a datagram in a service provider's VLAN") {
+                ($0.tags, $0.vlans) = ([0x88a8, 0x8100], [7, 0])
+            },
             .untouched("a datagram in a broadcast frame") {
                 $0.ethernetDestination = [UInt8](repeating: 0xff, count: 6)
             },

@@ -36,6 +36,16 @@ struct SteerPassTests {
             SteerCase("a datagram in a broadcast frame") {
                 $0.ethernetDestination = [UInt8](repeating: 0xff, count: 6)
             },
+            SteerCase("a datagram in a VLAN") { ($0.tags, $0.vlans) = ([0x8100], [7]) },
+            SteerCase("a datagram in a VLAN over IPv6", .v6) {
+                ($0.tags, $0.vlans) = ([0x8100], [0xfff])
+            },
+            SteerCase("a datagram in a VLAN behind a priority tag") {
+                ($0.tags, $0.vlans) = ([0x88a8, 0x8100], [0, 7])
+            },
+            SteerCase("a datagram in a service provider's VLAN") {
+                ($0.tags, $0.vlans) = ([0x88a8, 0x8100], [7, 0])
+            },
             SteerCase("TCP") { $0.protocolNumber = 6 },
             SteerCase("TCP over IPv6", .v6) { $0.protocolNumber = 6 },
             SteerCase("ICMP") { $0.protocolNumber = 1 },

@@ -13,6 +13,8 @@ struct Datagram: Sendable {
     var trafficClass: UInt8 = 0
     /// EtherTypes of the tags, outermost first.
     var tags: [UInt16] = []
+    /// The VLAN that each tag names; 0 where there are fewer, in a tag that gives a priority alone.
+    var vlans: [UInt16] = []
     /// IPv4 options, whole words of them.
     var options: [UInt8] = []
     /// IPv6 extension headers before UDP.
@@ -71,14 +73,16 @@ struct Datagram: Sendable {
         var led = self
         led.destination = receiver
         led.timeToLive -= 1
-        led.tags = []
+        (led.tags, led.vlans) = ([], [])
         return led
     }
 
     /// The frame, from its Ethernet header on.
     var frame: [UInt8] {
         var frame = ethernetDestination + ethernetSource
-        for (number, tag) in tags.enumerated() { frame += bytes(tag) + [0, UInt8(100 + number)] }
+        for (number, tag) in tags.enumerated() {
+            frame += bytes(tag) + bytes(0xa000 | (number < vlans.count ? vlans[number] : 0))
+        }
         frame += bytes(UInt16(isV6 ? 0x86dd : 0x0800))
         frame += isV6 ? packetV6 : packetV4
         return frame + [UInt8](repeating: 0, count: padding)

@@ -13,8 +13,10 @@ struct TagBeside: ~Copyable {
     /// The kernel empties an array of programs when nobody has it open.
     private let array: Int32
 
-    /// - Parameter tags: EtherTypes, outermost first.
-    init(_ tags: [UInt16], before next: borrowing BPFProgram) throws {
+    /// - Parameters:
+    ///   - tags: EtherTypes, outermost first.
+    ///   - vlans: that they name.
+    init(_ tags: [UInt16], vlans: [UInt16], before next: borrowing BPFProgram) throws {
         let array = bpf_map_create(BPF_MAP_TYPE_PROG_ARRAY, "next", 4, 4, 1, nil)
         try #require(array >= 0)
         var zero: UInt32 = 0
@@ -22,10 +24,10 @@ struct TagBeside: ~Copyable {
         try #require(bpf_map_update_elem(array, &zero, &descriptor, 0) == 0)
         // Opcodes: 0xb7 move a number, 0xbf a register, 0x85 call, 0x18 load 64 bits, 0x95 exit.
         var code = [instruction(0xbf, to: 6, from: 1)]
-        for tag in tags.reversed() {
+        for (tag, vlan) in zip(tags, vlans).reversed() {
             code += [
                 instruction(0xbf, to: 1, from: 6), instruction(0xb7, to: 2, Int32(tag.bigEndian)),
-                instruction(0xb7, to: 3, 100),
+                instruction(0xb7, to: 3, Int32(0xa000 | vlan)),
                 instruction(0x85, Int32(BPF_FUNC_skb_vlan_push.rawValue)),
             ]
         }

@@ -31,7 +31,7 @@ struct lb_packet {
 	__u8 is_v6;
 	__u8 ttl;	    /* or hop limit */
 	__u8 traffic_class; /* or type of service */
-	__u8 tags;	    /* VLAN tags in the frame */
+	__u8 tags;	    /* priority tags in the frame */
 	__u16 fragment;	    /* LB_FRAGMENT_OFFSET, LB_FRAGMENT_MORE; 0 of a whole datagram */
 	__u16 reserved;	    /* zero */
 };
@@ -66,6 +66,9 @@ struct lb_packet {
 #else
 #define LB_OPAQUE(number) ((void)0)
 #endif
+
+/* The VLAN of a tag (IEEE 802.1Q); 0 in a tag that gives a priority alone, which hosts ignore. */
+#define LB_VLAN_ID 0x0fff
 
 /* `bytes` of the frame from `offset` on; null when they are not at hand, or further on than headers
  * reach. */
@@ -264,13 +267,16 @@ LB_INLINE enum lb_parse lb_parse_frame(const __u8 *data, const __u8 *end, __u32 
 		return LB_PARSE_SHORT;
 	__builtin_memset(packet, 0, sizeof(*packet));
 	type = lb_be16(at);
-	/* Two tags at most. A NIC or the kernel may have taken the outer one off before. */
+	/* What is in a VLAN is for the VLAN's own interface. Two priority tags at most; a NIC or the kernel may
+	 * have taken the outer one off before. */
 	for (int i = 0; i < 2; i++) {
 		if (type != LB_ETHERTYPE_VLAN && type != LB_ETHERTYPE_QINQ)
 			break;
 		at += 4;
 		if (at + 2 > end)
 			return LB_PARSE_SHORT;
+		if (lb_be16(at - 2) & LB_VLAN_ID)
+			return LB_PARSE_OTHER;
 		type = lb_be16(at);
 		offset += 4;
 	}
