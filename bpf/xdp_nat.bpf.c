@@ -3,6 +3,7 @@
  * xdp_nat.bpf.c: a packet's way through the mode `xdp_nat`: clients stay with one server each, in both
  * directions, for as long as there is room to remember them.
  *
+ *   ours       the frame is for this interface, as the stack judges
  *   parse      headers (lib/nat_parse.bpf.h, nat_headers.bpf.h)
  *   endpoint   to a service: ingress; from a server: egress; neither: goes on untouched
  *   associate  the client with a server (nat_association.bpf.h). Ingress: the one it has, or the owner of
@@ -18,8 +19,8 @@
  *
  * Nearly all packets go the same way in one quick step first (nat_known.bpf.h).
  *
- * Maps read: endpoints, services, servers, tables, routes. Maps written: those of associations and
- * unanswered, nat_rows, server_rows, turns, fragments, ways.
+ * Maps read: .data.hooks, endpoints, services, servers, tables, routes. Maps written: those of associations and
+ * unanswered, begun, nat_rows, server_rows, turns, fragments, ways.
  * Verdicts: XDP_TX and XDP_REDIRECT (translated), XDP_PASS (untouched, or translated and left to the
  * stack's routes), XDP_DROP (counted).
  */
@@ -28,6 +29,9 @@
 #include <bpf/bpf_helpers.h>
 #include <lb/nat.h>
 #include <lb/packet.h>
+
+/* Servers are chosen once for a client. */
+#define LB_SHARED_TURNS
 
 #include "fragments.bpf.h"
 #include "nat_headers.bpf.h"
@@ -185,10 +189,20 @@ static __noinline int go_the_long_way(struct xdp_md *ctx, int is_begun, int in_s
 	return verdict;
 }
 
+/* A frame for another host. Not inlined: the programs themselves have no room for a stack frame. */
+static __noinline int leave(void)
+{
+	count_event(LB_NAT_NOBODY, LB_NAT_UNHANDLED_TRAFFIC);
+	return XDP_PASS;
+}
+
 static __always_inline int translate(struct xdp_md *ctx, int in_stack)
 {
-	int verdict = in_stack ? go_quickly_in_stack(ctx) : go_quickly(ctx);
+	int verdict;
 
+	if (!is_ours(ctx))
+		return leave();
+	verdict = in_stack ? go_quickly_in_stack(ctx) : go_quickly(ctx);
 	return verdict < 0 ? go_the_long_way(ctx, verdict == NAT_LONG_WAY_BEGUN, in_stack)
 			   : verdict;
 }

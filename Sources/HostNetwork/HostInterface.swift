@@ -17,6 +17,8 @@ package struct HostInterface: Equatable, Sendable {
     package var kind: String?
     /// As the kernel calls it now, which is not `name` when it was renamed after it had been hooked.
     package var nameNow: String
+    /// Its link-layer address, 6 bytes; nil for links without one, such as tunnels.
+    package var mac: [UInt8]?
     /// Set up by the administrator.
     package var isUp = true
 

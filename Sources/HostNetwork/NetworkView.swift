@@ -59,6 +59,7 @@ package struct NetworkView: Equatable, Sendable {
                 var interface = HostInterface(
                     index: link.index, name: link.name, forwards: forwards(link, among: links),
                     kind: link.kind)
+                interface.mac = link.mac?.bytes
                 interface.isUp = link.isUp
                 return interface
             })

@@ -15,6 +15,8 @@ struct EndpointEntry: Sendable {
     var front: UInt32 = 0
     var generation: UInt32 = 0
     var service: UInt16 = 0
+    /// Of a server: the only interface by which its packets come; 0 where clients come by it, too.
+    var from: UInt32 = 0
 
     init(_ service: Service, _ number: UInt16, _ front: UInt32) {
         (address, port, transport) = (service.address, service.port, service.transport)
@@ -22,11 +24,16 @@ struct EndpointEntry: Sendable {
         (self.number, self.front) = (number, front)
     }
 
-    init(_ server: Endpoint, _ transport: UInt8, _ entry: Front.Server, _ front: UInt32) {
+    /// - Parameter clients: the interfaces by which clients come.
+    init(
+        _ server: Endpoint, _ transport: UInt8, _ entry: Front.Server, _ front: UInt32,
+        clients: Set<UInt32>
+    ) {
         (address, port, self.transport) = (server.address, server.port, transport)
         role = LB_NAT_SERVER
         (number, generation, service) = (entry.number, entry.generation, entry.service)
         self.front = front
+        if let interface = entry.interface, !clients.contains(interface) { from = interface }
     }
 
     /// A server that has left.
@@ -122,6 +129,7 @@ extension lb_nat_endpoint {
         listener = UInt16(entry.front)
         generation = UInt16(truncatingIfNeeded: entry.generation)
         service = entry.service
+        from = entry.from
     }
 }
 

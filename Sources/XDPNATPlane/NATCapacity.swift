@@ -31,6 +31,10 @@ struct NATCapacity: Equatable, Sendable {
         /// Clients that wait for their first answer: an eighth of the others, and not more than a
         /// processor's caches hold, since a flood fills them.
         var unanswered: Int { keepsUnansweredApart ? min(max(associations / 8, 1024), 32768) : 1 }
+
+        /// How often servers may begin an association where a client can pretend to be one: it takes five minutes
+        /// to fill the maps, the time for which a NAT should remember a client that is silent (RFC 4787, REQ-5).
+        var nanosecondsPerServersAssociation: UInt64 { 300_000_000_000 / UInt64(associations) }
     }
 
     /// Routes that the program remembers, when it routes: a power of two.

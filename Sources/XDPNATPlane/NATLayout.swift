@@ -52,7 +52,9 @@ struct NATLayout: Sendable {
             + listeners.flatMap { listener in
                 listener.downstreams.map(\.endpoint.address).filter(network.isLocal)
             }
-        next.endpoints = next.entries(listeners, hosts: onHost)
+        let clients = Set(
+            listeners.compactMap { network.interface(named: $0.interface)?.index })
+        next.endpoints = next.entries(listeners, hosts: onHost, clients: clients)
         return next
     }
 
@@ -107,7 +109,9 @@ struct NATLayout: Sendable {
         return true
     }
 
-    private func entries(_ listeners: [Listener], hosts: [IPAddress]) -> [EndpointEntry] {
+    private func entries(
+        _ listeners: [Listener], hosts: [IPAddress], clients: Set<UInt32>
+    ) -> [EndpointEntry] {
         var entries: [EndpointEntry] = []
         for listener in listeners {
             for port in listener.ports {
@@ -119,7 +123,7 @@ struct NATLayout: Sendable {
                 }
                 for (endpoint, server) in front.servers {
                     entries += listener.nat.transport.numbers.map {
-                        .init(endpoint, $0, server, front.number)
+                        .init(endpoint, $0, server, front.number, clients: clients)
                     }
                 }
             }

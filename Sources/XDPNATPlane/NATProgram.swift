@@ -24,6 +24,9 @@ final class NATProgram: Sendable {
     private let turns: BPFMap
     /// What the program checks to see whether a route that it remembers still holds.
     private let routes: BPFMap?
+    /// The interfaces that it is attached to.
+    private let hooked: BPFMap?
+    private let begun: SharedMap?
 
     static let name = "xdp_nat"
 
@@ -53,6 +56,7 @@ final class NATProgram: Sendable {
             try object.share("nat_rows", former.rows)
             try object.share("server_rows", former.serverRows)
             try object.share("turns", former.turns)
+            if let begun = former.begun { try object.share("begun", begun.map) }
         }
         try object.load()
         self.capacity = capacity
@@ -66,6 +70,10 @@ final class NATProgram: Sendable {
         serverRows = try object.map(named: "server_rows")
         turns = try object.map(named: "turns")
         routes = object.hasMap(named: "routes") ? try object.map(named: "routes") : nil
+        let name = LB_NAT_HOOKS_MAP
+        hooked = object.hasMap(named: name) ? try object.map(named: name) : nil
+        begun =
+            object.hasMap(named: "begun") ? SharedMap(try object.map(named: "begun")) : nil
     }
 
     private static func prepare(
@@ -79,6 +87,9 @@ final class NATProgram: Sendable {
         try object.set("lb_nat_tcp", to: UInt8(capacity.takesTCP ? 1 : 0))
         let memory = capacity.memory
         try object.set("lb_nat_waits", to: UInt8(memory.keepsUnansweredApart ? 1 : 0))
+        if object.constantNames.contains("lb_nat_begin_ns") {
+            try object.set("lb_nat_begin_ns", to: memory.nanosecondsPerServersAssociation)
+        }
         for (family, isServed) in [("4", memory.servesV4), ("6", memory.servesV6)] {
             try object.size("associations" + family, entries: isServed ? memory.associations : 1)
             try object.size("unanswered" + family, entries: isServed ? memory.unanswered : 1)
@@ -101,6 +112,11 @@ final class NATProgram: Sendable {
         let flag = UInt32(LB_NAT_BY_FLOW)
         let word = bytes.words(of: UInt32.self).first ?? 0
         try routes?.set(UInt32(0), to: ((word &+ 2) & ~flag) | (byFlow ? flag : 0))
+    }
+
+    /// Says by which interfaces packets come, before the program is attached to them.
+    func know(_ table: HookTable) throws(BPFError) {
+        try hooked?.set(UInt32(0), to: [UInt8](native: table.places))
     }
 
     // MARK: Counters

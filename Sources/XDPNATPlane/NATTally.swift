@@ -36,6 +36,6 @@ enum NATEvent {
         "ingress_fragment", "egress_fragment", "ingress_icmp_error", "egress_icmp_error",
         "invalid_ip_checksum", "invalid_udp_checksum", "dropped_fragment", "oversize",
         "family_mismatch", "unreachable", "not_permitted", "rewrite_failed", "to_stack", "to_host",
-        "answered",
+        "answered", "egress_wrong_interface", "egress_stateless_nat",
     ]
 }

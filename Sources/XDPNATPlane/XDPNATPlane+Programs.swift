@@ -32,13 +32,31 @@ extension XDPNATPlane {
         logInForce()
         layout.rememberLeft(from: former, for: lateAnswers)
         let left = serving.program.leave(former, for: layout, prepared, after: entering)
-        removeHooks(but: WantedHook.all(of: next, on: network, left: layout.left.interfaces))
+        let wanted = WantedHook.all(of: next, on: network, left: layout.left.interfaces)
+        removeHooks(but: wanted)
         keepDeparted(from: former, to: layout, serving.program)
         layout.reclaim(from: former)
+        let hooked = know(wanted, serving)
         self.serving = Serving(
-            program: serving.program, layout: layout, endpoints: left.endpoints)
+            program: serving.program, layout: layout, endpoints: left.endpoints, hooked: hooked)
         if let failure = left.failure { warnKept(failure) }
         return true
+    }
+
+    /// Tells the program in force of interfaces whose own addresses have changed.
+    ///
+    /// - Returns: what it knows of them then.
+    private func know(_ wanted: [WantedHook], _ serving: Serving) -> HookTable {
+        do throws(BPFError) {
+            let hooked = try HookTable(wanted.map(\.interface))
+            if hooked != serving.hooked { try serving.program.know(hooked) }
+            return hooked
+        } catch {
+            logger.error(
+                "the link-layer addresses of interfaces are not followed",
+                metadata: ["error": "\(error)"])
+            return serving.hooked
+        }
     }
 
     /// Loads another program, which takes over what the one before knows, and puts it in its place.
@@ -87,8 +105,10 @@ extension XDPNATPlane {
         guard let prepared = try program.prepare(layout, from: former, isNew: true) else {
             throw BPFError.tooMany([])
         }
+        let hooked = try HookTable(wanted.map(\.interface))
         let entering: NATProgram.Entering
         do throws(BPFError) {
+            try program.know(hooked)
             entering = try program.enter(layout, from: former, prepared)
             try entering.wait()
             forgetRoutes(of: program)
@@ -104,7 +124,8 @@ extension XDPNATPlane {
         keepDeparted(from: former, to: layout, program)
         var layout = layout
         layout.reclaim(from: former)
-        serving = Serving(program: program, layout: layout, endpoints: left.endpoints)
+        serving = Serving(
+            program: program, layout: layout, endpoints: left.endpoints, hooked: hooked)
         if let failure = left.failure { warnKept(failure) }
     }
 

@@ -25,6 +25,7 @@ public actor XDPNATPlane: DataPlane {
         let program: NATProgram
         var layout: NATLayout
         let endpoints: NATProgram.Table
+        let hooked: HookTable
     }
 
     let logger: Logger

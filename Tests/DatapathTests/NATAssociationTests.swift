@@ -27,6 +27,15 @@ struct NATAssociationTests {
         }
     }
 
+    @Test("clients on several CPUs take turns as on one", arguments: families)
+    func turns(family: IPAddress.Family) throws {
+        let lab = try NATLab(family)
+        for client in 0..<12 {
+            let server = try onOneCPU(last: client % 2 == 0) { try lab.request(client) }
+            #expect(try server == lab.server(client % 3))
+        }
+    }
+
     @Test("a client is an address and a port", arguments: families)
     func ports(family: IPAddress.Family) throws {
         let lab = try NATLab(family)
@@ -42,7 +51,7 @@ struct NATAssociationTests {
     @Test("the associated server answers as the service", arguments: families)
     func answered(family: IPAddress.Family) throws {
         let lab = try NATLab(family)
-        let first = try onOneCPU { try lab.request(0) }
+        let first = try lab.request(0)
         #expect(try first == lab.server(0))
         #expect(try lab.answer(0, to: 0) == lab.service)
         let counts = try lab.fixture.counts(0, .egress)
@@ -52,7 +61,7 @@ struct NATAssociationTests {
     @Test("another server's packet is dropped and counted with it", arguments: families)
     func notAuthorized(family: IPAddress.Family) throws {
         let lab = try NATLab(family)
-        let first = try onOneCPU { try lab.request(0) }
+        let first = try lab.request(0)
         #expect(try first == lab.server(0))
         #expect(try lab.answer(1, to: 0) == nil)
         #expect(try lab.answer(0, to: 0) == lab.service)

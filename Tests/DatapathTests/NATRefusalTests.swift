@@ -21,7 +21,7 @@ struct NATRefusalTests {
         var arp = [UInt8](repeating: 0xff, count: 6) + [2, 0, 0, 0, 0, 9, 8, 6]
         arp += [UInt8](repeating: 1, count: 46)
         var unicastARP = arp
-        unicastARP.replaceSubrange(0..<6, with: [2, 0, 0, 0, 0, 1])
+        unicastARP.replaceSubrange(0..<6, with: [UInt8](repeating: 0, count: 6))
         return try [
             NATCase("an ARP request", frame: arp, .untouched(LB_NAT_UNHANDLED_TRAFFIC)),
             NATCase("an ARP answer", frame: unicastARP, .untouched(LB_NAT_NOT_IP)),
@@ -50,6 +50,18 @@ struct NATRefusalTests {
             .untouched("an ICMP message that is no error", LB_NAT_NOT_UDP) {
                 $0.protocolNumber = 1
                 $0.source = Endpoint($0.source.address, port: 0x0800)
+            },
+            .untouched("a datagram in a VLAN", LB_NAT_UNHANDLED_TRAFFIC) {
+                ($0.tags, $0.vlans) = ([0x8100], [7])
+            },
+            .untouched("a datagram in a VLAN over IPv6", LB_NAT_UNHANDLED_TRAFFIC, .v6) {
+                ($0.tags, $0.vlans) = ([0x8100], [0xfff])
+            },
+            .untouched("a datagram in a VLAN behind a priority tag", LB_NAT_UNHANDLED_TRAFFIC) {
+                ($0.tags, $0.vlans) = ([0x88a8, 0x8100], [0, 7])
+            },
+            .untouched("a datagram in a service provider's VLAN", LB_NAT_UNHANDLED_TRAFFIC) {
+                ($0.tags, $0.vlans) = ([0x88a8, 0x8100], [7, 0])
             },
             .untouched("a datagram in a frame for many hosts", LB_NAT_UNHANDLED_TRAFFIC) {
                 $0.ethernetDestination = [1, 0, 0x5e, 0, 0, 1]

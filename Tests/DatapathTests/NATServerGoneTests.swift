@@ -49,7 +49,7 @@ struct NATServerGoneTests {
     @Test("another server may speak to a client whose server is gone", arguments: families)
     func speaks(family: IPAddress.Family) throws {
         let lab = try NATLab(family)
-        try onOneCPU { try lab.request(0) }
+        try lab.request(0)
         try lab.fixture.remove(0)
         #expect(try lab.answer(2, to: 0) == lab.service)
         #expect(try lab.fixture.counts(0, .egress)[LB_NAT_EGRESS_NEW_NAT] == 1)
@@ -60,7 +60,7 @@ struct NATServerGoneTests {
     @Test("the one that is gone no longer speaks for the service", arguments: families)
     func gone(family: IPAddress.Family) throws {
         let lab = try NATLab(family)
-        try onOneCPU { try lab.request(0) }
+        try lab.request(0)
         try lab.fixture.remove(0)
         let packet = try Datagram(from: "\(lab.server(0))", to: "\(lab.client(0))")
         #expect(try lab.fixture.run(packet) == .init(verdict: .pass, output: packet.frame))
@@ -69,7 +69,7 @@ struct NATServerGoneTests {
     @Test("a server that comes back has none of its old clients")
     func back() throws {
         let lab = try NATLab(.v4)
-        try onOneCPU { try lab.request(0) }
+        try lab.request(0)
         try lab.fixture.remove(0)
         try lab.fixture.revive(0)
         #expect(try lab.association(0)?.isAlive == false)
@@ -92,7 +92,7 @@ struct NATServerGoneTests {
     @Test("when all are gone, requests are dropped")
     func allGone() throws {
         let lab = try NATLab(.v4)
-        try onOneCPU { try lab.request(0) }
+        try lab.request(0)
         for number in 0..<3 { try lab.fixture.remove(number) }
         #expect(try lab.request(0) == nil)
         #expect(try lab.request(1) == nil)

@@ -48,9 +48,9 @@ struct NATTranslationTests {
     private static func odd() throws -> [NATCase] {
         let timestamps: [UInt8] = [68, 12, 5, 0] + [UInt8](repeating: 0, count: 8)
         return try [
-            .toServer("a request with a VLAN tag, which it keeps") { $0.tags = [0x8100] },
-            .toClient("an answer with a VLAN tag over IPv6", .v6) { $0.tags = [0x8100] },
-            .toServer("a request with two tags (QinQ)") { $0.tags = [0x88a8, 0x8100] },
+            .toServer("a request with a priority tag, which it keeps") { $0.tags = [0x8100] },
+            .toClient("an answer with a priority tag over IPv6", .v6) { $0.tags = [0x8100] },
+            .toServer("a request with two priority tags") { $0.tags = [0x88a8, 0x8100] },
             .toServer("a request with the router alert option") { $0.options = [148, 4, 0, 0] },
             .toClient("an answer with padding, timestamps and an end of options") {
                 $0.options = [1] + timestamps + [0, 131, 137]

@@ -37,8 +37,14 @@ struct {
 	__array(values, struct table_map);
 } tables SEC(".maps");
 
+/* Whose turn it is, by listener. A program that chooses for each packet counts on each CPU; one that chooses
+ * seldom defines LB_SHARED_TURNS and has one count, so that no receiver is chosen twice in a round. */
 struct {
+#ifdef LB_SHARED_TURNS
+	__uint(type, BPF_MAP_TYPE_ARRAY);
+#else
 	__uint(type, BPF_MAP_TYPE_PERCPU_ARRAY);
+#endif
 	__uint(max_entries, LB_LISTENERS_MAX);
 	__type(key, __u32);
 	__type(value, __u32);
@@ -62,9 +68,13 @@ static __always_inline __u32 key_of_flow(const struct lb_table *table, const str
 	turn = bpf_map_lookup_elem(&turns, &listener);
 	if (!turn)
 		return 0;
+#ifdef LB_SHARED_TURNS
+	key = __sync_fetch_and_add(turn, 1);
+#else
 	/* A number below that of the slots is its own slot, without a division. */
 	key = *turn;
 	*turn = key + 1 < table->slots ? key + 1 : 0;
+#endif
 	return key;
 }
 

@@ -35,11 +35,50 @@ NAT_ASSOCIATIONS(associations6, struct lb_nat_client, 1048576);
 NAT_ASSOCIATIONS(unanswered4, __u64, 32768);
 NAT_ASSOCIATIONS(unanswered6, struct lb_nat_client, 32768);
 
+/*
+ * How many associations servers may begin where clients have their interface, too: as many as fill a sixteenth of the maps at once, and after that one
+ * each lb_nat_begin_ns, which fill them in five minutes. Anyone who can send with a server's address begins
+ * some; clients that send more often than that stay younger than these, so the maps forget others first.
+ */
+const volatile __u64 lb_nat_begin_ns = 300000000000ULL / 1048576;
+#define NAT_BEGIN_CREDIT_NS (300000000000ULL / 16)
+
+/* When the associations that servers have begun are paid for: CLOCK_MONOTONIC in nanoseconds. */
+struct {
+	__uint(type, BPF_MAP_TYPE_ARRAY);
+	__uint(max_entries, 1);
+	__type(key, __u32);
+	__type(value, __u64);
+} begun SEC(".maps");
+
+/* Whether a server may begin another association; when several CPUs ask at once, some may be refused. */
+static __always_inline int may_begin(void)
+{
+	__u64 now = bpf_ktime_get_coarse_ns(), credit = NAT_BEGIN_CREDIT_NS, before, from;
+	__u32 zero = 0;
+	__u64 *paid = bpf_map_lookup_elem(&begun, &zero);
+
+	if (!paid)
+		return 0;
+	if (credit < lb_nat_begin_ns)
+		credit = lb_nat_begin_ns;
+	for (int i = 0; i < 4; i++) {
+		before = *(volatile __u64 *)paid;
+		from = before + credit > now ? before : now - credit;
+		if (from + lb_nat_begin_ns > now)
+			return 0;
+		if (__sync_val_compare_and_swap(paid, before, from + lb_nat_begin_ns) == before)
+			return 1;
+	}
+	return 0;
+}
+
 /* A client, as the maps of its family know it. */
 struct nat_client {
 	struct lb_nat_client key;
 	__u32 is_v6;
-	__u32 is_unknown; /* it was looked for just now, and has no association */
+	__u16 is_unknown; /* it was looked for just now, and has no association */
+	__u16 is_certain; /* the packet is its server's: it came by an interface that no client has */
 };
 
 static __always_inline struct nat_client client_of(struct lb_addr address, __u16 port,

@@ -75,14 +75,12 @@ static __always_inline int parse_v4(const __u8 *data, const __u8 *end, __u32 ava
 	return parse_behind(data, end, total - header, packet);
 }
 
-/* Steps over one extension header; the bytes that it has, or 0 when it is none that is looked behind. */
-static __always_inline __u32 extension(const __u8 *at, struct nat_packet *packet)
+/* The bytes of an extension header, or 0 when it is none that is looked behind. */
+static __always_inline __u32 extension(const __u8 *at, __u8 protocol)
 {
-	/* RFC 8200, section 4: hop-by-hop 0, routing 43, fragment 44, destination options 60. */
-	switch (packet->protocol) {
-	case 44:
-		packet->at.fragment = lb_be16(at + 2) >> 3 | (lb_be16(at + 2) & 1) << 13;
-		packet->at.fragment_id = lb_be32(at + 4);
+	/* RFC 8200, section 4: hop-by-hop 0, routing 43, destination options 60. */
+	switch (protocol) {
+	case LB_IP_FRAGMENT:
 		return 8;
 	case 43:
 		/* With segments left it names a destination yet to come. */
@@ -114,9 +112,13 @@ static __always_inline int parse_v6(const __u8 *data, const __u8 *end, __u32 ava
 		if (packet->protocol == LB_IP_ICMPV6 || is_translated(packet->protocol))
 			break;
 		at = lb_bytes(data, end, LB_FORGET(packet->at.udp), 8);
-		bytes = at ? extension(at, packet) : 0;
+		bytes = at ? extension(at, packet->protocol) : 0;
 		if (!bytes)
 			return nat_fails(packet, NAT_OTHER, LB_NAT_NOT_UDP);
+		if (packet->protocol == LB_IP_FRAGMENT) {
+			packet->at.fragment = lb_be16(at + 2) >> 3 | (lb_be16(at + 2) & 1) << 13;
+			packet->at.fragment_id = lb_be32(at + 4);
+		}
 		if (bytes > left)
 			return nat_fails(packet, NAT_MALFORMED, LB_NAT_INVALID_IP_SIZE);
 		left -= bytes;
@@ -156,14 +158,15 @@ __noinline int lb_nat_parse(struct xdp_md *ctx, struct nat_packet *packet)
 		at += 4;
 		if (at + 2 > end)
 			return nat_fails(packet, NAT_OTHER, LB_NAT_NOT_IP);
+		if (lb_be16(at - 2) & LB_VLAN_ID)
+			return nat_fails(packet, NAT_OTHER, LB_NAT_UNHANDLED_TRAFFIC);
 		type = lb_be16(at);
 		offset += 4;
 	}
 	packet->at.tags = (__u8)((offset - 14) / 4);
 	packet->at.ip = offset;
-	/* What is for many hosts is not for a server. */
-	if ((data[0] & 1) || length < offset)
-		return nat_fails(packet, NAT_OTHER, LB_NAT_UNHANDLED_TRAFFIC);
+	if (length < offset)
+		return nat_fails(packet, NAT_OTHER, LB_NAT_NOT_IP);
 	if (type == LB_ETHERTYPE_IPV4)
 		return parse_v4(data, end, length - offset, packet);
 	if (type == LB_ETHERTYPE_IPV6)

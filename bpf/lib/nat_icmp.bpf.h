@@ -17,6 +17,7 @@
 #define LB_NAT_ICMP_BPF_H
 
 #include "nat_association.bpf.h"
+#include "nat_headers.bpf.h"
 #include "nat_translate.bpf.h"
 #include "nat_way.bpf.h"
 
@@ -29,31 +30,82 @@ struct nat_quote {
 	__u8 reserved[3];
 };
 
-/* Reads the quoted headers: plain ones alone, with the ports of UDP or TCP, which every error quotes. */
-static __always_inline int read_quote(struct xdp_md *ctx, const struct nat_packet *packet,
-				      struct nat_quote *quote)
+/* header_at, of a packet that is quoted: it has as many headers as one that is not. */
+#define NAT_QUOTE_MAX 255
+
+static __always_inline __u8 *quoted_at(struct xdp_md *ctx, __u64 offset, __u32 bytes)
 {
-	int is_v6 = packet->at.is_v6;
-	__u32 header = is_v6 ? 40 : 20;
-	const __u8 *ip, *at;
+	__u8 *at, *end = (void *)(long)ctx->data_end;
+
+	LB_OPAQUE(offset);
+	if (offset > NAT_QUOTE_MAX)
+		return 0;
+	at = (__u8 *)(long)ctx->data + offset;
+	return at + bytes <= end ? at : 0;
+}
+
+/* Steps over the extension headers of a quoted packet; 0 when there are no ports behind them. */
+static __always_inline int skip_extensions(struct xdp_md *ctx, struct nat_quote *quote)
+{
+	for (int i = 0; i < LB_EXTENSIONS_MAX; i++) {
+		const __u8 *at = quoted_at(ctx, LB_FORGET(quote->transport), 8);
+		__u32 bytes;
+
+		if (is_translated(quote->protocol))
+			return 1;
+		bytes = at ? extension(at, quote->protocol) : 0;
+		/* A later fragment has no ports. */
+		if (!bytes || (quote->protocol == LB_IP_FRAGMENT && lb_be16(at + 2) >> 3))
+			return 0;
+		quote->protocol = at[0];
+		quote->transport += (__u16)bytes;
+	}
+	return is_translated(quote->protocol);
+}
+
+static __always_inline int read_quote_v4(struct xdp_md *ctx, struct nat_quote *quote)
+{
+	const __u8 *ip = quoted_at(ctx, quote->ip, 20);
+
+	if (!ip || (ip[0] & 0xf0) != 0x40 || (ip[0] & 0x0f) < 5 ||
+	    (lb_be16(ip + 6) & LB_FRAGMENT_OFFSET))
+		return 0;
+	quote->transport = (__u16)(quote->ip + (ip[0] & 0x0f) * 4);
+	quote->protocol = ip[9];
+	quote->flow.source = addr_at(ip + 12, 0);
+	quote->flow.destination = addr_at(ip + 16, 0);
+	return is_translated(quote->protocol);
+}
+
+static __always_inline int read_quote_v6(struct xdp_md *ctx, struct nat_quote *quote)
+{
+	const __u8 *ip = quoted_at(ctx, quote->ip, 40);
+
+	if (!ip || (ip[0] & 0xf0) != 0x60)
+		return 0;
+	quote->transport = (__u16)(quote->ip + 40);
+	quote->protocol = ip[6];
+	quote->flow.source = addr_at(ip + 8, 1);
+	quote->flow.destination = addr_at(ip + 24, 1);
+	return skip_extensions(ctx, quote);
+}
+
+/* Reads the quoted headers, with the ports of UDP or TCP, which every error quotes; 0 when there are none. By
+ * itself, to be verified once for all that is done with them. */
+static __noinline int read_quote(struct xdp_md *ctx, const struct nat_packet *packet,
+				 struct nat_quote *quote)
+{
+	const __u8 *at;
 
 	quote->ip = packet->at.udp + 8;
-	quote->transport = (__u16)(quote->ip + header);
-	ip = header_at(ctx, quote->ip, header);
-	at = header_at(ctx, quote->transport, 8);
-	if (!ip || !at || packet->at.payload < header + 8)
+	if (packet->at.is_v6 ? !read_quote_v6(ctx, quote) : !read_quote_v4(ctx, quote))
 		return 0;
-	if (is_v6 ? (ip[0] & 0xf0) != 0x60 : ip[0] != 0x45)
+	at = quoted_at(ctx, LB_FORGET(quote->transport), 8);
+	if (!at || packet->at.payload < (__u32)(quote->transport - quote->ip) + 8)
 		return 0;
-	/* A later fragment has no ports. */
-	if (!is_v6 && (lb_be16(ip + 6) & LB_FRAGMENT_OFFSET))
-		return 0;
-	quote->protocol = ip[is_v6 ? 6 : 9];
-	quote->flow.source = addr_at(ip + (is_v6 ? 8 : 12), is_v6);
-	quote->flow.destination = addr_at(ip + (is_v6 ? 24 : 16), is_v6);
 	quote->flow.source_port = lb_be16(at);
 	quote->flow.destination_port = lb_be16(at + 2);
-	return is_translated(quote->protocol);
+	return 1;
 }
 
 static __always_inline int is_same(struct lb_addr left, struct lb_addr right)
@@ -131,8 +183,9 @@ static __always_inline __s64 rewrite_quote(struct xdp_md *ctx, const struct nat_
 	int is_v6 = packet->at.is_v6, is_source = move->direction == LB_NAT_INGRESS;
 	struct lb_addr from = is_source ? quote->flow.source : quote->flow.destination;
 	__u64 steps = lb_csum_step_addr(from, move->address, is_v6), all = steps;
-	__u8 *ip = header_at(ctx, quote->ip, is_v6 ? 40 : 20);
-	__u8 *at = header_at(ctx, quote->transport, 8);
+	__u8 *ip = quoted_at(ctx, quote->ip, is_v6 ? 40 : 20);
+	__u8 *at = quoted_at(ctx, quote->transport, 8);
+	__u32 header = quote->transport - quote->ip;
 	__u16 *where, *check, before, to = bpf_htons(move->port);
 
 	if (!ip || !at)
@@ -151,7 +204,7 @@ static __always_inline __s64 rewrite_quote(struct xdp_md *ctx, const struct nat_
 	/* Of TCP the eight bytes that must be quoted do not have the checksum. */
 	check = (__u16 *)(at + (quote->protocol == LB_IP_TCP ? 16 : 6));
 	if ((__u8 *)(check + 1) <= end &&
-	    (quote->protocol == LB_IP_UDP || packet->at.payload >= (is_v6 ? 40u : 20u) + 18)) {
+	    (quote->protocol == LB_IP_UDP || packet->at.payload >= header + 18)) {
 		before = *check;
 		*check = quote->protocol == LB_IP_TCP ? lb_csum_update(before, steps)
 						      : lb_csum_update_udp(before, steps);

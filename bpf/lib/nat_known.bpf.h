@@ -123,7 +123,7 @@ static __always_inline int to_known_server(const struct nat_quick *packet,
 	return 1;
 }
 
-static __always_inline int to_known_client(const struct nat_quick *packet,
+static __always_inline int to_known_client(const struct xdp_md *ctx, const struct nat_quick *packet,
 					   const struct lb_nat_endpoint *server, int is_v6,
 					   struct nat_target *target)
 {
@@ -136,7 +136,7 @@ static __always_inline int to_known_client(const struct nat_quick *packet,
 	struct lb_nat_service *service;
 	__u32 number;
 
-	if (!known)
+	if (!known || !comes_from(ctx, server->from))
 		return 0;
 	word = known->word;
 	number = lb_nat_service_of(word);
@@ -247,7 +247,7 @@ static __always_inline int translate_quick(struct xdp_md *ctx, __u8 *data, const
 			       : NAT_LONG_WAY;
 	endpoint = find_endpoint_in(places, packet.flow.source, packet.flow.source_port, LB_IP_UDP);
 	if (endpoint && endpoint->roles & LB_NAT_SERVER)
-		return to_known_client(&packet, endpoint, is_v6, &target)
+		return to_known_client(ctx, &packet, endpoint, is_v6, &target)
 			       ? send_quick(ctx, data, end, &packet, &target, LB_NAT_EGRESS, is_v6,
 					    in_stack)
 			       : NAT_LONG_WAY;
@@ -261,7 +261,7 @@ static __always_inline int take_quick_way(struct xdp_md *ctx, int in_stack)
 	const __u8 *end = (void *)(long)ctx->data_end;
 	__u16 type;
 
-	if (data + 42 > end || (data[0] & 1))
+	if (data + 42 > end)
 		return NAT_LONG_WAY;
 	type = LB_LOAD(__u16, data + 12);
 	if (type == bpf_htons(LB_ETHERTYPE_IPV4))

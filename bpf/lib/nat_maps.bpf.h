@@ -58,6 +58,45 @@ struct {
 	__type(value, struct lb_row);
 } server_rows SEC(".maps");
 
+struct lb_nat_hook hooked[LB_NAT_HOOKS] SEC(LB_NAT_HOOKS_MAP);
+
+/* The interface that a packet came in by; null when it is none that the program was attached to, but below
+ * such a one, as a bond's are. */
+static __always_inline struct lb_nat_hook *find_hook(__u32 ifindex)
+{
+	for (__u32 i = 0; i < LB_NAT_PROBES; i++) {
+		struct lb_nat_hook *hook = &hooked[(ifindex + i) & (LB_NAT_HOOKS - 1)];
+
+		if (hook->ifindex == ifindex)
+			return hook;
+		if (!hook->ifindex)
+			return 0;
+	}
+	return 0;
+}
+
+/* Whether a frame is for this host, as the stack judges. */
+static __always_inline int is_ours(const struct xdp_md *ctx)
+{
+	const __u8 *data = (void *)(long)ctx->data, *end = (void *)(long)ctx->data_end;
+	struct lb_nat_hook *hook = find_hook(ctx->ingress_ifindex);
+
+	if (data + 14 > end)
+		return 0;
+	if (!hook)
+		return !(data[0] & 1);
+	return LB_LOAD(__u32, data) == LB_LOAD(__u32, hook->mac) &&
+	       LB_LOAD(__u16, data + 4) == LB_LOAD(__u16, hook->mac + 4);
+}
+
+/* Whether a packet comes by the interface of the server that its source names; `from` as in the endpoint. */
+static __always_inline int comes_from(const struct xdp_md *ctx, __u32 from)
+{
+	__u32 ifindex = ctx->ingress_ifindex;
+
+	return !from || from == ifindex || !find_hook(ifindex);
+}
+
 /* What is done to a packet: the address of the source or destination, and its port, are replaced. */
 struct nat_move {
 	struct lb_addr address;

@@ -134,7 +134,7 @@ static __always_inline int parse_plain(const __u8 *data, const __u8 *end, struct
 	__u32 left;
 	int kind;
 
-	if (ip + 28 > end || (data[0] & 1))
+	if (ip + 28 > end)
 		return NAT_NOT_PLAIN;
 	type = LB_LOAD(__u16, data + 12);
 	packet->at.ip = 14;

@@ -169,6 +169,13 @@ __noinline int lb_nat_speak(const struct nat_packet *packet, const struct nat_cl
 			move->event = LB_NAT_UNHANDLED_TRAFFIC;
 			return NAT_UNTOUCHED;
 		}
+		if (!known && !client.is_certain && !may_begin()) {
+			move->event = LB_NAT_EGRESS_STATELESS_NAT;
+			return move_to_service(move, service)
+				       ? NAT_MOVE
+				       : dropped(move, LB_NAT_EGRESS_CANNOT_CREATE_ASSO,
+						 LB_DROP_NO_HEALTHY);
+		}
 		before = associate(&client, known, owner, service, 0);
 		if (!before)
 			return dropped(move, LB_NAT_EGRESS_CANNOT_CREATE_ASSO, LB_DROP_NO_BUFFERS);
@@ -203,7 +210,8 @@ static __always_inline int answer_late(const struct nat_client *client, struct n
 
 /* From a server to a client. */
 static __always_inline int egress(const struct nat_packet *packet,
-				  const struct lb_nat_endpoint *endpoint, struct nat_move *move)
+				  const struct lb_nat_endpoint *endpoint, int is_certain,
+				  struct nat_move *move)
 {
 	struct nat_client client =
 		client_of(packet->at.flow.destination, packet->at.flow.destination_port,
@@ -214,6 +222,7 @@ static __always_inline int egress(const struct nat_packet *packet,
 	struct lb_nat_association *known;
 	__u64 owner, word;
 
+	client.is_certain = (__u16)is_certain;
 	move->event = LB_NAT_UNHANDLED_TRAFFIC;
 	move->direction = LB_NAT_EGRESS;
 	move->listener = endpoint->listener;
@@ -243,9 +252,9 @@ static __always_inline int egress(const struct nat_packet *packet,
 }
 
 /* Decides about a packet with ports; an enum nat_decision. The event of one that is untouched is the
- * move's. */
-static __always_inline int decide(struct xdp_md *ctx, const struct nat_packet *packet,
-				  struct nat_move *move)
+ * move's. Not inlined: its stack frame is gone when the packet is sent, which needs the room. */
+static __noinline int decide(struct xdp_md *ctx, const struct nat_packet *packet,
+			     struct nat_move *move)
 {
 	const struct lb_flow *flow = &packet->at.flow;
 	struct lb_nat_endpoint *endpoint =
@@ -256,8 +265,13 @@ static __always_inline int decide(struct xdp_md *ctx, const struct nat_packet *p
 	if (endpoint && endpoint->roles & LB_NAT_SERVICE)
 		return ingress(ctx, packet, endpoint, move);
 	endpoint = find_endpoint(flow->source, flow->source_port, packet->protocol);
-	if (endpoint && endpoint->roles & (LB_NAT_SERVER | LB_NAT_LEFT))
-		return egress(packet, endpoint, move);
+	if (endpoint && endpoint->roles & (LB_NAT_SERVER | LB_NAT_LEFT)) {
+		if (comes_from(ctx, endpoint->from))
+			return egress(packet, endpoint, endpoint->from == ctx->ingress_ifindex,
+				      move);
+		move->event = LB_NAT_EGRESS_WRONG_INTERFACE;
+		return NAT_UNTOUCHED;
+	}
 	if (roles_of(&flow->destination) & LB_NAT_SERVICE)
 		move->event = LB_NAT_INGRESS_NOT_HANDLED_PORT;
 	else if (roles_of(&flow->source) & LB_NAT_SERVER)

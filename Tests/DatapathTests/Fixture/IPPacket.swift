@@ -17,6 +17,8 @@ struct IPPacket: Sendable {
     var sumsAddresses = true
     /// Whether the checksum is left to a device: the sum of the pseudo header is in its place.
     var leavesChecksum = false
+    /// IPv4 options, whole words of them.
+    var options: [UInt8] = []
     var ethernetDestination = [UInt8](repeating: 0, count: 6)
     var ethernetSource: [UInt8] = [2, 0, 0, 0, 0, 9]
 
@@ -39,10 +41,12 @@ struct IPPacket: Sendable {
             return bytes(UInt32(6) << 28) + bytes(UInt16(body.count))
                 + [protocolNumber, timeToLive] + addresses
         }
+        let words = UInt8(5 + options.count / 4)
         let start =
-            [0x45, 0] + bytes(UInt16(20 + body.count)) + [0x12, 0x34, 0x40, 0]
-            + [timeToLive, protocolNumber]
-        return start + bytes(internetChecksum(start + [0, 0] + addresses)) + addresses
+            [0x40 | words, 0] + bytes(UInt16(Int(words) * 4 + body.count))
+            + [0x12, 0x34, 0x40, 0, timeToLive, protocolNumber]
+        let sum = internetChecksum(start + [0, 0] + addresses + options)
+        return start + bytes(sum) + addresses + options
     }
 
     private var summedBody: [UInt8] {

@@ -23,6 +23,8 @@ final class NATFixture {
         var unanswered: Int = 1024
         /// How long the answer of a route holds, in ticks of the kernel; 0: it is asked every time.
         var wayTicks: UInt32 = 250
+        /// The interface by which servers are reached, if that is another one than the clients'.
+        var from: UInt32 = 0
     }
 
     /// A service or server of a listener, by its number.
@@ -45,14 +47,19 @@ final class NATFixture {
     private var hosts: [IPAddress] = []
     private var lastGeneration: UInt32 = 0
     private var routes: UInt32 = 0
+    private let from: UInt32
+    var hooked = [lb_nat_hook](repeating: lb_nat_hook(), count: Int(LB_NAT_HOOKS))
 
     init(_ settings: Settings = Settings()) throws {
+        from = settings.from
         var object = try BPFObject(opening: .xdpNAT)
         try object.set("lb_nat_routed", to: UInt8(settings.isRouted ? 1 : 0))
         try object.set("lb_nat_tcp", to: UInt8(settings.takesTCP ? 1 : 0))
         try object.set("lb_nat_waits", to: UInt8(settings.waits ? 1 : 0))
         try object.set("lb_nat_packet_max", to: settings.packetMax)
         try object.set("lb_nat_way_ticks", to: settings.wayTicks)
+        let begins = UInt64(300_000_000_000 / settings.associations)
+        try object.set("lb_nat_begin_ns", to: begins)
         try object.set("lb_nat_ways", to: UInt32(Self.ways))
         try object.size("ways", entries: Self.ways)
         for family in ["4", "6"] {
@@ -62,6 +69,7 @@ final class NATFixture {
         try object.load()
         program = try object.program(named: settings.isInStack ? "xdp_nat_skb" : "xdp_nat")
         self.object = object
+        try hook(Self.loopback)
     }
 
     deinit { for table in tables { close(table) } }
@@ -196,6 +204,7 @@ final class NATFixture {
         if role == LB_NAT_SERVER, endpoint.port != 0 {
             places[place].generation = UInt16(servers[number].generation)
             places[place].service = UInt16(service(of: servers[number]))
+            places[place].from = from
         }
     }
 

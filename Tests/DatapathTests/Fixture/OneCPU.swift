@@ -3,9 +3,11 @@
 import Glibc
 import Testing
 
-/// Runs `body` with this thread on one CPU, where the turns of round robin are one sequence.
+/// Runs `body` with this thread on one CPU, where what is counted a CPU is one sequence.
+///
+/// - Parameter last: on the last of those that the thread may use, rather than the first.
 @discardableResult
-func onOneCPU<Value>(_ body: () throws -> Value) throws -> Value {
+func onOneCPU<Value>(last: Bool = false, _ body: () throws -> Value) throws -> Value {
     // Hidden in the C library's headers without _GNU_SOURCE.
     typealias Affinity = @convention(c) (pid_t, Int, UnsafeMutableRawPointer) -> Int32
     let get = unsafeBitCast(dlsym(nil, "sched_getaffinity"), to: Affinity.self)
@@ -13,9 +15,10 @@ func onOneCPU<Value>(_ body: () throws -> Value) throws -> Value {
     var all = [UInt64](repeating: 0, count: 16)
     let size = all.count * MemoryLayout<UInt64>.size
     try #require(get(0, size, &all) >= 0)
-    let word = try #require(all.firstIndex { $0 != 0 })
+    let word = try #require(last ? all.lastIndex { $0 != 0 } : all.firstIndex { $0 != 0 })
     var one = [UInt64](repeating: 0, count: all.count)
-    one[word] = 1 << all[word].trailingZeroBitCount
+    one[word] =
+        1 << (last ? 63 - all[word].leadingZeroBitCount : all[word].trailingZeroBitCount)
     try #require(set(0, size, &one) == 0)
     defer { _ = set(0, size, &all) }
     return try body()

@@ -30,6 +30,7 @@
 /* Protocol numbers (IANA) beside LB_IP_UDP. */
 #define LB_IP_ICMP 1
 #define LB_IP_TCP 6
+#define LB_IP_FRAGMENT 44
 #define LB_IP_ICMPV6 58
 
 /* Whose an endpoint is; bits, since of an address several may hold. */
@@ -64,10 +65,26 @@ struct lb_nat_endpoint {
 	__u16 listener;	  /* the index of its table */
 	__u16 generation; /* of a server: as in the map `servers` */
 	__u16 service;	  /* of a server: that its packets leave as when it speaks first */
-	__u32 reserved;	  /* zero; a place has half a cache line */
+	/* Of a server: the only interface by which its packets come. 0: they come by an interface that
+	 * clients have, too, so a client can pretend to be the server. A place has half a cache line. */
+	__u32 from;
 };
 
 #define LB_NAT_PROBES 4
+
+/*
+ * The hooked interfaces, each in place `ifindex` modulo LB_NAT_HOOKS or in one of the LB_NAT_PROBES - 1 after it, with
+ * no free place before it. User space writes all places as the one value of a map, which the program reads without a
+ * lookup.
+ */
+#define LB_NAT_HOOKS 1024
+#define LB_NAT_HOOKS_MAP ".data.hooks"
+
+struct lb_nat_hook {
+	__u32 ifindex; /* 0: the place is free */
+	__u8 mac[6];   /* of the interface; frames to others pass, as the stack drops them */
+	__u8 reserved[6];
+};
 
 /* The first place to look in for an endpoint, of a number of places that is a power of two. */
 LB_INLINE __u32 lb_nat_place(struct lb_addr address, __u16 port, __u8 protocol, __u32 places)
@@ -235,6 +252,7 @@ LB_INLINE __u32 lb_nat_way_place(struct lb_addr source, struct lb_addr destinati
 }
 
 _Static_assert(sizeof(struct lb_nat_endpoint) == 32, "no hidden padding");
+_Static_assert(sizeof(struct lb_nat_hook) == 16, "no hidden padding");
 _Static_assert(sizeof(struct lb_nat_service) == 24, "no hidden padding");
 _Static_assert(sizeof(struct lb_nat_server) == 32, "no hidden padding");
 _Static_assert(sizeof(struct lb_nat_client) == 24, "no hidden padding");

@@ -31,7 +31,7 @@ enum lb_nat_event {
 	LB_NAT_NOT_IP,
 	LB_NAT_INGRESS_NOT_HANDLED_PORT, /* to the address of a service, another port */
 	LB_NAT_EGRESS_NOT_HANDLED_PORT,	 /* from the address of a server, another port */
-	LB_NAT_UNHANDLED_TRAFFIC,	 /* neither to a service nor from a server */
+	LB_NAT_UNHANDLED_TRAFFIC, /* neither to a service nor from a server, or not to our MAC */
 
 	/* Those that sbulb has no name for. Translated: */
 	LB_NAT_INGRESS_FRAGMENT, /* a later fragment; its datagram counted with the first one */
@@ -52,7 +52,11 @@ enum lb_nat_event {
 	LB_NAT_TO_HOST,	 /* from a server to this host itself */
 	/* Besides: */
 	LB_NAT_ANSWERED, /* an association moved from `unanswered` to `associations` */
-	LB_NAT_EVENTS,	 /* how many there are; keep last */
+	/* Passed on: */
+	LB_NAT_EGRESS_WRONG_INTERFACE, /* from a server's address, by an interface that is not its own */
+	/* Translated: */
+	LB_NAT_EGRESS_STATELESS_NAT, /* the server spoke first, and servers begin too many associations */
+	LB_NAT_EVENTS,		     /* how many there are; keep last */
 };
 
 /*
