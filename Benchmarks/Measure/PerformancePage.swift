@@ -12,7 +12,7 @@ public struct PerformancePage: Sendable {
 
         What a datagram costs udp-fanout, beside two forwarders that hold nothing but the system calls
         (`Benchmarks/reference`). The figure is CPU nanoseconds a delivered datagram: the on-CPU
-        time of all threads of the forwarder over the datagrams that reached three sinks, dealt round
+        time of all threads of the forwarder over the datagrams that reached the receivers, dealt round
         robin. The sender saturates the forwarder from another CPU.
 
         The three run interleaved, each freshly started in every round. A ratio divides figures of one

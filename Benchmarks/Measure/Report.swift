@@ -50,16 +50,20 @@ public struct Report: Sendable {
                 result.cost(of: forwarder).map { $0.median.rounded(to: 0) } ?? "-"
             }
             let delivered = Forwarder.allCases.reduce(0) { $0 + result.delivered(by: $1) }
-            return [result.workload.input.rawValue, "\(result.workload.payload) B"] + costs + [
+            let workload = result.workload
+            let input = [
+                workload.input.rawValue, "\(workload.payload) B", "\(workload.receivers)",
+            ]
+            return input + costs + [
                 result.ratio.map(Self.text) ?? "-",
-                "≤ \(result.workload.promisedRatio.rounded(to: 2))",
-                result.ratio.map { $0.median <= result.workload.promisedRatio ? "met" : "missed" }
+                "≤ \(workload.promisedRatio.rounded(to: 2))",
+                result.ratio.map { $0.median <= workload.promisedRatio ? "met" : "missed" }
                     ?? "-",
                 "\(delivered)",
             ]
         }
         return Self.table(
-            ["input", "payload"] + Forwarder.allCases.map(\.rawValue) + [
+            ["input", "payload", "receivers"] + Forwarder.allCases.map(\.rawValue) + [
                 "ratio (min–max)", "promise", "", "delivered",
             ], rows)
     }

@@ -14,16 +14,24 @@ public struct Workload: Hashable, Sendable {
     public let input: Input
     /// Bytes of a datagram.
     public let payload: Int
+    /// Sinks that the datagrams are dealt to.
+    public let receivers: Int
 
-    /// - Parameter payload: bytes of a datagram, 1 to 65507.
-    public init(input: Input, payload: Int) {
+    /// - Parameters:
+    ///   - payload: bytes of a datagram, 1 to 65507.
+    ///   - receivers: 1 to 64.
+    public init(input: Input, payload: Int, receivers: Int = 3) {
         self.input = input
         self.payload = payload
+        self.receivers = receivers
     }
 
-    /// Small and full-sized datagrams, each way.
+    /// Small and full-sized datagrams, each way; and small ones to more receivers, where each gets less of a
+    /// batch.
     public static let all = [
         Workload(input: .plain, payload: 64), Workload(input: .plain, payload: 1400),
+        Workload(input: .plain, payload: 64, receivers: 16),
+        Workload(input: .plain, payload: 64, receivers: 64),
         Workload(input: .superPacket, payload: 64), Workload(input: .superPacket, payload: 1400),
     ]
 

@@ -28,7 +28,8 @@ struct Bench {
                     let sample = try self.sample(of: forwarder, under: workload)
                     result.add(sample, of: forwarder)
                     note(
-                        "\(workload.input.rawValue) \(workload.payload) B, round \(round + 1): "
+                        "\(workload.input.rawValue) \(workload.payload) B to \(workload.receivers), round "
+                            + "\(round + 1): "
                             + "\(forwarder.rawValue) \(Int(sample.cost)) ns")
                 }
             }
@@ -48,7 +49,7 @@ struct Bench {
 
     /// One forwarder, freshly started, under one load.
     private func sample(of forwarder: Forwarder, under workload: Workload) throws -> Sample {
-        let ports = try Loopback.freePorts(5)
+        let ports = try Loopback.freePorts(2 + workload.receivers)
         let (port, metricsPort, sinks) = (ports[0], ports[1], Array(ports[2...]))
         let command =
             switch forwarder {

@@ -97,6 +97,9 @@ struct Outgoing {
         unsafe outgoingControls = .allocate(
             byteCount: outgoingMax * CNET_SEND_CONTROL, alignment: 16)
         unsafe headers = .allocate(byteCount: outgoingMax * 8, alignment: 16)
+        // A huge page would hold some thirty buffers, and one small datagram in each touches them all.
+        let pages = capacity * bufferStride / 4096
+        unsafe madvise(buffers, pages * 4096, Int32(MADV_NOHUGEPAGE))
         for index in 0..<capacity { prepare(index) }
     }
 

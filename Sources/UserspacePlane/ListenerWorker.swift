@@ -174,15 +174,16 @@ internal import Workers
             "entering receive loop",
             metadata: ["listener": "\(plan.listener.name)", "worker": "\(plan.index)"])
         let listener = plan.listener
+        let window = BatchWindow(start: listener.settings.batchSize)
         var worker = unsafe UserspaceWorker(
             descriptor: descriptor, key: listener.balance.keySource,
             seed: listener.settings.seed,
             maxPacketSize: Int32(listener.settings.maxPacketSize), counters: counters, cell: cell,
-            memory: BatchMemory(capacity: listener.settings.batchSize),
+            memory: BatchMemory(capacity: window.capacity),
             bound: BoundAddress(listener.bind),
             // Workers begin at different slots, lest all of them open with the same receiver.
             turn: UInt32(plan.index) &* 0x9e37_79b1,
-            random: UInt64.random(in: 1...UInt64.max), window: listener.settings.batchSize)
+            random: UInt64.random(in: 1...UInt64.max), window: window)
         worker.receive()
         while unsafe cell.pointee.isPausing(), let parking = sign.parking {
             if parking.emptiesQueue { worker.empty() }

@@ -8,7 +8,7 @@ internal import Workers
 
 // The life of a datagram in userspace mode:
 //
-//   receive   recvmmsg with UDP_GRO: up to `batch_size` messages, each a datagram or a super-packet
+//   receive   recvmmsg with UDP_GRO: up to `BatchWindow.size` messages, each a datagram or a super-packet
 //   admit     count it; too long: `oversize`; nobody ready: `no_healthy`
 //   key       counter, random number, hash of the source or of the four-tuple
 //   slot      slots[key mod n] names the receiver; the datagram joins the receiver's chain of runs
@@ -36,8 +36,7 @@ internal import Workers
     var turn: UInt32
     /// State of the generator of `randomNumber`, never 0.
     var random: UInt64
-    /// Messages that the next receive call takes: fewer when super-packets fill the cache.
-    var window: Int
+    var window: BatchWindow
     /// Datagrams in one super-packet. Falls to 64 on kernels before 6.9, which take no more.
     var segmentsMax: Int32 = 128
     /// Most payload of one super-packet, bytes. The IP datagram that it would be, headers included, has
@@ -96,7 +95,7 @@ internal import Workers
         // MSG_TRUNC reports the true length of a datagram that the buffer cut.
         let flags = Int32(flags | CNET_TRUNCATED)
         let received = unsafe cnet_receive_batch(
-            descriptor, memory.incoming, UInt32(window), flags)
+            descriptor, memory.incoming, UInt32(window.size), flags)
         guard received > 0 else {
             pauseAfter(received)
             return received
@@ -110,7 +109,7 @@ internal import Workers
         unsafe sendAll(table)
         publish()
         unsafe cell.pointee.leave()
-        adapt(to: Int(received))
+        window.adapt(to: Int(received), bytes: tally.bytesReceived)
         return received
     }
 
@@ -147,18 +146,5 @@ internal import Workers
         counters.add(tally.bytesForwarded, at: LB_COUNT_BYTES_FORWARDED)
         counters.add(tally.sendCalls, at: LB_COUNT_SEND_CALLS)
         counters.add(1, at: LB_COUNT_RECEIVE_CALLS)
-    }
-
-    /// Super-packets of 64 KiB push each other out of the cache between receipt and sending, so a full
-    /// window of them is halved, and doubled again when the messages are small.
-    @_noLocks @_noAllocation
-    private mutating func adapt(to received: Int) {
-        guard received == window else { return }
-        let bytes = tally.bytesReceived
-        if bytes > 512 << 10, window > 1 {
-            window /= 2
-        } else if bytes < 128 << 10, window < memory.capacity {
-            window = min(window * 2, memory.capacity)
-        }
     }
 }

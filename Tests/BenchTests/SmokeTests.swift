@@ -11,10 +11,10 @@ struct SmokeTests {
         let run = try BenchRun(["--smoke"])
         #expect(run.status == 0, "\(run.errors)")
         let rows = run.output.split(separator: "\n").filter { $0.contains(" B ") }
-        #expect(rows.count == 4, "\(run.output)")
+        #expect(rows.count == 6, "\(run.output)")
         for row in rows {
             let cells = row.split(separator: "|").map { $0.trimmingCharacters(in: .whitespaces) }
-            for cost in cells[2...3] { #expect((Int(cost) ?? 0) > 50, "\(row)") }
+            for cost in cells[3...4] { #expect((Int(cost) ?? 0) > 50, "\(row)") }
             #expect((cells.last.flatMap { Int($0) } ?? 0) > 0, "\(row)")
         }
         let ways = run.output.split(separator: "\n").map {

@@ -22,7 +22,8 @@ struct ReportTests {
         #expect(
             lines[2].split(separator: "|").map { $0.split(separator: " ").joined(separator: " ") }
                 == [
-                    "plain", "64 B", "1600", "1000", "1100", "1.10 (1.10–1.10)", "≤ 1.10", "met",
+                    "plain", "64 B", "3", "1600", "1000", "1100", "1.10 (1.10–1.10)", "≤ 1.10",
+                    "met",
                     "900",
                 ])
         #expect(Self.report(daemonCost: 1101).costTable.contains("missed"))
@@ -33,7 +34,7 @@ struct ReportTests {
         var result = CaseResult(workload: Workload(input: .superPacket, payload: 1400))
         result.add(FiguresTests.sample(300), of: .gso)
         let report = Report(cases: [result], footprint: nil)
-        #expect(report.costTable.contains("| super-packet | 1400 B  | -"))
+        #expect(report.costTable.contains("| super-packet | 1400 B  | 3         | -"))
         #expect(report.footprintTable == nil)
     }
 

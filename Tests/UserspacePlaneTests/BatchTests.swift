@@ -20,6 +20,7 @@ extension UserspacePlaneTests {
             private let row = CounterRow()
             private let cell: UnsafeMutablePointer<WorkerCell>
             private let links: [Endpoint: DownstreamLink]
+            private var window: BatchWindow
 
             init(_ listener: Listener) throws {
                 self.listener = listener
@@ -28,6 +29,7 @@ extension UserspacePlaneTests {
                 _ = try socket.requestReceiveBuffer(bytes: Sink.bufferBytes)
                 let table = try PreparedTable.make(for: listener, workers: 1, existing: [])[0]
                 links = table.links
+                window = BatchWindow(start: listener.settings.batchSize)
                 cell = .allocate(capacity: 1)
                 cell.initialize(to: WorkerCell(table.take()))
             }
@@ -46,10 +48,10 @@ extension UserspacePlaneTests {
                     descriptor: socket.descriptor, key: listener.balance.keySource,
                     seed: listener.settings.seed,
                     maxPacketSize: Int32(listener.settings.maxPacketSize), counters: row,
-                    cell: cell, memory: BatchMemory(capacity: listener.settings.batchSize),
-                    bound: BoundAddress(listener.bind), turn: 0, random: 1,
-                    window: listener.settings.batchSize)
+                    cell: cell, memory: BatchMemory(capacity: window.capacity),
+                    bound: BoundAddress(listener.bind), turn: 0, random: 1, window: window)
                 let messages = worker.turnOnce(flags: 0x40)  // MSG_DONTWAIT
+                window = worker.window
                 var counts = ListenerCounters(listener: listener.name, mode: .userspace)
                 counts.add(row)
                 counts.downstreams = listener.downstreams.map { downstream in
@@ -92,6 +94,27 @@ extension UserspacePlaneTests {
             try await eventually("all arrive") { sinks.total == 12_000 }
             let delivery = Delivery(of: LoadReport(sent: [1: sequence]), at: sinks)
             #expect(delivery.isExact(), "\(delivery)")
+        }
+
+        @Test("grows while datagrams wait, and shrinks when few do")
+        func window() async throws {
+            let sinks = try Stage.userspace.sinks(3, keepsPayloads: false)
+            let (bench, traffic) = try bench(.roundRobin, sinks.downstreams(), batch: 8)
+            func send(_ count: Int) {
+                for _ in 0..<count { #expect(traffic.send([UInt8](repeating: 1, count: 64))) }
+            }
+            send(8 + 16 + 32 + 64 + 50)
+            #expect((0..<5).map { _ in bench.turn().messages } == [8, 16, 32, 64, 50])
+            // The fifth call could have brought 128. It fitted into half of that, and so do the next.
+            send(3)
+            #expect(bench.turn().messages == 3)
+            send(100)
+            #expect((0..<2).map { _ in bench.turn().messages } == [32, 64])
+            send(3)
+            #expect(bench.turn().messages == 4 + 3)
+            let counts = bench.turn().counts
+            #expect(counts.packetsForwarded == 276 && counts.isBalanced)
+            try await eventually("all arrive") { sinks.total == 276 }
         }
 
         @Test("joins what goes to one receiver into few messages, whatever its sizes")

@@ -51,7 +51,8 @@ extension ConfigKey {
         case .maxPacketSize:
             "Longest datagram that is forwarded, payload bytes; a longer one is dropped."
         case .maxDownstream: "How many downstreams a listener may have."
-        case .batchSize: "Messages that one receive call takes."
+        case .batchSize:
+            "Messages that one receive call takes at first; up to 512, or this if more, while messages wait."
         case .workers: "Worker threads of each listener; 0 = one per CPU."
         case .pinCPUs: "Whether each worker stays on one CPU."
         case .receiveBuffer: "Receive buffer of each socket in bytes; 0 = the system's default."
