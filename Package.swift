@@ -315,7 +315,7 @@ let tests: [Target] = [
     .target(
         name: "ClusterLab",
         dependencies: [
-            "LabNet",
+            "FanoutCore", "LabNet",
             .product(name: "NIOCore", package: "swift-nio"),
             .product(name: "NIOHTTP1", package: "swift-nio"),
             .product(name: "NIOPosix", package: "swift-nio"),

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 
+import ClusterLab
 import FanoutCore
 import LabNet
 import Testing

@@ -1,23 +1,20 @@
 // SPDX-License-Identifier: Apache-2.0
 
-import FanoutCore
-import Foundation
+public import FanoutCore
 import LabNet
 import NIOCore
 import NIOPosix
 import Synchronization
 
-@testable import FanoutDiscovery
-
 /// A DNS server on loopback, by UDP and TCP, that knows what a test tells it.
-final class FakeDNS: Sendable {
-    struct Record: Sendable {
+public final class FakeDNS: Sendable {
+    public struct Record: Sendable {
         let name: String
         let type: UInt16
         let ttl: UInt32
         let data: [UInt8]
 
-        static func address(_ name: String, _ text: String, ttl: UInt32 = 0) -> Record {
+        public static func address(_ name: String, _ text: String, ttl: UInt32 = 0) -> Record {
             let address = IPAddress(text) ?? .loopback
             let words =
                 address.family == .v4
@@ -28,11 +25,11 @@ final class FakeDNS: Sendable {
             return Record(name: name, type: address.family == .v4 ? 1 : 28, ttl: ttl, data: words)
         }
 
-        static func alias(_ name: String, to target: String, ttl: UInt32 = 0) -> Record {
+        public static func alias(_ name: String, to target: String, ttl: UInt32 = 0) -> Record {
             Record(name: name, type: 5, ttl: ttl, data: FakeDNS.encoded(target))
         }
 
-        static func service(
+        public static func service(
             _ name: String, _ target: String, port: UInt16, priority: UInt16 = 0,
             weight: UInt16 = 1, ttl: UInt32 = 0
         ) -> Record {
@@ -41,27 +38,28 @@ final class FakeDNS: Sendable {
         }
     }
 
-    struct State {
-        var records: [Record] = []
-        var code: UInt8 = 0
+    public struct State {
+        public var records: [Record] = []
+        public var code: UInt8 = 0
         /// Which questions, by name and type, get SERVFAIL.
-        var fails: @Sendable (String, UInt16) -> Bool = { _, _ in false }
-        var isSilent = false
+        public var fails: @Sendable (String, UInt16) -> Bool = { _, _ in false }
+        public var isSilent = false
         /// Answers by UDP have no room for records.
-        var truncates = false
+        public var truncates = false
         /// Before the answer comes one that somebody made up.
-        var isForged = false
+        public var isForged = false
         /// Answers have all records, whatever was asked.
-        var answersAlways = false
-        var questions: [(name: String, type: UInt16, byTCP: Bool, at: ContinuousClock.Instant)] = []
+        public var answersAlways = false
+        public var questions:
+            [(name: String, type: UInt16, byTCP: Bool, at: ContinuousClock.Instant)] = []
     }
 
     private let state = Mutex(State())
     private let udp: any Channel
     private let tcp: any Channel
-    let endpoint: Endpoint
+    public let endpoint: Endpoint
 
-    init() throws {
+    public init() throws {
         let box = Box()
         udp = try DatagramBootstrap(group: .singletonMultiThreadedEventLoopGroup)
             .channelInitializer { channel in
@@ -85,28 +83,11 @@ final class FakeDNS: Sendable {
         tcp.close(promise: nil)
     }
 
-    func set(_ records: [Record]) { state.withLock { $0.records = records } }
-    func fail(code: UInt8) { state.withLock { $0.code = code } }
-    func change(_ body: (inout State) -> Void) { state.withLock { body(&$0) } }
-    var questions: [(name: String, type: UInt16, byTCP: Bool, at: ContinuousClock.Instant)] {
+    public func set(_ records: [Record]) { state.withLock { $0.records = records } }
+    public func fail(code: UInt8) { state.withLock { $0.code = code } }
+    public func change(_ body: (inout State) -> Void) { state.withLock { body(&$0) } }
+    public var questions: [(name: String, type: UInt16, byTCP: Bool, at: ContinuousClock.Instant)] {
         state.withLock { $0.questions }
-    }
-
-    /// A source that asks this server, and whose patience is short.
-    func source(
-        log: LogRecorder, name: String = "r.example", port: UInt16? = nil, others: [Endpoint] = [],
-        lastKnown: DiscoveredSet? = nil, timeout: Duration = .milliseconds(200)
-    ) -> any DiscoverySource {
-        var servers = DNSServers(others + [endpoint])
-        servers.timeout = timeout
-        servers.attempts = 1
-        let list = servers
-        return DNSSource(
-            DNSQuery(name: name, port: port), resolver: DNSResolver { list },
-            lastKnown: lastKnown,
-            limits: .milliseconds(10)...(.seconds(3600)),
-            backoff: Backoff(base: .milliseconds(10), longest: .milliseconds(50)),
-            logger: log.logger)
     }
 
     struct Weak: Sendable { weak let server: FakeDNS? }

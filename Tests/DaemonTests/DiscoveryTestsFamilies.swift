@@ -1,0 +1,61 @@
+// SPDX-License-Identifier: Apache-2.0
+
+import ClusterLab
+import FanoutCore
+import Foundation
+import Glibc
+import LabNet
+import Testing
+
+extension DaemonTests {
+    /// The receivers of both families of a name, of which only one is answered when a new process starts.
+    @Suite("Receivers by DNS over a restart")
+    struct DiscoveryTestsFamilies {}
+}
+
+extension DaemonTests.DiscoveryTestsFamilies {
+    @Test(
+        "a question that fails leaves the receivers that the old process has found",
+        arguments: [false, true])
+    func kept(byTakeover: Bool) async throws {
+        let dns = try FakeDNS()
+        let (port, receivers) = (try Ports.free(), try Ports.free())
+        let sinks = try [Sink(port: receivers), Sink(on: .loopback6, port: receivers)]
+        let both: [FakeDNS.Record] = [
+            .address("r.example", "127.0.0.1"), .address("r.example", "::1"),
+        ]
+        dns.set(both)
+        let config = """
+            listeners:
+              - name: in
+                bind: "127.0.0.1:\(port)"
+                dns: {name: r.example, port: \(receivers), server: "\(dns.endpoint)"}
+            settings: {workers: 1}
+
+            """
+        let old = try DaemonUnderTest(config)
+        try await old.isRunning()
+        try await eventually("both are remembered") {
+            let kept = try? String(contentsOfFile: old.controlPath + ".receivers", encoding: .utf8)
+            return kept?.contains("127.0.0.1") == true && kept?.contains("::1") == true
+        }
+        dns.change {
+            $0.records = [both[1]]
+            $0.fails = { $1 == 1 }
+        }
+        if !byTakeover {
+            old.process.send(SIGKILL)
+            _ = try await old.process.exit()
+        }
+        try await DaemonUnderTest.running(
+            config, byTakeover ? ["--takeover"] : [], folder: old.folder
+        ) { daemon in
+            try await daemon.says("dns discovery: no answer")
+            let traffic = try Traffic(to: Endpoint(.loopback, port: port))
+            for number in 0..<100 { traffic.send([UInt8(number)]) }
+            try await eventually("all arrive") { sinks.map(\.arrivals).reduce(0, +) == 100 }
+            #expect(sinks.map(\.arrivals) == [50, 50])
+        }
+        await old.process.end()
+    }
+}
