@@ -61,19 +61,33 @@ int cnet_wait_either(int fd, int event, int milliseconds)
 	       (wanted[1].revents ? CNET_EVENT : 0);
 }
 
-static int get_channels(const char *interface, struct ethtool_channels *channels)
+/* Asks the driver; `question` begins with the command, as linux/ethtool.h has it. */
+static int ask_driver(const char *interface, void *question)
 {
-	struct ifreq request = {.ifr_data = (void *)channels};
+	struct ifreq request = {.ifr_data = question};
 	int fd = socket(AF_INET, SOCK_DGRAM | SOCK_CLOEXEC, 0);
 	int result;
 
 	if (fd < 0)
 		return -errno;
-	*channels = (struct ethtool_channels){.cmd = ETHTOOL_GCHANNELS};
 	strncpy(request.ifr_name, interface, sizeof(request.ifr_name) - 1);
 	result = ioctl(fd, SIOCETHTOOL, &request) < 0 ? -errno : 0;
 	close(fd);
 	return result;
+}
+
+static int get_channels(const char *interface, struct ethtool_channels *channels)
+{
+	*channels = (struct ethtool_channels){.cmd = ETHTOOL_GCHANNELS};
+	return ask_driver(interface, channels);
+}
+
+int cnet_strips_tags(const char *interface)
+{
+	struct ethtool_value flags = {.cmd = ETHTOOL_GFLAGS};
+	int result = ask_driver(interface, &flags);
+
+	return result ? result : (flags.data & ETH_FLAG_RXVLAN) != 0;
 }
 
 int cnet_queues(const char *interface, uint32_t *receive, uint32_t *transmit)

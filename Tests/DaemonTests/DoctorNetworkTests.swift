@@ -38,12 +38,17 @@ extension DaemonTests.DoctorNetworkTests {
         var missing = configuration
         missing.listeners[0].interface = "doc7"
         let both = [configuration, missing]
-        let facts = try await Namespace.run([
+        let (facts, stripped) = try await Namespace.run([
             "link add doc0 type veth peer name doc1", "link set doc0 mtu 1400",
-        ]) { both.map(HostFacts.current(for:)) }
+        ]) {
+            let facts = both.map(HostFacts.current(for:))
+            _ = try Shell.output("ethtool -K doc0 rxvlan off")
+            return (facts, HostFacts.current(for: both[0]).interfaces["doc0"]??.stripsTags)
+        }
         let found = try #require(facts[0].interfaces["doc0"] ?? nil)
         #expect(found.mtu == 1400)
         #expect(found.queues == InterfaceQueues(receive: 1, areCombined: false))
+        #expect(found.stripsTags && found.isVeth && found.vlans.isEmpty && stripped == false)
         #expect((facts[1].interfaces["doc7"] ?? nil) == nil)
         let outside = HostFacts.current(for: configuration)
         #expect((outside.interfaces["doc0"] ?? nil) == nil)
@@ -153,6 +158,30 @@ extension DaemonTests.DoctorNetworkTests {
             #expect(found.first?.contains("raise the MTU") == (mtu == 1500))
             #expect(try remedies(.afXDP, bind, mtu: mtu, longest: longest, served: served) == [])
         }
+    }
+
+    @Test(
+        "asks for tags that XDP programs see, where VLANs are on the interface or may be",
+        arguments: ForwardingMode.allCases)
+    func tags(mode: ForwardingMode) {
+        func advice(_ alter: (inout HostFacts.Interface) -> Void) -> [Finding] {
+            var interface = HostFacts.Interface(mtu: 1500)
+            alter(&interface)
+            var host = Doctors.good
+            host.interfaces = ["eth7": interface]
+            return Doctor(host: host, configuration: Doctors.configuration(mode: mode)).findings
+                .filter { $0.check == "VLAN tags of eth7" }
+        }
+        let isConcerned = [.afXDP, .xdpNAT].contains(mode)
+        #expect(advice { $0.stripsTags = false }.isEmpty)
+        #expect(advice { ($0.stripsTags, $0.isVeth) = (true, true) }.isEmpty)
+        let hardware = advice { $0.stripsTags = true }
+        #expect(hardware.map(\.level) == (isConcerned ? [.advice] : []))
+        let vlans = advice {
+            ($0.stripsTags, $0.isVeth, $0.vlans) = (true, true, ["eth7.8", "eth7.5"])
+        }
+        #expect(vlans.map(\.remedy) == (isConcerned ? ["ethtool -K eth7 rxvlan off"] : []))
+        #expect(vlans.allSatisfy { $0.found.contains("eth7.5, eth7.8") })
     }
 
     @Test("names the command that sets the queues of this driver")

@@ -175,6 +175,9 @@ int cnet_queues(const char *interface, uint32_t *receive, uint32_t *transmit);
 /* Whether its driver counts pairs of queues (`ethtool -L IF combined N`) or each direction by itself, as that
  * of a veth does (`rx N tx N`): 1, 0, or -errno when it does not say. */
 int cnet_has_combined_queues(const char *interface);
+/* Whether its driver takes VLAN tags off what it receives (ethtool(8) -K IF rxvlan; ETHTOOL_GFLAGS): 1, 0, or
+ * -errno when it does not say. */
+int cnet_strips_tags(const char *interface);
 /* Has a raw IPv6 socket take whole packets, as one of IPPROTO_RAW does for IPv4 (IPV6_HDRINCL, Linux
  * 4.5): 0 or -errno. */
 int cnet_take_headers(int fd);

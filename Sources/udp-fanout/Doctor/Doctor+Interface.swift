@@ -14,6 +14,7 @@ extension Doctor {
                 let sharing = named.filter { $0.interface == name }
                 return [
                     mtu(name, interface, sharing), queues(name, interface, sharing),
+                    tags(name, interface, sharing),
                 ].compactMap { $0 }
             } + [IPAddress.Family.v4, .v6].compactMap(forwarding)
     }
@@ -43,6 +44,22 @@ extension Doctor {
         return .advice(
             "queues of \(name)", "\(queues.receive) for \(host.cpus) CPUs",
             do: queues.areCombined ? command : "\(command), and as many at the other end of a veth")
+    }
+
+    /// An XDP program knows what is in a VLAN by its tag alone.
+    private func tags(
+        _ name: String, _ interface: HostFacts.Interface, _ listeners: [Listener]
+    ) -> Finding? {
+        guard listeners.contains(where: { [.afXDP, .xdpNAT].contains($0.mode) }),
+            interface.stripsTags, !interface.isVeth || !interface.vlans.isEmpty
+        else { return nil }
+        let vlans =
+            interface.vlans.isEmpty ? "a VLAN" : interface.vlans.sorted().joined(separator: ", ")
+        return .advice(
+            "VLAN tags of \(name)",
+            "the driver strips them before XDP, so datagrams of \(vlans) look untagged and are served",
+            do: "ethtool -K \(name) rxvlan off"
+                + (interface.vlans.isEmpty ? ", if tagged frames arrive there" : ""))
     }
 
     /// Where packets of a family have to be allowed to go on: what `tc_ebpf` cannot send itself, by its

@@ -49,8 +49,23 @@ internal import FanoutCore
             }
         }
     }
+
+    extension HostFacts {
+        /// What kinds of links the interfaces are, and what is on them.
+        mutating func lookUpLinks() {
+            guard var netlink = try? Netlink(), let links = try? netlink.links() else { return }
+            for link in links where (interfaces[link.name] ?? nil) != nil {
+                interfaces[link.name]??.isVeth = link.kind == "veth"
+                interfaces[link.name]??.vlans = links.filter {
+                    $0.kind == "vlan" && $0.peerIndex == link.index && !$0.isPeerElsewhere
+                }.map(\.name)
+            }
+        }
+    }
 #else
     extension HostFacts {
+        mutating func lookUpLinks() {}
+
         /// No mode of this build asks for the ways to receivers.
         mutating func lookUp(_ listeners: [Listener]) {}
     }

@@ -14,6 +14,12 @@ struct HostFacts: Equatable {
         var sourceCheck = 0
         var forwardsV4 = true
         var forwardsV6 = true
+        /// Whether the driver strips VLAN tags before an XDP program sees the frame.
+        var stripsTags = false
+        /// The interfaces of VLANs on it.
+        var vlans: [String] = []
+        /// A veth has no tags but those of its own VLAN interfaces.
+        var isVeth = false
     }
 
     var kernel = (6, 18)
@@ -92,6 +98,7 @@ struct HostFacts: Equatable {
         for name in Set(listeners.compactMap(\.interface)).union(host.exits.values) {
             host.interfaces[name] = .some(interface(name))
         }
+        host.lookUpLinks()
         host.silentNeighbours = silent(KernelSetting.firstBytes(of: "/proc/net/arp") ?? "")
         return host
     }
@@ -123,6 +130,7 @@ struct HostFacts: Equatable {
             Int(mtu.filter(\.isNumber)) ?? KernelSetting.number("net/ipv6/conf/\(name)/mtu") ?? 1500
         // A driver that does not say has one.
         result.queues = InterfaceQueues(of: name) ?? result.queues
+        result.stripsTags = InterfaceTags.areStripped(by: name)
         let settings = "net/ipv4/conf/\(name)"
         result.sourceCheck = KernelSetting.number("\(settings)/rp_filter") ?? 0
         result.forwardsV4 = KernelSetting.number("\(settings)/forwarding") != 0
