@@ -148,6 +148,21 @@ static int put_table(const struct bpf_object *object)
 	return error;
 }
 
+/* The program is attached where packets of a test run come in, by the loopback. */
+static int put_hook(const struct bpf_object *object)
+{
+	struct lb_nat_hook *hooks = calloc(LB_NAT_HOOKS, sizeof(*hooks));
+	uint32_t zero = 0;
+	int error;
+
+	if (!hooks)
+		return -ENOMEM;
+	hooks[1] = (struct lb_nat_hook){.ifindex = 1, .mac = {2, 0, 0, 0, 0, 1}};
+	error = put(object, LB_NAT_HOOKS_MAP, &zero, hooks);
+	free(hooks);
+	return error;
+}
+
 int nat_fill(const struct bpf_object *object, const struct nat_case *way)
 {
 	const char *map = way->is_v6 ? "associations6" : "associations4";
@@ -155,6 +170,8 @@ int nat_fill(const struct bpf_object *object, const struct nat_case *way)
 		.word = lb_nat_associate(lb_nat_owner(0, GENERATION), 0, 0)};
 	int error = put_servers(object, way->is_v6);
 
+	if (!error)
+		error = put_hook(object);
 	if (!error)
 		error = put_table(object);
 	for (int i = 0; i < way->clients && !error; i++) {
