@@ -6,6 +6,7 @@
 #include <string.h>
 #include <sys/socket.h>
 #include <sys/stat.h>
+#include <sys/time.h>
 #include <sys/un.h>
 #include <unistd.h>
 
@@ -49,8 +50,9 @@ int cnet_unix_listen(const char *path, unsigned int mode, int backlog)
 	return fd;
 }
 
-int cnet_unix_connect(const char *path)
+int cnet_unix_connect(const char *path, unsigned int milliseconds)
 {
+	struct timeval limit = {milliseconds / 1000, milliseconds % 1000 * 1000L};
 	struct sockaddr_un name;
 	int length = name_of(path, &name);
 	int fd, error;
@@ -60,7 +62,9 @@ int cnet_unix_connect(const char *path)
 	fd = socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0);
 	if (fd < 0)
 		return -errno;
-	if (connect(fd, (struct sockaddr *)&name, length)) {
+	/* The limit of a send is that of a connect, too (net/unix/af_unix.c, unix_stream_connect). */
+	if (setsockopt(fd, SOL_SOCKET, SO_SNDTIMEO, &limit, sizeof(limit)) ||
+	    connect(fd, (struct sockaddr *)&name, length)) {
 		error = -errno;
 		close(fd);
 		return error;

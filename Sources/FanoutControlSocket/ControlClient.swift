@@ -8,12 +8,16 @@ public struct ControlClient: Sendable {
     private let stream: UnixStream
     private let path: String
 
+    /// Longest wait for an answer that a daemon has at once, seconds.
+    private static let patience = 10
+    /// The same for one that has something to do first: a reload waits for sources of receivers.
+    private static let patienceWithWork = 60
+
     /// - Throws: `ControlFailure` when no daemon answers there; it says what to do.
     public init(path: String) throws(ControlFailure) {
         self.path = path
         do throws(SystemError) {
             stream = try UnixStream(connectingTo: path)
-            try stream.limitWaiting(seconds: 60)
         } catch {
             throw Self.failure(error, path)
         }
@@ -22,9 +26,7 @@ public struct ControlClient: Sendable {
     /// - Returns: nil when no daemon listens there.
     public static func ifPresent(at path: String) throws(ControlFailure) -> ControlClient? {
         do throws(SystemError) {
-            let stream = try UnixStream(connectingTo: path)
-            try stream.limitWaiting(seconds: 60)
-            return ControlClient(stream: stream, path: path)
+            return ControlClient(stream: try UnixStream(connectingTo: path), path: path)
         } catch {
             if error.code == ENOENT || error.code == ECONNREFUSED { return nil }
             throw failure(error, path)
@@ -55,14 +57,31 @@ public struct ControlClient: Sendable {
             ControlFailure(
                 "\(path) belongs to another user",
                 remedy: "run this as root or as the daemon's user")
+        case EAGAIN:
+            ControlFailure(
+                "the daemon at \(path) does not answer",
+                remedy: "look at its log and its state: it hangs or is stopped", isTimeout: true)
+        case ECONNRESET, EPIPE: broken(path)
         default:
             ControlFailure("\(error)", remedy: "name the daemon's control.socket with --socket")
         }
     }
 
-    /// Sends a request and waits for the answer, a minute at most.
+    private static func broken(_ path: String) -> ControlFailure {
+        ControlFailure(
+            "the daemon at \(path) closed the connection",
+            remedy: "it has ended, or hears root and its own user alone", mayRetry: true)
+    }
+
+    /// Sends a request and waits for the answer: 10 s, or a minute for a reload or a drain.
     public func ask(_ request: ControlRequest) throws(ControlFailure) -> ControlResponse {
-        let line = try exchange(ControlLine.encode(request))
+        let isWork =
+            switch request.request {
+            case .reload, .drain, .undrain: true
+            case .status, .explain, .takeover: false
+            }
+        let line = try exchange(
+            ControlLine.encode(request), within: isWork ? Self.patienceWithWork : Self.patience)
         return try ControlLine.decode(ControlResponse.self, from: line)
     }
 
@@ -78,12 +97,16 @@ public struct ControlClient: Sendable {
         var report: TakeoverReport?
         var failure: ControlFailure?
         do throws(SystemError) {
+            try stream.limitWaiting(seconds: Self.patience)
             try stream.send(ControlLine.encode(request))
             while report.map({ sockets.count < $0.sockets.count }) ?? true {
                 let (bytes, descriptors) = try stream.receive()
                 sockets += descriptors
                 line += bytes
-                if bytes.isEmpty { break }
+                if bytes.isEmpty {
+                    failure = Self.broken(path)
+                    break
+                }
                 guard report == nil, let end = line.firstIndex(of: UInt8(ascii: "\n")) else {
                     continue
                 }
@@ -104,8 +127,13 @@ public struct ControlClient: Sendable {
     }
 
     /// The same in bytes: the line of the answer, without its end.
-    public func exchange(_ line: [UInt8]) throws(ControlFailure) -> [UInt8] {
+    ///
+    /// - Parameter seconds: how long it waits for the next bytes of it.
+    public func exchange(
+        _ line: [UInt8], within seconds: Int = 10
+    ) throws(ControlFailure) -> [UInt8] {
         do throws(SystemError) {
+            try stream.limitWaiting(seconds: seconds)
             try stream.send(line)
             var answer: [UInt8] = []
             while true {
@@ -118,13 +146,8 @@ public struct ControlClient: Sendable {
                 if bytes.isEmpty { break }
             }
         } catch {
-            guard error.code == EAGAIN else { throw Self.failure(error, path) }
-            throw ControlFailure(
-                "the daemon at \(path) does not answer",
-                remedy: "look at its log; it may hang")
+            throw Self.failure(error, path)
         }
-        throw ControlFailure(
-            "the daemon at \(path) closed the connection",
-            remedy: "it has ended, or hears root and its own user alone")
+        throw Self.broken(path)
     }
 }

@@ -57,10 +57,20 @@ public struct ControlResponse: Codable, Equatable, Sendable {
 public struct ControlFailure: Error, Codable, Equatable, Sendable, CustomStringConvertible {
     public var message: String
     public var remedy: String
+    /// true when the same request may succeed a moment later; left out otherwise.
+    public var mayRetry: Bool?
+    /// Whether the time for an answer is over; known to the client alone.
+    public var isTimeout = false
 
-    public init(_ message: String, remedy: String) {
+    private enum CodingKeys: String, CodingKey { case message, remedy, mayRetry }
+
+    public init(
+        _ message: String, remedy: String, mayRetry: Bool? = nil, isTimeout: Bool = false
+    ) {
         self.message = message
         self.remedy = remedy
+        self.mayRetry = mayRetry
+        self.isTimeout = isTimeout
     }
 
     public var description: String { "\(message): \(remedy)" }

@@ -21,6 +21,10 @@ public struct ControlSocketError: Error, Equatable, Sendable, CustomStringConver
         case .notASocket:
             "control socket \(path): something else than a socket is there: remove it, or write "
                 + "another control.socket"
+        case .locked(let file, let pid):
+            "control socket \(path): lock \(file): another process"
+                + (pid.map { " (process \($0))" } ?? "")
+                + " has held it for 5 s: end that process and start again"
         case .system(let error):
             "control socket \(path): \(error): write a control.socket in a folder that this user may "
                 + "write to, or control.enabled: false"

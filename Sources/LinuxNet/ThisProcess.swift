@@ -67,8 +67,11 @@ public enum ThisProcess {
     /// The number of the process.
     public static var number: Int32 { getpid() }
 
-    /// Whether there is a file of that name, whoever may open it.
-    public static func canSee(_ path: String) -> Bool { unsafe access(path, F_OK) == 0 }
+    /// Whether there is a file of that name, which another user may own; true as well when the folder keeps this user
+    /// from looking.
+    public static func canSee(_ path: String) -> Bool {
+        unsafe access(path, F_OK) == 0 || errno == EACCES
+    }
 
     /// Closes a descriptor that has no owner, such as one that another process has passed.
     public static func close(_ descriptor: Int32) { _ = Glibc.close(descriptor) }

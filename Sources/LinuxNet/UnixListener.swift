@@ -17,6 +17,8 @@ public final class UnixListener: Sendable {
         case taken(pid: Int32?)
         /// Something else than a socket has the path.
         case notASocket
+        /// A process keeps the lock of the path, which takes a moment otherwise; nil when it is not known which.
+        case locked(file: String, pid: Int32?)
         case system(SystemError)
     }
 
@@ -31,10 +33,8 @@ public final class UnixListener: Sendable {
         // Fails when it is there, which is as good.
         unsafe _ = mkdir(folder.isEmpty ? "/" : folder, 0o755)
         // Two that start at once must not both find a dead socket and both replace it.
-        let lock = unsafe open(folder.isEmpty ? "/" : folder, O_RDONLY | O_DIRECTORY | O_CLOEXEC)
-        guard lock >= 0 else { throw .system(SystemError("open \(folder)", code: errno)) }
-        defer { _ = close(lock) }
-        _ = flock(lock, LOCK_EX)
+        let lock = try PathLock(beside: path)
+        defer { lock.release() }
         if !takingOver { try Self.expectFree(path) }
         // Beside, then in place: nobody finds the path without a listener behind it.
         let beside = "\(path).\(getpid())"
@@ -63,11 +63,11 @@ public final class UnixListener: Sendable {
     private static func expectFree(_ path: String) throws(Refusal) {
         guard let state = state(of: path) else { return }
         guard state.isSocket else { throw .notASocket }
-        let answer = unsafe cnet_unix_connect(path)
+        let answer = unsafe cnet_unix_connect(path, UnixStream.connectMilliseconds)
         switch answer {
         case 0...: throw .taken(pid: try? UnixStream(descriptor: answer).peer.pid)
         case -ECONNREFUSED: return
-        // Its queue of connections is full, so there is somebody.
+        // Its queue of connections is full and stays so: it hangs, or is stopped.
         case -EAGAIN: throw .taken(pid: nil)
         default: throw .system(SystemError("connect to \(path)", code: -answer))
         }

@@ -20,10 +20,15 @@ public final class UnixStream: Sendable {
     /// Connects to whoever listens at `path`.
     ///
     /// - Throws: `SystemError` ENOENT when there is no such file, ECONNREFUSED when nobody listens there
-    ///   any more, EACCES when the file is another user's, ENAMETOOLONG beyond 107 bytes.
+    ///   any more, EACCES when the file is another user's, ENAMETOOLONG beyond 107 bytes, EAGAIN when the
+    ///   listener takes no connection for `connectMilliseconds`.
     public init(connectingTo path: String) throws(SystemError) {
-        descriptor = try check("connect to \(path)", unsafe cnet_unix_connect(path))
+        descriptor = try check(
+            "connect to \(path)", unsafe cnet_unix_connect(path, Self.connectMilliseconds))
     }
+
+    /// Longest wait for a place in a listener's queue of connections.
+    static let connectMilliseconds: UInt32 = 2000
 
     deinit { _ = close(descriptor) }
 

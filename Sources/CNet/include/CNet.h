@@ -235,8 +235,9 @@ int cnet_reset_on_close(int fd);
 /* A stream socket that listens under a path which must be free: a descriptor that does not block, or
  * -errno. `mode` is that of the file, whatever the umask allows beyond it (unix(7)). */
 int cnet_unix_listen(const char *path, unsigned int mode, int backlog);
-/* A stream socket connected to the one that listens there, or -errno. */
-int cnet_unix_connect(const char *path);
+/* A stream socket connected to the one that listens there, or -errno; -EAGAIN when its queue of connections is full
+ * for so long. A send on it has the same limit. */
+int cnet_unix_connect(const char *path, unsigned int milliseconds);
 /* The next connection, or -EAGAIN when there is none, or -errno. */
 int cnet_unix_accept(int fd);
 /* Who called connect or listen at the other end (unix(7), SO_PEERCRED): 0 or -errno. */
