@@ -113,7 +113,7 @@ let floor2: [Target] = [
         swiftSettings: strict),
     .target(
         name: "FanoutConfig",
-        dependencies: ["FanoutCore", .product(name: "Yams", package: "Yams")],
+        dependencies: ["FanoutCore", "LinuxNet", .product(name: "Yams", package: "Yams")],
         swiftSettings: strict),
     .target(
         name: "FanoutDiscovery",

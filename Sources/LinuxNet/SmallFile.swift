@@ -7,8 +7,8 @@ public enum SmallFile {
     /// The whole file.
     ///
     /// - Parameter limit: bytes that it may have.
-    /// - Throws: the kernel's error; `EFBIG` when the file is longer than `limit`, `ESPIPE` when it is a pipe:
-    ///   one without a writer would hold the reader up for ever.
+    /// - Throws: the kernel's error; `EFBIG` when the file is longer than `limit`, `EISDIR` when it is a
+    ///   folder, `ESPIPE` when it is a pipe or a device: one that gives nothing would hold the reader up for ever.
     public static func bytes(of path: String, limit: Int = 4 << 20) throws(SystemError) -> [UInt8] {
         // SAFETY: the kernel reads `path` up to its NUL.
         let file = unsafe open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK)
@@ -19,8 +19,9 @@ public enum SmallFile {
         guard unsafe fstat(file, &status) == 0 else {
             throw SystemError("fstat \(path)", code: errno)
         }
-        guard status.st_mode & S_IFMT != S_IFIFO else {
-            throw SystemError("read \(path)", code: ESPIPE)
+        guard status.st_mode & S_IFMT == S_IFREG else {
+            let isFolder = status.st_mode & S_IFMT == S_IFDIR
+            throw SystemError("read \(path)", code: isFolder ? EISDIR : ESPIPE)
         }
         var result: [UInt8] = []
         var chunk = [UInt8](repeating: 0, count: 16_384)

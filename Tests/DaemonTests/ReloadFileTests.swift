@@ -170,4 +170,20 @@ extension DaemonTests.ReloadFileTests {
             #expect(lines.allSatisfy { LogLine($0) != nil && !$0.contains("\u{1b}") }, "\(lines)")
         }
     }
+
+    @Test("that becomes a pipe is refused at once, and read again once it is a file")
+    func pipe() async throws {
+        let (before, after) = try Self.pair()
+        try await DaemonUnderTest.running(before.yaml) { daemon in
+            let path = daemon.folder.path(DaemonUnderTest.configName)
+            unlink(path)
+            #expect(mkfifo(path, 0o600) == 0)
+            let line = try await daemon.says(DaemonUnderTest.notReloaded)
+            #expect(line.fields["error"]?.contains("this is not a regular file") == true)
+            let asked = try await DaemonUnderTest.run(["reload"], folder: daemon.folder)
+            #expect(asked.code == 1)
+            try daemon.folder.replace(DaemonUnderTest.configName, with: after.yaml)
+            try await daemon.says(DaemonUnderTest.reloaded)
+        }
+    }
 }

@@ -164,11 +164,24 @@ struct ConfigFileTests {
         #expect(problem("/nowhere/a\nb")?.contains("\n") == false)
     }
 
-    @Test("a file without an end is refused by its length")
+    @Test("a file without an end is refused by its kind or its length")
     func endless() {
         #expect(
             problem("/dev/zero")
-                == "/dev/zero: the file is longer than 8388608 bytes; "
+                == "/dev/zero: this is not a regular file; "
+                + "write the path of a file after --config; pipes and devices are not read")
+        let folder = FileManager.default.temporaryDirectory.path
+        let (pipe, long) = (
+            "\(folder)/fanout-\(UUID().uuidString)", "\(folder)/fanout-\(UUID().uuidString)"
+        )
+        defer { for path in [pipe, long] { unlink(path) } }
+        #expect(mkfifo(pipe, 0o600) == 0)
+        #expect(problem(pipe)?.contains("this is not a regular file") == true)
+        #expect(FileManager.default.createFile(atPath: long, contents: nil))
+        #expect(truncate(long, 1 << 40) == 0)
+        #expect(
+            problem(long)
+                == "\(long): the file is longer than 8388608 bytes; "
                 + "write fewer listeners or start a second daemon")
     }
 

@@ -1,26 +1,17 @@
 // SPDX-License-Identifier: Apache-2.0
 
-internal import Foundation
+internal import Glibc
+internal import LinuxNet
 
 /// The bytes of a configuration file, and why they could not be had.
 enum ConfigFile {
-    /// - Returns: at most one byte more than `SourceLimits.bytes`, so that a longer file (or one
-    ///   without an end) is seen to be too long without being read.
+    /// Only regular files are read: a pipe without a writer would hold the daemon up for ever, and a pipe or a device
+    /// cannot be read again.
     static func bytes(of path: String) throws(ConfigProblem) -> [UInt8] {
-        do {
-            let handle = try FileHandle(forReadingFrom: URL(fileURLWithPath: path))
-            defer { try? handle.close() }
-            var bytes: [UInt8] = []
-            // A pipe hands out what it holds; only an empty read is the end.
-            while bytes.count <= SourceLimits.bytes,
-                let more = try handle.read(upToCount: SourceLimits.bytes + 1 - bytes.count),
-                !more.isEmpty
-            {
-                bytes += more
-            }
-            return bytes
+        do throws(SystemError) {
+            return try SmallFile.bytes(of: path, limit: SourceLimits.bytes)
         } catch {
-            throw problem(of: path, errno: errno(of: error))
+            throw problem(of: path, errno: error.code)
         }
     }
 
@@ -32,6 +23,12 @@ enum ConfigFile {
                 ("the file does not exist", "put it there, or write its path after --config")
             case EACCES, EPERM:
                 ("the file may not be read", "give the daemon's user permission to read it")
+            case ESPIPE, ENXIO:
+                (
+                    "this is not a regular file",
+                    "write the path of a file after --config; pipes and devices are not read"
+                )
+            case EFBIG: SourceText.tooLong
             case EISDIR: ("this is a directory", "write the path of a file after --config")
             default:
                 (
@@ -40,11 +37,5 @@ enum ConfigFile {
                 )
             }
         return ConfigProblem(file: path, what: what, remedy: remedy)
-    }
-
-    private static func errno(of error: any Error) -> Int32? {
-        let outer = error as NSError
-        let cause = outer.userInfo[NSUnderlyingErrorKey] as? NSError ?? outer
-        return cause.domain == NSPOSIXErrorDomain ? Int32(truncatingIfNeeded: cause.code) : nil
     }
 }

@@ -6,11 +6,14 @@ struct SourceText {
     let bytes: [UInt8]
     let text: String
 
+    static let tooLong = (
+        what: "the file is longer than \(SourceLimits.bytes) bytes",
+        remedy: "write fewer listeners or start a second daemon"
+    )
+
     init(_ bytes: [UInt8], file: String) throws(ConfigProblem) {
         guard bytes.count <= SourceLimits.bytes else {
-            throw ConfigProblem(
-                file: file, what: "the file is longer than \(SourceLimits.bytes) bytes",
-                remedy: "write fewer listeners or start a second daemon")
+            throw ConfigProblem(file: file, what: Self.tooLong.what, remedy: Self.tooLong.remedy)
         }
         guard !bytes.starts(with: [0xef, 0xbb, 0xbf]) else {
             throw ConfigProblem(

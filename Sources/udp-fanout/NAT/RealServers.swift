@@ -50,7 +50,7 @@ struct RealServers: Equatable, Sendable {
         do throws(SystemError) {
             bytes = try SmallFile.bytes(of: path)
         } catch {
-            let why = error.code == ESPIPE ? "it is a pipe, not a file" : error.reason
+            let why = error.code == ESPIPE ? "it is a pipe or a device, not a file" : error.reason
             throw Fault(reason: "\(path) cannot be read: \(why)")
         }
         try self.init(text: String(decoding: bytes, as: UTF8.self), file: path)
