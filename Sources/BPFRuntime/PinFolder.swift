@@ -56,12 +56,13 @@ public struct PinFolder: ~Copyable, Sendable {
     }
 
     /// A folder's descriptor with the lock; nil when there is none, or another process holds it.
+    ///
+    /// - Parameter path: `ROOT/udp-fanout/NAME`. Neither of the two folders may be a link, or another user's.
     static func holding(_ path: String) throws(BPFError) -> Int32? {
-        let descriptor = unsafe open(path, O_RDONLY | O_DIRECTORY | O_CLOEXEC)
-        guard descriptor >= 0 else {
-            if Glibc.errno == ENOENT { return nil }
-            throw BPFError(operation: "open folder", subject: path, errno: Glibc.errno)
-        }
+        let above = String(path[..<(path.lastIndex(of: "/") ?? path.startIndex)])
+        guard let parent = try openOwn(above) else { return nil }
+        _ = close(parent)
+        guard let descriptor = try openOwn(path) else { return nil }
         guard flock(descriptor, LOCK_EX | LOCK_NB) == 0 else {
             let code = Glibc.errno
             _ = close(descriptor)
@@ -77,6 +78,35 @@ public struct PinFolder: ~Copyable, Sendable {
         else {
             _ = close(descriptor)
             return nil
+        }
+        return descriptor
+    }
+
+    /// A folder's descriptor; nil when there is none.
+    ///
+    /// - Throws: `BPFError`, with EPERM for a folder in which another user could exchange what is pinned.
+    private static func openOwn(_ folder: String) throws(BPFError) -> Int32? {
+        let descriptor = unsafe open(folder, O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC)
+        guard descriptor >= 0 else {
+            let code = Glibc.errno
+            if code == ENOENT { return nil }
+            // A link is ENOTDIR with O_DIRECTORY, ELOOP without (open(2)).
+            throw BPFError(
+                operation: "open folder", subject: folder, errno: code,
+                remedy: code == ENOTDIR || code == ELOOP
+                    ? "it is a link or a file of other software: remove it" : nil)
+        }
+        var status = stat()
+        // SAFETY: the kernel fills in the structure.
+        guard unsafe fstat(descriptor, &status) == 0, status.st_uid == geteuid(),
+            status.st_mode & 0o022 == 0
+        else {
+            _ = close(descriptor)
+            throw BPFError(
+                operation: "open folder", subject: folder, errno: EPERM,
+                reason:
+                    "user \(status.st_uid) has it (mode \(String(status.st_mode & 0o7777, radix: 8)))",
+                remedy: "remove it, or run udp-fanout as that user")
         }
         return descriptor
     }
