@@ -279,7 +279,8 @@ let tests: [Target] = [
     .testTarget(
         name: "UserspacePlaneTests",
         dependencies: [
-            "FanoutCore", "LabNet", "LinuxNet", "PlaneContract", "UserspacePlane", "Workers",
+            "CNet", "FanoutCore", "LabNet", "LinuxNet", "PlaneContract", "UserspacePlane",
+            "Workers",
             .product(name: "Logging", package: "swift-log"),
         ],
         swiftSettings: strictTests),

@@ -5,7 +5,6 @@
 #include <endian.h>
 #include <errno.h>
 #include <linux/filter.h>
-#include <linux/membarrier.h>
 #include <linux/sock_diag.h>
 #include <malloc.h>
 #include <pthread.h>
@@ -14,7 +13,6 @@
 #include <stddef.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/syscall.h>
 #include <time.h>
 #include <unistd.h>
 
@@ -61,12 +59,6 @@ int cnet_reconnect(int fd, const struct cnet_name *peer)
 	/* Without this the kernel would keep the source address of the first connect (ip(7)). */
 	connect(fd, &nobody, sizeof(nobody));
 	return result(connect(fd, (const struct sockaddr *)peer->words, peer->bytes));
-}
-
-void cnet_settle(void)
-{
-	/* A kernel without the call (CONFIG_MEMBARRIER) leaves a window of some microseconds. */
-	syscall(__NR_membarrier, MEMBARRIER_CMD_GLOBAL, 0, 0);
 }
 
 void cnet_pause(unsigned int microseconds)

@@ -96,7 +96,7 @@ extension Socket {
 
     /// Waits for datagrams that were on their way to sockets which have been turned away: afterwards
     /// their queues are all there is. One call does for any number of sockets; it takes some 10 ms.
-    public static func settleTurnedAway() { cnet_settle() }
+    public static func settleTurnedAway() { _ = cnet_settle() }
 
     /// Leads new datagrams past this bound socket, while those in its queue can still be read: with a
     /// peer set, the kernel matches the peer's datagrams only. The others go to the sockets that share

@@ -41,9 +41,16 @@ struct cnet_name {
  * again: 0 or -errno. */
 int cnet_reconnect(int fd, const struct cnet_name *peer) CNET_HOT;
 
+/* How cnet_settle has waited. */
+enum cnet_settled {
+	CNET_SETTLED_BY_BARRIER,
+	CNET_SETTLED_BY_TABLE,
+	CNET_SETTLED_BY_TIME,
+};
+
 /* Waits until everything that the kernel's receive path had begun is done, so that a packet which had
  * found a socket is in its queue: an RCU grace period (membarrier(2)), some 10 ms. */
-void cnet_settle(void);
+enum cnet_settled cnet_settle(void);
 
 /* Sleeps about that long, at most one second. */
 void cnet_pause(unsigned int microseconds) CNET_HOT;
