@@ -139,7 +139,7 @@ let floor2: [Target] = [
     .target(
         name: "FanoutMetrics",
         dependencies: [
-            "FanoutCore",
+            "FanoutCore", "LinuxNet",
             .product(name: "Logging", package: "swift-log"),
             .product(name: "NIOCore", package: "swift-nio"),
             .product(name: "NIOPosix", package: "swift-nio"),

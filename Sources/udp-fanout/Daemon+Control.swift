@@ -85,7 +85,9 @@ extension Daemon {
         case .status, .explain: nil
         case .reload, .drain, .undrain, .takeover:
             stage == .starting
-                ? ControlFailure("the daemon is starting", remedy: "ask again once it runs") : nil
+                ? ControlFailure(
+                    "the daemon is starting", remedy: "ask again once it runs", mayRetry: true)
+                : nil
         }
     }
 

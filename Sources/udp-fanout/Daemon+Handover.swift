@@ -33,7 +33,8 @@ extension Daemon: TakeoverHost {
         _ request: ControlRequest, for client: Int
     ) async -> (ControlResponse, descriptors: [Int32]) {
         let answer = await inTurn { await $0.carryOutInTurn(request, for: client) }
-        return answer ?? (.failure(ControlFailure("the daemon is ending", remedy: "start it")), [])
+        let ending = ControlFailure("the daemon is ending", remedy: "start it", mayRetry: true)
+        return answer ?? (.failure(ending), [])
     }
 
     private func carryOutInTurn(
@@ -45,7 +46,8 @@ extension Daemon: TakeoverHost {
                 .failure(
                     ControlFailure(
                         "another process is taking this one's place",
-                        remedy: "wait until it is done, then ask whoever runs then")),
+                        remedy: "wait until it is done, then ask the daemon that runs then",
+                        mayRetry: true)),
                 []
             )
         }
@@ -127,10 +129,11 @@ extension Daemon: TakeoverHost {
         // Programs that the other process put elsewhere, or in a mode that this one has no listener of.
         await reconciler.removeLeftovers()
         if successor.modes.contains(.tcEBPF) { await restartMetrics() }
-        if let path = control?.path {
-            // The other process may have taken the path.
-            control?.stop()
-            control = try? startControl(at: path, takingOver: true)
+        // The other process may have taken the path. The new socket has it before the old one closes, so that
+        // no client finds it without a daemon.
+        if let old = control, let new = try? startControl(at: old.path, takingOver: true) {
+            control = new
+            old.stop()
         }
         self.successor = nil
         logger.warning("the process that was to take over has failed; this one goes on")

@@ -8,11 +8,26 @@ internal import LinuxNet
 internal import Logging
 
 extension Daemon {
+    /// Makes what later reloads must not fail to make.
+    func prepareThreads() -> Bool {
+        // Without a file nothing can be reloaded that needs it.
+        guard path != nil || configuration.metrics.enabled else { return true }
+        do throws(MetricsServerError) {
+            try MetricsServer.prepare()
+            return true
+        } catch {
+            logger.error("start-up failed", metadata: ["error": "\(error)"])
+            inheritance.predecessor?.giveUp()
+            return false
+        }
+    }
+
     /// The server that `wanted` asks for; nil when it asks for none.
     func serve(_ wanted: MetricsConfiguration) async throws(MetricsServerError) -> MetricsServer? {
         guard wanted.enabled else { return nil }
         return try await MetricsServer.start(
             bind: wanted.bind, path: wanted.path, logger: logger,
+            liveness: { [liveness] in liveness.obstacle(at: MonotonicClock.now) },
             readiness: { await self.obstacle }
         ) { await self.snapshot() }
     }

@@ -17,23 +17,27 @@ extension Daemon {
         service.status("\(listeners.count) listeners, \(receivers) receivers\(state)")
     }
 
-    /// Gives the manager's watchdog its signs of life, as long as every worker makes progress. A data plane
-    /// that does not even answer stops it as well.
-    func feedWatchdog() async {
-        guard let interval = service.watchdog else { return }
+    /// Looks whether every worker makes progress, for health checks and the manager's watchdog, which gets its signs of
+    /// life as long as they do. A data plane that does not even answer stops them as well.
+    func watchProgress() async {
+        let interval = service.watchdog.map { $0 / 4 } ?? .milliseconds(2500)
         var watch = ProgressWatch()
         var isStuck = false
         repeat {
             let stuck = watch.note(await reconciler.progress())
+            guard !Task.isCancelled else { break }
+            liveness.note(stuck: stuck, at: MonotonicClock.now)
             if stuck.isEmpty {
-                service.alive()
+                if service.watchdog != nil { service.alive() }
             } else if !isStuck {
                 logger.error(
-                    "workers hang; the watchdog gets no sign of life",
+                    service.watchdog == nil
+                        ? "workers hang" : "workers hang; the watchdog gets no sign of life",
                     metadata: ["workers": "\(stuck.joined(separator: ","))"])
             }
             isStuck = !stuck.isEmpty
-        } while (try? await Task.sleep(for: interval / 4)) != nil
+        } while (try? await Task.sleep(for: interval)) != nil
+        liveness.end()
     }
 
     /// A sign of life with the counters, for whoever reads the debug log.

@@ -5,6 +5,7 @@ internal import FanoutControl
 internal import FanoutControlSocket
 internal import FanoutCore
 internal import FanoutMetrics
+internal import Glibc
 internal import LinuxNet
 internal import Logging
 internal import UserspacePlane
@@ -49,7 +50,11 @@ extension Daemon {
             metrics = try await serve(configuration.metrics)
             try stayWanted()
             try openControl(configuration.control, takingOver: true)
-            try predecessor.finish(unused: inheritance.sockets?.untaken ?? [])
+            if try !predecessor.finish(unused: inheritance.sockets?.untaken ?? []) {
+                logger.warning(
+                    "the old daemon does not answer any more; it ends as soon as it goes on",
+                    metadata: ["pid": "\(predecessor.report.pid)"])
+            }
             inheritance.predecessor = nil
             await rememberReceivers()
             await reconciler.removeLeftovers()
@@ -74,6 +79,37 @@ extension Daemon {
                 metadata: ["pid": "\(predecessor.report.pid)"])
         }
         return true
+    }
+
+    /// How long an old daemon that ends may keep what this one needs.
+    private static let patienceWithOld = Duration.seconds(20)
+
+    /// Does something for the start, and does it again while an old daemon that is about to end has a port or a
+    /// hook of it. Only a process that was to take over waits.
+    func afterOld<Value: Sendable>(
+        _ attempt: (isolated Daemon) async throws -> Value
+    ) async throws -> Value {
+        let end = ContinuousClock.now + Self.patienceWithOld
+        var isWaiting = false
+        while true {
+            do {
+                return try await attempt(self)
+            } catch {
+                let isTaken =
+                    switch error {
+                    case let error as PlaneError: error.code == EADDRINUSE || error.code == EBUSY
+                    case let error as MetricsServerError: error.code == EADDRINUSE
+                    default: false
+                    }
+                guard inheritance.isAfterEnd, isTaken, !isUnwanted, .now < end else { throw error }
+                if !isWaiting {
+                    logger.info(
+                        "waiting for the old daemon to end", metadata: ["error": "\(error)"])
+                }
+                isWaiting = true
+                try await Task.sleep(for: .milliseconds(50))
+            }
+        }
     }
 
     /// Whoever ends this process in mid-takeover wants the daemon before to go on.

@@ -27,6 +27,7 @@ actor Daemon {
     let userspace: UserspacePlane
     let reconciler: Reconciler
     let service = ServiceNotification()
+    let liveness = Liveness()
     let started = WallClock.now
     /// The same by the clock that does not jump, nanoseconds.
     let startedTicks = MonotonicClock.now
@@ -119,6 +120,7 @@ actor Daemon {
                 "path": "\(path ?? "built in")", "listeners": "\(configuration.listeners.count)",
             ])
         logListenersByMode()
+        guard prepareThreads() else { return failStart() }
         if let predecessor = inheritance.predecessor {
             guard await takeOver(from: predecessor) else { return failStart() }
         } else {
@@ -139,10 +141,10 @@ actor Daemon {
             tasks.append(Task { await watch.run(since: source, changed) })
         }
         tasks.append(Task { await beat() })
-        tasks.append(Task { await feedWatchdog() })
+        tasks.append(Task { await watchProgress() })
         tasks.append(Task { await returnMemory() })
         if control != nil { tasks.append(Task { await measure() }) }
-        if path != nil { dropPrivileges() }
+        dropPrivileges()
         stage = .serving
         logger.info("udp-fanout is running. Press Ctrl+C to stop.")
         announceReady()
@@ -159,8 +161,8 @@ actor Daemon {
     private func open() async -> Bool {
         guard startControl() else { return false }
         await rememberReceivers()
-        do throws(MetricsServerError) {
-            metrics = try await serve(configuration.metrics)
+        do {
+            metrics = try await afterOld { try await $0.serve($0.configuration.metrics) }
         } catch {
             logger.error("metrics server error", metadata: ["error": "\(error)"])
             control?.stop()
@@ -170,7 +172,7 @@ actor Daemon {
             await discoverAtStart()
             await settleDiscovery(configuration)
             try await probe(configuration)
-            try await follow(configuration)
+            _ = try await afterOld { try await $0.follow($0.configuration) }
             await reconciler.removeLeftovers()
         } catch {
             logger.error("start-up failed", metadata: ["error": "\(error)"])

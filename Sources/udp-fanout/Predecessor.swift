@@ -15,19 +15,32 @@ final class Predecessor: Sendable {
     private let process: ProcessWatch?
     private let ended = Atomic(false)
 
+    /// Whether it did not answer in time; it is asked for nothing more then.
+    private let isSilent = Atomic(false)
+
     /// How long a daemon that answers no more may take to end.
     private static let patience = Duration.seconds(2)
+    /// How long a daemon is asked again that starts, ends, or is being taken over already.
+    private static let patienceAtStart = Duration.seconds(15)
 
     /// Asks the daemon at `path` for its sockets.
     ///
-    /// - Returns: nil when none listens there.
+    /// - Returns: nil when none listens there, or the one that did has ended.
     static func find(
         at path: String
     ) throws(ControlFailure) -> (Predecessor, sockets: [(descriptor: Int32, isSteered: Bool)])? {
-        guard let client = try ControlClient.ifPresent(at: path) else { return nil }
-        let (report, sockets) = try client.beginTakeover()
-        let pairs = zip(sockets, report.sockets).map { (descriptor: $0, isSteered: $1) }
-        return (Predecessor(client, report), pairs)
+        let end = ContinuousClock.now + patienceAtStart
+        while true {
+            guard let client = try ControlClient.ifPresent(at: path) else { return nil }
+            do throws(ControlFailure) {
+                let (report, sockets) = try client.beginTakeover()
+                let pairs = zip(sockets, report.sockets).map { (descriptor: $0, isSteered: $1) }
+                return (Predecessor(client, report), pairs)
+            } catch {
+                guard error.mayRetry == true, .now < end else { throw error }
+                Pause.milliseconds(20)
+            }
+        }
     }
 
     private init(_ client: ControlClient, _ report: TakeoverReport) {
@@ -54,8 +67,17 @@ final class Predecessor: Sendable {
     }
 
     /// Has it end.
-    func finish(unused: [Endpoint]) throws(ControlFailure) {
-        try carryOut(.finish, unused: unused.map(\.description))
+    ///
+    /// - Returns: whether it is about to. One that hangs or is stopped has the request before it: it serves
+    ///   no more, and ends as soon as it goes on.
+    func finish(unused: [Endpoint]) throws(ControlFailure) -> Bool {
+        do throws(ControlFailure) {
+            try carryOut(.finish, unused: unused.map(\.description))
+            return true
+        } catch {
+            guard error.isTimeout else { throw error }
+            return false
+        }
     }
 
     /// Leaves everything to it. When this returns it has taken everything back; its answer may get lost,
@@ -71,46 +93,16 @@ final class Predecessor: Sendable {
         var request = ControlRequest(.takeover)
         request.step = step
         request.unused = unused
-        if hasEnded { return }
+        if hasEnded || isSilent.load(ordering: .relaxed) { return }
         let response: ControlResponse
         do throws(ControlFailure) {
             response = try client.ask(request)
         } catch {
+            isSilent.store(error.isTimeout, ordering: .relaxed)
             guard let process, process.hasEnded(within: Self.patience) else { throw error }
             ended.store(true, ordering: .relaxed)
             return
         }
         if let error = response.error { throw error }
-    }
-}
-
-/// What a daemon begins with that another process or the service manager has passed.
-struct Inheritance: Sendable {
-    var predecessor: Predecessor?
-    var sockets: InheritedSockets?
-    var store = SocketStore()
-
-    init() {}
-
-    /// - Parameter path: the control socket of a daemon to take the place of; nil: of none.
-    init(takingOverAt path: String?) throws(ControlFailure) {
-        let passed = PassedDescriptors()
-        store = SocketStore(passed)
-        var pairs = passed.all.map {
-            (descriptor: $0.descriptor, isSteered: SocketStore.isSteered($0.name))
-        }
-        if let path, let (found, sockets) = try Predecessor.find(at: path) {
-            predecessor = found
-            // The same sockets may come from both; the daemon knows more of them.
-            let known = Set(sockets.map { Socket.identity(of: $0.descriptor) })
-            let isTwice = { known.contains(Socket.identity(of: $0)) }
-            let twice = pairs.map(\.descriptor).filter(isTwice)
-            pairs = pairs.filter { !twice.contains($0.descriptor) } + sockets
-            for descriptor in twice { ThisProcess.close(descriptor) }
-        }
-        guard !pairs.isEmpty || predecessor != nil else { return }
-        sockets = InheritedSockets(pairs) { [predecessor] () throws(PlaneError) in
-            try predecessor?.switchOver()
-        }
     }
 }

@@ -24,11 +24,21 @@ struct UDPFanout: AsyncParsableCommand {
         ],
         defaultSubcommand: RunCommand.self)
 
+    /// Descriptors and threads that the runtime, every data plane and one worker need at once.
+    private static let room = (descriptors: 32, threads: 16)
+
     static func main() async {
+        // First of all: a reload that is asked for in the first milliseconds must not end a daemon that starts.
+        let hangUp = HangUp.ignored()
         StandardStream.prepare()
         do {
             let arguments = NATArguments.translated(Array(CommandLine.arguments.dropFirst()))
             var command = try parseAsRoot(arguments)
+            if type(of: command) is any RunsDaemon.Type {
+                try expectRoom()
+            } else {
+                hangUp.restore()
+            }
             if var asynchronous = command as? any AsyncParsableCommand {
                 try await asynchronous.run()
             } else {
@@ -51,4 +61,32 @@ struct UDPFanout: AsyncParsableCommand {
             }
         }
     }
+
+    /// - Throws: `ExitCode` 1 after saying what is scarce: what follows would end by a signal.
+    private static func expectRoom() throws {
+        let limit = ThisProcess.raiseOpenFiles()
+        do throws(SystemError) {
+            try ThisProcess.expectRoom(descriptors: room.descriptors, threads: room.threads)
+        } catch {
+            let (need, remedy) =
+                error.operation == "open"
+                ? (
+                    "no room for \(room.descriptors) more open files; the limit is \(limit)",
+                    "raise ulimit -n, or LimitNOFILE of the unit"
+                )
+                : (
+                    "no room for \(room.threads) more threads",
+                    "raise ulimit -u, pids.max of the cgroup, or TasksMax of the unit"
+                )
+            StandardStream.error.write("start udp-fanout: \(need) (\(error.name)); \(remedy)\n")
+            throw ExitCode(1)
+        }
+    }
 }
+
+/// A command that becomes a daemon.
+private protocol RunsDaemon {}
+
+extension RunCommand: RunsDaemon {}
+extension NATRunCommand: RunsDaemon {}
+extension DemoCommand: RunsDaemon {}

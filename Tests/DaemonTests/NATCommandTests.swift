@@ -124,6 +124,25 @@ extension DaemonTests.NATCommandTests {
         }
     }
 
+    @Test("every thread of it has the capabilities alone that other servers need")
+    func privileges() async throws {
+        try await inLab { lab, folder in
+            let process = try ChildProcess(
+                Files.daemon,
+                [
+                    "nat", "eth0", "-vs", "\(lab.address)", "-rs", "\(lab.server(0))", "-p", "5683",
+                ], folder: folder)
+            _ = try await Self.said(process, Self.isRunning)
+            // CAP_NET_ADMIN, CAP_PERFMON and CAP_BPF (linux/capability.h).
+            let kept: UInt64 = 1 << 12 | 1 << 38 | 1 << 39
+            for thread in try DaemonTests.PrivilegeTests.sets(of: process.pid) {
+                for name in ["CapPrm", "CapEff", "CapBnd"] { #expect(thread[name] == kept) }
+            }
+            process.send(SIGTERM)
+            #expect(try await process.exit() == .exited(0))
+        }
+    }
+
     @Test("a daemon that is killed and started again keeps every association")
     func killed() async throws {
         try await inLab { lab, folder in

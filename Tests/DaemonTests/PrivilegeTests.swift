@@ -13,7 +13,7 @@ extension DaemonTests {
 
 extension DaemonTests.PrivilegeTests {
     /// What each thread holds: the sets of /proc/PID/task/TID/status, by name.
-    private func sets(of process: pid_t) throws -> [[String: UInt64]] {
+    static func sets(of process: pid_t) throws -> [[String: UInt64]] {
         try FileManager.default.contentsOfDirectory(atPath: "/proc/\(process)/task").map { task in
             let status = try String(
                 contentsOfFile: "/proc/\(process)/task/\(task)/status", encoding: .utf8)
@@ -34,7 +34,7 @@ extension DaemonTests.PrivilegeTests {
         var config = try ConfigText.simple(metrics: true)
         config.settings = ["workers: 1"]
         try await DaemonUnderTest.running(config.yaml) { daemon in
-            let threads = try sets(of: daemon.pid)
+            let threads = try Self.sets(of: daemon.pid)
             #expect(threads.count > 2)
             for thread in threads {
                 for name in ["CapPrm", "CapEff", "CapInh", "CapAmb", "CapBnd"] {
@@ -68,14 +68,14 @@ extension DaemonTests.PrivilegeTests {
         config.listeners[0].more = ["preserve_source: true"]
         try await DaemonUnderTest.running(config.yaml) { daemon in
             // CAP_NET_RAW is number 13 (linux/capability.h).
-            for thread in try sets(of: daemon.pid) { #expect(thread["CapPrm"] == bits(13)) }
+            for thread in try Self.sets(of: daemon.pid) { #expect(thread["CapPrm"] == bits(13)) }
             let other = try Sink()
             config.listeners[0].receivers[0].port = other.endpoint.port
             try await daemon.reload(config.yaml)
             let traffic = try Traffic(to: Endpoint(.loopback, port: config.listeners[0].port))
             traffic.send([1])
             try await eventually("the new receiver has it") { other.arrivals == 1 }
-            for thread in try sets(of: daemon.pid) { #expect(thread["CapPrm"] == bits(13)) }
+            for thread in try Self.sets(of: daemon.pid) { #expect(thread["CapPrm"] == bits(13)) }
         }
     }
 }

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 
+import FanoutCore
 import Glibc
 import LabNet
 import Testing
@@ -65,6 +66,35 @@ extension DaemonTests.ReadinessTests {
             }
             try await worker.release()
             #expect(try await daemon.process.exit() == .exited(0))
+        }
+    }
+
+    @Test(
+        "while a worker hangs with work waiting it is neither ready nor alive, without a service manager too",
+        .enabled(if: Privilege.isRoot))
+    func hanging() async throws {
+        let sinks = try tallyingSinks(2)
+        var config = try ConfigText.simple(receivers: sinks.ports, metrics: true)
+        config.settings = ["workers: 1"]
+        let port = try #require(config.metricsPort)
+        try await DaemonUnderTest.running(config.yaml) { daemon in
+            let worker = try StoppedThread(named: "fanout-in", of: daemon.pid)
+            try await worker.isStopped()
+            #expect(try await HTTP.get("/healthz", port: port).status == 200)
+            try Traffic(to: Endpoint(.loopback, port: config.listeners[0].port)).send([1])
+            try await eventually(within: .seconds(60), "it is not alive") {
+                try await HTTP.get("/healthz", port: port).status == 503
+            }
+            let ready = try await HTTP.get("/readyz", port: port)
+            #expect(ready.status == 503)
+            #expect(ready.body.contains("worker in/0 has made no progress for"))
+            #expect(daemon.times("workers hang") == 1)
+            try await worker.release()
+            for path in ["/healthz", "/readyz"] {
+                try await eventually("\(path) is well again") {
+                    try await HTTP.get(path, port: port).status == 200
+                }
+            }
         }
     }
 }

@@ -168,4 +168,56 @@ extension DaemonTests.ResourceTests {
         let said = process.record.state.errors.last ?? ""
         #expect(said.contains("EACCES") && said.contains("CAP_NET_BIND_SERVICE"), "\(said)")
     }
+
+    /// Lowers a limit for a user of its own: root may start any number of threads.
+    private static func asUser(_ limits: [String]) -> [String] {
+        ["/usr/bin/setpriv", "--reuid=23456", "--regid=23456", "--clear-groups"]
+            + ["/usr/bin/prlimit"] + limits
+    }
+
+    @Test(
+        "short of descriptors or threads it starts, or ends with 1 and the remedy; never by a signal",
+        .enabled(if: Privilege.isRoot))
+    func scarce() async throws {
+        var config = try ConfigText.simple(metrics: true)
+        config.settings = ["workers: 1"]
+        let limits =
+            [6, 8, 12, 16, 20, 24, 28, 32, 34, 36, 40, 48, 64].map { ("nofile", $0) }
+            + (1...20).map { ("nproc", $0) }
+        for (name, limit) in limits {
+            let daemon = try DaemonUnderTest(
+                config.yaml, prefix: Self.asUser(["--\(name)=\(limit):\(limit)"]))
+            let isRunning = try await daemon.process.record.wait("\(name) \(limit)") { state in
+                if state.ending != nil { return false }
+                return state.errors.contains { $0.contains("udp-fanout is running") } ? true : nil
+            }
+            if isRunning {
+                try await daemon.stop()
+                continue
+            }
+            #expect(try await daemon.process.exit() == .exited(1), "\(name) \(limit)")
+            let said = daemon.process.record.state.errors.joined(separator: "\n")
+            #expect(
+                said.contains(name == "nofile" ? "ulimit -n" : "ulimit -u"),
+                "\(name) \(limit): \(said)")
+        }
+    }
+
+    @Test(
+        "a reload enables metrics when no thread is left", .enabled(if: Privilege.isRoot))
+    func metricsWithoutThreads() async throws {
+        var config = try ConfigText.simple()
+        config.settings = ["workers: 1"]
+        let daemon = try DaemonUnderTest(config.yaml, prefix: Self.asUser(["--nproc=100:100"]))
+        try await daemon.isRunning()
+        // A user may lower the limits of its own processes, whatever root may do.
+        try Namespace.command(
+            "setpriv --reuid=23456 --regid=23456 --clear-groups prlimit --pid \(daemon.pid) --nproc=1:1"
+        )
+        let port = try Ports.free()
+        config.metricsPort = port
+        try await daemon.reload(config.yaml)
+        #expect(try await HTTP.get("/healthz", port: port).status == 200)
+        try await daemon.stop()
+    }
 }

@@ -50,6 +50,22 @@ struct RequestTests {
         #expect(replies.2.status == 200)
     }
 
+    @Test("/healthz and /readyz answer 503 and the reason while the daemon does not do its work")
+    func liveness() async throws {
+        let hang = Mutex<String?>("worker in/0 has made no progress for 12 s")
+        let replies = try await withServer(liveness: { hang.withLock { $0 } }) { port in
+            let client = try RawClient(port: port)
+            let before = try ["/healthz", "/readyz"].map { try client.get($0) }
+            hang.withLock { $0 = nil }
+            return (before, try ["/healthz", "/readyz"].map { try client.get($0).status })
+        }
+        for reply in replies.0 {
+            #expect(reply.status == 503)
+            #expect(reply.text == "worker in/0 has made no progress for 12 s\n")
+        }
+        #expect(replies.1 == [200, 200])
+    }
+
     @Test("the metrics are where the configuration wants them, and only there")
     func configuredPath() async throws {
         let statuses = try await withServer(path: "/inner/page") { port in

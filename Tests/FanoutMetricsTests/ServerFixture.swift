@@ -27,14 +27,15 @@ extension Endpoint {
 /// Runs a server on a port of the kernel's choice; `clients` runs where it may block.
 func withServer<Value: Sendable>(
     _ limits: MetricsServer.Limits = patient, path: String = "/metrics",
+    liveness: @escaping @Sendable () -> String? = { nil },
     readiness: @escaping @Sendable () async -> String? = { nil },
     snapshot: @escaping @Sendable () async -> MetricsSnapshot = { .of([.sample("one")]) },
     clients: @escaping @Sendable (UInt16) throws -> Value
 ) async throws -> Value {
     let logger = Logger(label: "test") { _ in SwiftLogNoOpLogHandler() }
     let server = try await MetricsServer.start(
-        bind: .loopback(0), path: path, logger: logger, limits: limits, readiness: readiness,
-        snapshot: snapshot)
+        bind: .loopback(0), path: path, logger: logger, limits: limits, liveness: liveness,
+        readiness: readiness, snapshot: snapshot)
     let port = server.boundEndpoint.port
     do {
         let value = try await blocking { try clients(port) }

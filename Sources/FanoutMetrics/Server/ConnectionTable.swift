@@ -52,4 +52,9 @@ final class ConnectionTable {
         }
         if connections.isEmpty { drained.succeed() }
     }
+
+    /// Closes what is left, whatever it waits for.
+    func closeAll() {
+        for connection in connections.values { connection.close() }
+    }
 }

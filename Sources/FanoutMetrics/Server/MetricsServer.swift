@@ -2,10 +2,12 @@
 
 public import FanoutCore
 public import Logging
+internal import LinuxNet
 internal import NIOCore
 internal import NIOPosix
 
-/// Serves `/metrics`, `/healthz`, `/readyz` and the status page at `/` over HTTP/1.1, from one thread of its own.
+/// Serves `/metrics`, `/healthz`, `/readyz` and the status page at `/` over HTTP/1.1, from the process's one thread for
+/// events of sockets, which looks receivers up as well.
 ///
 /// Nothing a client does reaches beyond that thread and the limits: connections, bytes and times are
 /// bounded, at most one snapshot is being taken at any time, and none unless somebody asks.
@@ -13,18 +15,15 @@ public actor MetricsServer {
     /// Where it listens: the address asked for, with the kernel's port when port 0 was asked for.
     public nonisolated let boundEndpoint: Endpoint
 
-    private let group: MultiThreadedEventLoopGroup
     private let listener: any Channel
     private let shared: NIOLoopBound<Shared>
     private let logger: Logger
     private var stopping: Task<Void, Never>?
 
     private init(
-        boundEndpoint: Endpoint, group: MultiThreadedEventLoopGroup, listener: any Channel,
-        shared: NIOLoopBound<Shared>, logger: Logger
+        boundEndpoint: Endpoint, listener: any Channel, shared: NIOLoopBound<Shared>, logger: Logger
     ) {
         self.boundEndpoint = boundEndpoint
-        self.group = group
         self.listener = listener
         self.shared = shared
         self.logger = logger
@@ -35,15 +34,17 @@ public actor MetricsServer {
     /// - Parameters:
     ///   - bind: port 0 lets the kernel choose one.
     ///   - path: where the metrics are, such as `/metrics`; comes before every other page.
+    ///   - liveness: why the process does not do its work and is to be restarted; nil when it does. Called on the
+    ///     server's thread, which may not wait.
     ///   - readiness: why there is no service at this moment; nil when there is.
     ///   - snapshot: called for a scrape, never twice at a time, on no particular thread.
     /// - Throws: `MetricsServerError` when the port cannot be opened; nothing is left behind then.
     public static func start(
         bind: Endpoint, path: String, logger: Logger, limits: Limits = Limits(),
+        liveness: @escaping @Sendable () -> String? = { nil },
         readiness: @escaping @Sendable () async -> String? = { nil },
         snapshot: @escaping @Sendable () async -> MetricsSnapshot
     ) async throws(MetricsServerError) -> MetricsServer {
-        let group = MultiThreadedEventLoopGroup(numberOfThreads: 1)
         do {
             let loop = group.next()
             let shared = try await loop.submit {
@@ -53,7 +54,7 @@ public actor MetricsServer {
                     snapshot: snapshot)
                 let shared = Shared(
                     table: table, scrapes: scrapes, limits: limits, path: path,
-                    readiness: readiness)
+                    liveness: liveness, readiness: readiness)
                 return NIOLoopBound(shared, eventLoop: loop)
             }.get()
             let address = try SocketAddress(ipAddress: "\(bind.address)", port: Int(bind.port))
@@ -63,10 +64,8 @@ public actor MetricsServer {
             logger.info(
                 "metrics server started", metadata: ["bind": "\(bound)", "path": "\(path)"])
             return MetricsServer(
-                boundEndpoint: bound, group: group, listener: listener, shared: shared,
-                logger: logger)
+                boundEndpoint: bound, listener: listener, shared: shared, logger: logger)
         } catch {
-            try? await group.shutdownGracefully()
             throw MetricsServerError(binding: bind, error)
         }
     }
@@ -74,15 +73,34 @@ public actor MetricsServer {
     /// Whether `stop` has been called.
     public var isStopped: Bool { stopping != nil }
 
-    /// Closes the port, lets answers under way end (for `Limits.stopTime` at most) and ends the thread.
+    /// The thread, from the first use on for as long as the process lives. One more for each server could fail when
+    /// threads or descriptors are scarce, and NIO then ends the process.
+    private static let group: MultiThreadedEventLoopGroup = {
+        NIOSingletons.groupLoopCountSuggestion = 1
+        return .singleton
+    }()
+
+    /// Makes the thread that servers and lookups of receivers share, for a process that may need it later.
+    ///
+    /// - Throws: `MetricsServerError` when there is no thread or descriptor left for it.
+    public static func prepare() throws(MetricsServerError) {
+        do throws(SystemError) {
+            // Three for the thread and some for what else the runtime opens just now.
+            try ThisProcess.expectRoom(descriptors: 8, threads: 2)
+        } catch {
+            throw MetricsServerError(preparing: error)
+        }
+        _ = group.next()
+    }
+
+    /// Closes the port, lets answers under way end (for `Limits.stopTime` at most) and closes all connections.
     /// Returns when all is done, also to a second caller.
     public func stop() async {
         if stopping == nil {
-            let (group, listener, shared) = (group, listener, shared)
+            let (listener, shared) = (listener, shared)
             stopping = Task {
                 try? await listener.close().get()
                 try? await Self.drain(shared)
-                try? await group.shutdownGracefully()
             }
         }
         await stopping?.value
@@ -97,7 +115,10 @@ public actor MetricsServer {
             let limit = loop.scheduleTask(in: TimeAmount(shared.value.limits.stopTime)) {
                 drained.succeed()
             }
-            return drained.futureResult.always { _ in limit.cancel() }
+            return drained.futureResult.assumeIsolated().always { _ in
+                limit.cancel()
+                shared.value.table.closeAll()
+            }.nonisolated()
         }.get()
     }
 }

@@ -2,6 +2,7 @@
 
 internal import Glibc
 internal import FanoutCore
+internal import LinuxNet
 internal import NIOCore
 
 /// The metrics server could not open its port, and what to do about it.
@@ -26,6 +27,17 @@ public struct MetricsServerError: Error, Equatable, Sendable, CustomStringConver
         subject = "\(endpoint)"
         code = (error as? IOError)?.errnoCode ?? 0
         (reason, remedy) = Self.words(for: error, code)
+    }
+
+    init(preparing error: SystemError) {
+        operation = error.operation
+        subject = "thread of the metrics server"
+        code = error.code
+        reason = error.name
+        remedy =
+            error.code == EAGAIN
+            ? "raise the limit of threads (ulimit -u, pids.max of the cgroup, or TasksMax of the unit)"
+            : "raise the limit of open files (ulimit -n, or LimitNOFILE of the unit)"
     }
 
     private static func words(for error: any Error, _ code: Int32) -> (String, String) {

@@ -15,6 +15,7 @@ final class RequestHandler: ChannelInboundHandler {
     private let connection: Connection
     private let scrapes: ScrapeQueue
     private let metricsPath: String
+    private let liveness: @Sendable () -> String?
     private let readiness: @Sendable () async -> String?
     private var request: HTTPRequestHead?
     private var context: ChannelHandlerContext?
@@ -25,6 +26,7 @@ final class RequestHandler: ChannelInboundHandler {
         self.connection = connection
         scrapes = shared.scrapes
         metricsPath = shared.path
+        liveness = shared.liveness
         readiness = shared.readiness
     }
 
@@ -65,7 +67,7 @@ final class RequestHandler: ChannelInboundHandler {
         case .document(let document):
             connection.enter(.answering)
             scrapes.scrape(document, for: connection) { [weak self] in self?.respond($0) }
-        case .health: respond(.healthy)
+        case .health: respond(.liveness(liveness()))
         case .readiness: answerReadiness()
         case .notFound: respond(.notFound)
         case .methodNotAllowed:
@@ -78,6 +80,7 @@ final class RequestHandler: ChannelInboundHandler {
     private func answerReadiness() {
         guard let context else { return }
         connection.enter(.answering)
+        if let hang = liveness() { return respond(.readiness(hang)) }
         let readiness = readiness
         context.eventLoop.makeFutureWithTask { await readiness() }.assumeIsolated()
             .whenSuccess { [weak self] in self?.respond(.readiness($0)) }

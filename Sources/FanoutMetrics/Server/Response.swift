@@ -57,7 +57,10 @@ struct Response {
         ("Cross-Origin-Resource-Policy", "same-origin"), ("Cache-Control", "no-store"),
     ]
 
-    static let healthy = Response(.ok, "ok")
+    /// - Parameter hang: why the daemon does not do its work; nil when it does.
+    static func liveness(_ hang: String?) -> Response {
+        hang.map { Response(.serviceUnavailable, $0) } ?? Response(.ok, "ok")
+    }
 
     /// - Parameter obstacle: why the daemon does not serve; nil when it does.
     static func readiness(_ obstacle: String?) -> Response {

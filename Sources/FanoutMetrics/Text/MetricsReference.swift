@@ -18,8 +18,9 @@ public enum MetricsReference {
         The ledger: `udp_fanout_packets_received_total` is the sum of `udp_fanout_packets_forwarded_total` and, over all
         reasons, `udp_fanout_packets_dropped_total`. It is exact once nothing is on its way through the daemon.
 
-        `/healthz` answers 200 as long as the process does; `/readyz` answers 200 while every listener serves, else 503
-        and the reason.
+        `/healthz` answers 200 while the daemon does its work; when a worker has made no progress for 10 s, with datagrams
+        waiting for it, it answers 503 and says which. `/readyz` answers 200 while every listener serves, else 503 and the
+        reason.
 
         ## Metrics
 

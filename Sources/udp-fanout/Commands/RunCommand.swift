@@ -6,6 +6,7 @@ internal import FanoutControlSocket
 internal import FanoutCore
 internal import LinuxNet
 internal import Logging
+internal import Synchronization
 
 struct RunCommand: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
@@ -30,6 +31,7 @@ struct RunCommand: AsyncParsableCommand {
 
     func run() async throws {
         let logger = try log.logger(otherwise: .info)
+        let signals = await SignalLoop(logger: logger)
         logger.info(
             "starting udp-fanout",
             metadata: ["version": "\(Version.number)", "config": "\(config)"])
@@ -38,38 +40,47 @@ struct RunCommand: AsyncParsableCommand {
         let programs = KernelModePrograms(tc: ebpfProgram, xdp: xdpProgram)
         programs.warn(configuration, logger)
         ThisProcess.raiseOpenFiles()
-        let signals = await SignalLoop(logger: logger)
-        let daemon = Daemon(
-            path: config, source: report.source, configuration: configuration,
-            programs: programs, inheritance: try inheritance(configuration, logger),
-            logger: logger)
+        let start = Start()
         // What they ask for is done once it runs, but a takeover is given up.
-        let hearing = Task {
+        let hearing = Task { [takeover] in
             await signals.run(
-                onHangUp: { Task { await daemon.reload() } },
+                onHangUp: {
+                    guard let daemon = start.daemon else { return }
+                    Task { await daemon.reload() }
+                },
                 onTermination: { isRestart in
+                    guard let daemon = start.daemon else {
+                        // Nothing is open yet; a daemon that was asked for its sockets goes on.
+                        logger.info("udp-fanout stopped")
+                        ThisProcess.exitNow(takeover ? 1 : 0)
+                    }
                     Task {
                         // Otherwise it ends by itself, in the way that it has begun to.
                         if await daemon.stop(forRestart: isRestart) { ThisProcess.exitNow(0) }
                     }
                 })
         }
+        let daemon = Daemon(
+            path: config, source: report.source, configuration: configuration,
+            programs: programs, inheritance: try await inheritance(configuration, logger),
+            logger: logger)
+        start.daemon = daemon
         guard await daemon.start() else { throw ExitCode(1) }
         await hearing.value
     }
 
     private func inheritance(
         _ configuration: Configuration, _ logger: Logger
-    ) throws -> Inheritance {
+    ) async throws -> Inheritance {
         let path = configuration.control.socket ?? ControlPlace.own
         guard !takeover || (configuration.control.enabled && path != nil) else {
             StandardStream.error.write(
                 "--takeover: there is no control socket to ask: write control.socket\n")
             throw ExitCode(1)
         }
-        do throws(ControlFailure) {
-            let inheritance = try Inheritance(takingOverAt: takeover ? path : nil)
-            if takeover, inheritance.predecessor == nil {
+        do {
+            let inheritance = try await Inheritance.found(at: takeover ? path : nil)
+            if inheritance.isAfterEnd {
                 logger.info("no daemon to take over from", metadata: ["path": "\(path ?? "")"])
             }
             return inheritance
@@ -78,5 +89,15 @@ struct RunCommand: AsyncParsableCommand {
                 "not taken over, the daemon before goes on", metadata: ["error": "\(error)"])
             throw ExitCode(1)
         }
+    }
+}
+
+/// The daemon of a start, as soon as there is one.
+private final class Start: Sendable {
+    private let made = Mutex<Daemon?>(nil)
+
+    var daemon: Daemon? {
+        get { made.withLock { $0 } }
+        set { made.withLock { $0 = newValue } }
     }
 }

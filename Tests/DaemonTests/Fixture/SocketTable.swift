@@ -117,4 +117,11 @@ enum SocketTable {
             .flatMap { $0.split(whereSeparator: { " \t".contains($0) }).dropFirst().first }
             .flatMap { Int($0) }
     }
+
+    /// A mask of /proc/PID/status, such as SigIgn.
+    static func mask(_ key: String, of pid: pid_t) throws -> UInt64 {
+        let line = try String(contentsOfFile: "/proc/\(pid)/status", encoding: .utf8)
+            .split(separator: "\n").first { $0.hasPrefix("\(key):") }
+        return line.flatMap { UInt64($0.split(separator: "\t").last ?? "", radix: 16) } ?? 0
+    }
 }

@@ -1,0 +1,57 @@
+// SPDX-License-Identifier: Apache-2.0
+
+internal import FanoutControlSocket
+internal import FanoutCore
+internal import LinuxNet
+internal import UserspacePlane
+
+/// What a daemon begins with that another process or the service manager has passed.
+struct Inheritance: Sendable {
+    var predecessor: Predecessor?
+    var sockets: InheritedSockets?
+    var store = SocketStore()
+    /// Whether this process was to take over and found no daemon: one that ends just now may have what it needs.
+    var isAfterEnd = false
+
+    init() {}
+
+    /// The same as `init(takingOverAt:)`, on a thread of its own, since a daemon may take its time to answer.
+    static func found(at path: String?) async throws -> Inheritance {
+        guard let path else { return try Inheritance(takingOverAt: nil) }
+        return try await withCheckedThrowingContinuation { continuation in
+            do throws(SystemError) {
+                try Thread(name: "takeover") {
+                    continuation.resume(
+                        with: Result { () throws -> Inheritance in
+                            try Inheritance(takingOverAt: path)
+                        })
+                }.detach()
+            } catch {
+                continuation.resume(throwing: error)
+            }
+        }
+    }
+
+    /// - Parameter path: the control socket of a daemon to take the place of; nil: of none.
+    init(takingOverAt path: String?) throws(ControlFailure) {
+        let passed = PassedDescriptors()
+        store = SocketStore(passed)
+        var pairs = passed.all.map {
+            (descriptor: $0.descriptor, isSteered: SocketStore.isSteered($0.name))
+        }
+        if let path, let (found, sockets) = try Predecessor.find(at: path) {
+            predecessor = found
+            // The same sockets may come from both; the daemon knows more of them.
+            let known = Set(sockets.map { Socket.identity(of: $0.descriptor) })
+            let isTwice = { known.contains(Socket.identity(of: $0)) }
+            let twice = pairs.map(\.descriptor).filter(isTwice)
+            pairs = pairs.filter { !twice.contains($0.descriptor) } + sockets
+            for descriptor in twice { ThisProcess.close(descriptor) }
+        }
+        isAfterEnd = path != nil && predecessor == nil
+        guard !pairs.isEmpty || predecessor != nil else { return }
+        sockets = InheritedSockets(pairs) { [predecessor] () throws(PlaneError) in
+            try predecessor?.switchOver()
+        }
+    }
+}
