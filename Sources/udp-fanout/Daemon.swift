@@ -112,8 +112,6 @@ actor Daemon {
     func start() async -> Bool { await inTurn { await $0.performStart() } ?? false }
 
     private func performStart() async -> Bool {
-        ThisProcess.raiseOpenFiles()
-        ThisProcess.shareHeaps()
         logger.info(
             "configuration loaded",
             metadata: [

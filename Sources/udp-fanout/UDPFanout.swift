@@ -35,7 +35,7 @@ struct UDPFanout: AsyncParsableCommand {
             let arguments = NATArguments.translated(Array(CommandLine.arguments.dropFirst()))
             var command = try parseAsRoot(arguments)
             if type(of: command) is any RunsDaemon.Type {
-                try expectRoom()
+                try prepareDaemon()
             } else {
                 hangUp.restore()
             }
@@ -63,7 +63,9 @@ struct UDPFanout: AsyncParsableCommand {
     }
 
     /// - Throws: `ExitCode` 1 after saying what is scarce: what follows would end by a signal.
-    private static func expectRoom() throws {
+    private static func prepareDaemon() throws {
+        // Before there are threads, each of which would have a heap of its own.
+        ThisProcess.shareHeaps()
         let limit = ThisProcess.raiseOpenFiles()
         do throws(SystemError) {
             try ThisProcess.expectRoom(descriptors: room.descriptors, threads: room.threads)

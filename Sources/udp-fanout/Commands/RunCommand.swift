@@ -39,7 +39,6 @@ struct RunCommand: AsyncParsableCommand {
         let configuration = try report.accepted(logger)
         let programs = KernelModePrograms(tc: ebpfProgram, xdp: xdpProgram)
         programs.warn(configuration, logger)
-        ThisProcess.raiseOpenFiles()
         let start = Start()
         // What they ask for is done once it runs, but a takeover is given up.
         let hearing = Task { [takeover] in
