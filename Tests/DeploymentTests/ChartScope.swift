@@ -9,7 +9,12 @@ struct ChartScope {
     /// `.`
     let dot: Value
 
-    /// The value at a path such as `.Values.mode` or `$.Release.Name`.
+    /// A template refuses its values (`fail`).
+    struct Refusal: Error {
+        let reason: String
+    }
+
+    /// The value at a path such as `.Values.mode` or `$.Release.Name`; `.null` when the last part is missing.
     func value(at path: String) throws -> Value {
         var rest = path[...]
         var value = dot
@@ -18,9 +23,13 @@ struct ChartScope {
             rest = rest.dropFirst()
         }
         guard rest.first == ".", !rest.contains(" ") else { throw Unreadable("no path: \(path)") }
-        for name in rest.split(separator: ".") {
-            // Helm renders what is not there as nothing; here that would be a slip.
-            guard let member = value[String(name)] else { throw Unreadable("nothing at \(path)") }
+        let names = rest.split(separator: ".").map(String.init)
+        for (index, name) in names.enumerated() {
+            guard let member = value[name] else {
+                // Helm ends with an error too, where it is not the last.
+                guard index == names.count - 1 else { throw Unreadable("nothing at \(path)") }
+                return .null
+            }
             value = member
         }
         return value
@@ -31,20 +40,12 @@ struct ChartScope {
         if steps.count == 2, steps[0].hasPrefix("toYaml "), steps[1].hasPrefix("nindent "),
             let depth = Int(steps[1].dropFirst("nindent ".count))
         {
-            // JSON is YAML; how it is laid out means nothing to who reads it.
             let value = try value(at: String(steps[0].dropFirst("toYaml ".count)))
-            return "\n" + String(repeating: " ", count: depth) + value.json
+            guard value != .null else { throw Unreadable("nothing for \(pipeline)") }
+            let indent = "\n" + String(repeating: " ", count: depth)
+            return Self.lines(of: value).map { indent + $0 }.joined()
         }
-        var value = try value(at: steps[0])
-        for step in steps.dropFirst() {
-            if step == "quote" {
-                value = .text(Value.quoted(Self.plain(value)))
-            } else if step.hasPrefix("default ") {
-                if Self.isEmpty(value) { value = try self.value(at: String(step.dropFirst(8))) }
-            } else {
-                throw Unreadable("the function \(step) is not known here")
-            }
-        }
+        let value = try ChartExpression(pipeline).value(in: self)
         switch value {
         case .text, .integer, .boolean: return Self.plain(value)
         default: throw Unreadable("\(pipeline) is no single value")
@@ -52,20 +53,20 @@ struct ChartScope {
     }
 
     func holds(_ test: String) throws -> Bool {
-        let words = test.split(separator: " ").map(String.init)
-        if words.count == 1 { return try !Self.isEmpty(value(at: words[0])) }
-        guard words.count == 3, words[0] == "eq" || words[0] == "ne", words[2].hasPrefix("\"")
-        else {
-            throw Unreadable("the test \(test) is not known here")
-        }
-        let isEqual = try value(at: words[1]).text == words[2].trimmingQuotes()
-        return isEqual == (words[0] == "eq")
+        try !Self.isEmpty(ChartExpression(test).value(in: self))
     }
 
-    private static func plain(_ value: Value) -> String { value.text ?? value.json }
+    /// JSON is YAML, and how it is laid out means nothing to a reader; but members may join those of a mapping.
+    private static func lines(of value: Value) -> [String] {
+        guard case .object(let members) = value, !members.isEmpty else { return [value.json] }
+        return members.sorted { $0.key < $1.key }
+            .map { "\(Value.quoted($0.key)): \($0.value.json)" }
+    }
+
+    static func plain(_ value: Value) -> String { value.text ?? value.json }
 
     /// As text/template has it.
-    private static func isEmpty(_ value: Value) -> Bool {
+    static func isEmpty(_ value: Value) -> Bool {
         switch value {
         case .null, .boolean(false), .integer(0): true
         case .text(let text): text.isEmpty
@@ -73,11 +74,5 @@ struct ChartScope {
         case .object(let members): members.isEmpty
         case .boolean, .integer, .number: false
         }
-    }
-}
-
-extension String {
-    fileprivate func trimmingQuotes() -> String {
-        String(drop { $0 == "\"" }.reversed().drop { $0 == "\"" }.reversed())
     }
 }

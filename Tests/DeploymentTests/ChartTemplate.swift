@@ -2,9 +2,9 @@
 
 import SchemaCheck
 
-/// A template of the Helm chart, of the constructs that this tree uses: values by their path, `quote`,
-/// `default`, `toYaml … | nindent`, `if` with `eq` and `ne`, `range`. Any other is refused, so that none is
-/// rendered otherwise than Helm would.
+/// A template of the Helm chart, of the constructs that this tree uses: the expressions of `ChartExpression`,
+/// `toYaml … | nindent`, `if`, `else`, `range`. Any other is refused, so that none is rendered otherwise than Helm
+/// would.
 struct ChartTemplate {
     indirect enum Part {
         case text(String)

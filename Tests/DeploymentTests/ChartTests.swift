@@ -2,6 +2,7 @@
 
 import FanoutConfig
 import FanoutCore
+import LinuxNet
 import SchemaCheck
 import Testing
 import Tiers
@@ -40,7 +41,8 @@ struct ChartTests {
     @Test("says after the installation how to look at it")
     func notes() throws {
         let root = Value.object([
-            "Release": .object(["Name": .text("fan"), "Namespace": .text("udp")])
+            "Release": .object(["Name": .text("fan"), "Namespace": .text("udp")]),
+            "Values": try Self.values(),
         ])
         let text = try ChartTemplate(Tree.text("\(Self.folder)/templates/NOTES.txt")).rendered(root)
         #expect(text.contains("kubectl -n udp exec daemonset/fan -- udp-fanout status"))
@@ -114,13 +116,106 @@ struct ChartTests {
     @Test(
         "refuses values that are wrong",
         arguments: [
-            "mode: kernel", "mods: userspace", "metricsPort: 0", "config: {listener: []}",
+            "mode: kernel", "mods: userspace", "metricsPort: 9090", "config: {listener: []}",
             "config: {listeners: [{name: a}]}", "podMonitor: {enabled: \"yes\"}",
             "receiverNamespaces: [A]", "image: {name: x}",
-            "config: {settings: {workers: many}}",
+            "config: {settings: {workers: many}}", "nameOverride: A", "podAnnotations: {a: 1}",
+            "imagePullSecrets: [name]", "affinity: none",
+            // The probes would ask a server that is off, or that does not hear them.
+            "config: {metrics: {enabled: false}}", "config: {metrics: {bind: \"127.0.0.1:9090\"}}",
+            "config: {metrics: {bind: \"[::1]:9090\"}}", "config: {metrics: null}",
         ])
     func wrong(values: String) throws {
         #expect(try !Self.rules().problems(of: Self.values(values)).isEmpty)
+    }
+
+    @Test(
+        "refuses a mode without the capabilities that its listeners need",
+        arguments: ForwardingMode.allCases, ForwardingMode.allCases)
+    func contradictions(mode: ForwardingMode, listener: ForwardingMode) throws {
+        let text = Self.values(of: listener).replacing(
+            "mode: \(listener.rawValue)\nconfig", with: "mode: \(mode.rawValue)\nconfig")
+        let values = try Self.values(text)
+        #expect(values["mode"]?.text == mode.rawValue)
+        let isEnough = mode.capabilities.isSuperset(of: listener.capabilities)
+        #expect(try Self.rules().problems(of: values).isEmpty == isEnough)
+    }
+
+    @Test("refuses preserve_source in userspace where the pods lack CAP_NET_RAW")
+    func rawSockets() throws {
+        for mode in ForwardingMode.allCases {
+            let listeners = """
+                mode: \(mode.rawValue)
+                config:
+                  listeners:
+                    - {name: in, bind: "192.0.2.1:2055", preserve_source: true,
+                       downstream: [{name: a, address: "192.0.2.2:1"}]}
+                """
+            let isAccepted = try Self.rules().problems(of: Self.values(listeners)).isEmpty
+            #expect(isAccepted == mode.capabilities.contains(.netRaw), "\(mode)")
+        }
+    }
+
+    @Test("refuses a listener whose endpoints it may not read", arguments: ["[]", "[near]"])
+    func unreadable(namespaces: String) throws {
+        let own = Self.values(of: .userspace).replacing("[far]", with: namespaces)
+        let refusal = #expect(throws: ChartScope.Refusal.self) {
+            try Self.rendered(Self.values(own))
+        }
+        #expect(
+            refusal?.reason
+                == "listener in: receiverNamespaces lacks far, where its endpoints are; add it")
+        // Without a namespace it is the release's own.
+        let local = own.replacing("namespace: far, ", with: "").replacing("near", with: "udp")
+        if namespaces == "[near]" {
+            _ = try Self.rendered(Self.values(local))
+        } else {
+            #expect(throws: ChartScope.Refusal.self) { try Self.rendered(Self.values(local)) }
+        }
+    }
+
+    @Test(
+        "has the pods scraped by annotations or by a PodMonitor, never by both",
+        arguments: [false, true])
+    func scraping(isMonitored: Bool) throws {
+        let own = """
+            podMonitor: {enabled: \(isMonitored)}
+            podAnnotations: {team: edge}
+            config: {metrics: {bind: "0.0.0.0:9100", path: /numbers}}
+            """
+        let values = try Self.values(own)
+        #expect(try Self.rules().problems(of: values) == [])
+        let manifests = try Self.rendered(values)
+        try manifests.expectSound(.userspace)
+        let notes = manifests.first("DaemonSet")?["spec"]?["template"]?["metadata"]?["annotations"]
+        #expect(notes?["team"] == .text("edge"))
+        #expect((notes?["prometheus.io/scrape"] == nil) == isMonitored)
+        let monitor = manifests.first("PodMonitor")
+        #expect((monitor != nil) == isMonitored)
+        if let monitor {
+            #expect(monitor["spec"]?["podMetricsEndpoints"]?[0]?["path"] == .text("/numbers"))
+        }
+    }
+
+    @Test("takes what clusters ask for: a name, pull secrets, a priority, an affinity")
+    func placement() throws {
+        let own = """
+            nameOverride: edge
+            imagePullSecrets: [{name: registry}]
+            priorityClassName: system-node-critical
+            affinity: {nodeAffinity: {requiredDuringSchedulingIgnoredDuringExecution: {nodeSelectorTerms: []}}}
+            """
+        let values = try Self.values(own)
+        #expect(try Self.rules().problems(of: values) == [])
+        let manifests = try Self.rendered(values)
+        for object in manifests.objects {
+            #expect(object["metadata"]?["name"]?.text?.hasPrefix("edge") == true)
+        }
+        #expect(manifests.pod?["imagePullSecrets"]?[0]?["name"] == .text("registry"))
+        #expect(manifests.pod?["priorityClassName"] == .text("system-node-critical"))
+        #expect(manifests.pod?["affinity"] == values["affinity"])
+        #expect(manifests.pod?["serviceAccountName"] == .text("edge"))
+        #expect(manifests.pod?["volumes"]?[0]?["configMap"]?["name"] == .text("edge"))
     }
 
     @Test(
