@@ -153,7 +153,7 @@ case "\$(udp-fanout --version)" in '$version (commit $commit'*) ;; *) exit 1 ;; 
 for file in /lib/systemd/system/udp-fanout.service /lib/systemd/system/udp-fanout-tc.service \
     /lib/systemd/system/udp-fanout-xdp.service /usr/share/man/man1/udp-fanout.1.gz \
     /usr/share/bash-completion/completions/udp-fanout /usr/share/zsh/vendor-completions/_udp-fanout \
-    /usr/share/fish/vendor_completions.d/udp-fanout.fish /usr/lib/sysctl.d/30-udp-fanout.conf \
+    /usr/share/fish/vendor_completions.d/udp-fanout.fish /usr/lib/sysctl.d/00-udp-fanout.conf \
     /usr/share/doc/udp-fanout/udp-fanout.spdx.json; do test -s \$file; done
 test -d /etc/udp-fanout
 test -z "\$(find /etc/systemd -name 'udp-fanout*')"
@@ -172,6 +172,12 @@ test "\$(udp-fanout status | awk '\$1 ~ /^sink-/ { print \$5 }' | xargs)" = '5 5
 systemctl restart udp-fanout
 systemctl stop udp-fanout
 grep -q 'udp-fanout stopped' /run/udp-fanout.log
+END
+inside alone 'the drop-in for capabilities is where the page says' <<END
+$(block capabilities)
+grep -x 'PrivateUsers=no' /etc/systemd/system/udp-fanout.service.d/capabilities.conf
+rm /etc/systemd/system/udp-fanout.service.d/capabilities.conf
+rmdir -p --ignore-fail-on-non-empty /etc/systemd/system/udp-fanout.service.d
 END
 inside network 'the library is installed' <<<"$(block library)"
 inside alone 'a C program compiles against it and receives' <<END

@@ -7,10 +7,12 @@ internal import LinuxNet
 internal import Logging
 
 extension Daemon {
-    /// Gives up the capabilities that no change of this configuration's kind will need.
+    /// Releases the capabilities that no change of this configuration's kind needs, but for those that the
+    /// configuration keeps.
     func dropPrivileges() {
         let held = Capabilities.permitted
-        let kept = held.intersection(configuration.capabilities(limits: NetworkLimits()))
+        let needed = configuration.capabilities(limits: NetworkLimits())
+        let kept = held.intersection(needed.union(configuration.keptCapabilities.capabilities))
         guard held != kept else { return }
         givenUp = held.subtracting(kept)
         do throws(SystemError) {
@@ -28,11 +30,12 @@ extension Daemon {
 
     /// What to do about a configuration that would have more after a start than a reload can give it.
     func remedy(for next: Configuration) -> [String] {
-        let missing = next.capabilities(limits: NetworkLimits()).intersection(givenUp)
+        let missing = next.capabilities(limits: NetworkLimits())
+            .union(next.keptCapabilities.capabilities).intersection(givenUp)
         guard !missing.isEmpty else { return [] }
         return [
             "\(missing.names.joined(separator: ", ")) had been given up after the start, as nothing needed that then: "
-                + "restart, or run `udp-fanout --takeover`"
+                + "restart, or run `udp-fanout --takeover`; settings.keep_capabilities keeps them from the start on"
         ]
     }
 
@@ -80,6 +83,20 @@ extension Configuration {
         }
         if health.enabled, health.probeProtocol == .icmp { needed.insert(.netRaw) }
         return needed
+    }
+}
+
+extension Set<KeptCapability> {
+    fileprivate var capabilities: Capabilities {
+        reduce(into: Capabilities()) { result, kept in
+            switch kept {
+            case .netRaw: result.insert(.netRaw)
+            case .netBindService: result.insert(.netBindService)
+            case .netAdmin: result.insert(.netAdmin)
+            case .bpf: result.insert(.bpf)
+            case .perfmon: result.insert(.perfmon)
+            }
+        }
     }
 }
 

@@ -26,6 +26,88 @@ extension DaemonTests.PackagingTests {
         #expect(last.contains("Overall exposure level"), "\(last)")
     }
 
+    @Test("each unit reloads by a signal, wherever the control socket is", arguments: units)
+    func reload(unit: String) throws {
+        let lines = try Files.source("packaging/systemd/\(unit).service").split(separator: "\n")
+        #expect(lines.contains("ExecReload=/bin/kill -HUP $MAINPID"))
+    }
+
+    @Test("the userspace unit is hardened with its drop-in for capabilities, too")
+    func dropIn() async throws {
+        let folder = try ScratchFolder()
+        try folder.write(
+            Files.source("packaging/systemd/udp-fanout.service"), to: "udp-fanout.service")
+        try FileManager.default.createDirectory(
+            atPath: folder.path("udp-fanout.service.d"), withIntermediateDirectories: true)
+        try folder.write(
+            Files.source("packaging/systemd/capabilities.conf"),
+            to: "udp-fanout.service.d/capabilities.conf")
+        let analysis = try ChildProcess(
+            "/usr/bin/systemd-analyze",
+            [
+                "security", "--offline=true", "--no-pager", "--threshold=25",
+                folder.path("udp-fanout.service"),
+            ])
+        let ending = try await analysis.exit(within: .seconds(60))
+        #expect(ending == .exited(0), "\(analysis.record.state.errors)")
+        // It has been read: without it the unit has users of its own.
+        let users = analysis.record.state.output.first { $0.contains("PrivateUsers=") }
+        #expect(users?.contains("✗") == true, "\(users ?? "")")
+    }
+
+    /// Runs postinst with limits of 1 000 and of 99 999 999 bytes in place of the machine's.
+    ///
+    /// - Returns: what they are afterwards.
+    private func limits(after preparation: String, _ command: String) async throws -> [String] {
+        let folder = try ScratchFolder()
+        let script = try folder.write(
+            Files.source("packaging/debian/udp-fanout.postinst"), to: "postinst")
+        let settings = try folder.write(
+            Files.source("packaging/sysctl/udp-fanout.conf"), to: "settings")
+        let words = """
+            set -e
+            mount --make-rprivate /
+            mount -t tmpfs none /usr/lib/sysctl.d
+            cp \(settings) /usr/lib/sysctl.d/00-udp-fanout.conf
+            mount -t tmpfs none /proc/sys/net/core
+            echo 1000 >/proc/sys/net/core/rmem_max
+            echo 99999999 >/proc/sys/net/core/wmem_max
+            mkdir -p /run/systemd
+            mount -t tmpfs none /run/systemd
+            \(preparation)
+            \(command) sh \(script) configure
+            cat /proc/sys/net/core/rmem_max /proc/sys/net/core/wmem_max
+            """
+        let process = try ChildProcess(
+            "/usr/bin/unshare", ["--mount", "--pid", "--fork", "--mount-proc", "sh", "-c", words],
+            folder: folder)
+        let ending = try await process.exit(within: .seconds(60))
+        #expect(ending == .exited(0), "\(process.record.state.errors)")
+        return process.record.state.output
+    }
+
+    @Test(
+        "the package raises limits that are lower, lowers none, and leaves them alone in a chroot",
+        .enabled(if: Privilege.isRoot))
+    func kernelLimits() async throws {
+        let booted = "mkdir /run/systemd/system"
+        #expect(try await limits(after: booted, "") == ["67108864", "99999999"])
+        // No systemd: a container, or an image that is being built.
+        #expect(try await limits(after: ":", "") == ["1000", "99999999"])
+        // A chroot that has the host's /run.
+        let chroot = "mkdir /run/systemd/root && mount --rbind / /run/systemd/root && \(booted)"
+        #expect(
+            try await limits(after: chroot, "chroot /run/systemd/root") == ["1000", "99999999"])
+    }
+
+    @Test("every other file of sysctl.d overrides the package's, whose name is the first")
+    func precedence() throws {
+        #expect(try Files.source("packaging/debian/rules").contains("sysctl.d/00-udp-fanout.conf"))
+        #expect(
+            try Files.source("packaging/debian/udp-fanout.postinst").contains(
+                "=/usr/lib/sysctl.d/00-udp-fanout.conf"))
+    }
+
     @Test(
         "each unit grants exactly the capabilities of its modes",
         arguments: [

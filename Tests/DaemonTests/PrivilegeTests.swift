@@ -78,4 +78,63 @@ extension DaemonTests.PrivilegeTests {
             for thread in try Self.sets(of: daemon.pid) { #expect(thread["CapPrm"] == bits(13)) }
         }
     }
+
+    @Test("settings.keep_capabilities keeps what it names for a reload that needs it")
+    func keptByName() async throws {
+        let sink = try Sink()
+        var config = try ConfigText.simple(receivers: [sink.endpoint.port])
+        config.settings = ["workers: 1", "keep_capabilities: [net_raw, net_bind_service]"]
+        try await DaemonUnderTest.running(config.yaml) { daemon in
+            for thread in try Self.sets(of: daemon.pid) {
+                #expect(thread["CapPrm"] == bits(10, 13))
+            }
+            config.listeners[0].more = ["preserve_source: true"]
+            try await daemon.reload(config.yaml)
+            let traffic = try Traffic(to: Endpoint(.loopback, port: config.listeners[0].port))
+            traffic.send([1])
+            try await eventually("the receiver has it") { sink.arrivals == 1 }
+        }
+    }
+
+    @Test("a reload that asks to keep what has been released says so")
+    func keptTooLate() async throws {
+        var config = try ConfigText.simple()
+        config.settings = ["workers: 1"]
+        try await DaemonUnderTest.running(config.yaml) { daemon in
+            config.settings.append("keep_capabilities: [net_raw]")
+            try await daemon.reload(config.yaml)
+            #expect(daemon.log.contains { $0.message.hasPrefix("CAP_NET_RAW had been given up") })
+        }
+    }
+
+    /// The capabilities that the drop-in of the userspace unit grants, as the unit leaves them to the daemon.
+    private static func prefix() throws -> [String] {
+        let dropIn = try Files.source("packaging/systemd/capabilities.conf").split(separator: "\n")
+        let granted = try #require(dropIn.first { $0.hasPrefix("CapabilityBoundingSet=") })
+        #expect(dropIn.contains("AmbientCapabilities=" + granted.drop { $0 != "=" }.dropFirst()))
+        #expect(dropIn.contains("PrivateUsers=no"))
+        let names = granted.drop { $0 != "=" }.dropFirst().split(separator: " ")
+        let set = ["-all"] + names.map { "+" + $0.dropFirst("CAP_".count).lowercased() }
+        return [
+            "/usr/bin/setpriv", "--no-new-privs", "--bounding-set=\(set.joined(separator: ","))",
+            "--inh-caps=-all",
+        ]
+    }
+
+    @Test("the drop-in of the userspace unit suffices for a port below 1024 and preserve_source")
+    func dropIn() async throws {
+        let sink = try Sink()
+        var config = try ConfigText.simple(receivers: [sink.endpoint.port])
+        config.settings = ["workers: 1"]
+        config.listeners[0].more = ["preserve_source: true"]
+        config.listeners[0].port = 514
+        let yaml = config.yaml
+        let daemon = try DaemonUnderTest(yaml, prefix: Self.prefix())
+        try await daemon.isRunning()
+        let traffic = try Traffic(to: Endpoint(.loopback, port: 514))
+        traffic.send([1])
+        try await eventually("the receiver has it") { sink.arrivals == 1 }
+        for thread in try Self.sets(of: daemon.pid) { #expect(thread["CapPrm"] == bits(10, 13)) }
+        try await daemon.stop()
+    }
 }

@@ -47,7 +47,7 @@ struct EffectiveTests {
                 addresses: any
                 settings: {steer: kernel, tc_attach: clsact, seed: 77, xdp_mode: skb, busy_poll: true, slow_start_secs: 30}
                 downstream: [{name: "null", address: "192.0.2.1:1", mac: 0A-00-00-00-00-01, weight: 0}]
-                """),
+                """) + "settings: {keep_capabilities: [perfmon, net_raw]}\n",
     ]
 
     @Test("what is written out loads back to an equal configuration", arguments: files)

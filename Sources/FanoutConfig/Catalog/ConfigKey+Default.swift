@@ -42,6 +42,7 @@ extension ConfigKey {
         case .maxDownstream: .value("64")
         case .batchSize: .value("32")
         case .workers, .receiveBuffer, .seed, .slowStart: .value("0")
+        case .keepCapabilities: .absent("none")
         case .pinCPUs: .value("true")
         case .kubernetesVIP, .sharePort, .busyPoll, .healthEnabled, .metricsEnabled: .value("false")
         case .steer: .value("source_ip")

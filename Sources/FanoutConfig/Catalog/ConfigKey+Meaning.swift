@@ -67,6 +67,8 @@ extension ConfigKey {
         case .busyPoll: "Whether workers of af_xdp poll all the time rather than sleep."
         case .slowStart:
             "Seconds over which the share of a receiver rises that comes or is healthy again; 0 = at once."
+        case .keepCapabilities:
+            "Capabilities that the process keeps after the start although nothing needs them yet, for later reloads."
         case .healthEnabled: "Whether downstreams are probed."
         case .healthInterval: "Seconds from one probe of a downstream to the next."
         case .healthTimeout: "Seconds that an answer may take; at most interval_secs."

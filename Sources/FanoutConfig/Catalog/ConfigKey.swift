@@ -57,6 +57,7 @@ public enum ConfigKey: String, CaseIterable, Hashable, Sendable {
     case xdpMode = "settings.xdp_mode"
     case busyPoll = "settings.busy_poll"
     case slowStart = "settings.slow_start_secs"
+    case keepCapabilities = "settings.keep_capabilities"
 
     case healthEnabled = "health.enabled"
     case healthInterval = "health.interval_secs"
@@ -114,6 +115,7 @@ extension ConfigKey {
         case .steer: .choice(Steer.allCases.map(\.rawValue))
         case .tcAttach: .choice(TCAttach.allCases.map(\.rawValue))
         case .xdpMode: .choice(XDPAttach.allCases.map(\.rawValue))
+        case .keepCapabilities: .choices(KeptCapability.allCases.map(\.rawValue))
         case .listenerVIP: .address
         case .listenerPorts: .ports
         case .listenerProtocol: .choice(NATTransport.allCases.map(\.rawValue))

@@ -18,6 +18,8 @@ public enum ValueType: Equatable, Sendable {
     case boolean
     /// One of these words.
     case choice([String])
+    /// A list of some of these words.
+    case choices([String])
     /// A list of IP addresses, or the word `any`.
     case addresses
     /// An IP address without a port.
@@ -53,6 +55,7 @@ public enum ValueType: Equatable, Sendable {
             "write a whole number from \(range.lowerBound) to \(range.upperBound)"
         case .boolean: "write true or false"
         case .choice(let words): "write " + words.alternatives
+        case .choices(let words): "write a list of " + words.alternatives
         case .addresses: "write a list of IP addresses without ports, or any"
         case .address: "write an IP address, such as 192.0.2.1"
         case .ports: "write a list of numbers from 1 to 65535, such as [5683, 5684]"

@@ -20,7 +20,11 @@ struct Document {
             let root = SectionReader(tree.root, as: .root, at: top, tree: tree, findings: findings)
         else { return }
         var settings = ListenerSettings()
-        if let reader = root.reader(for: .settings) { settings.override(with: reader) }
+        var kept: Set<KeptCapability> = []
+        if let reader = root.reader(for: .settings) {
+            settings.override(with: reader)
+            kept.formUnion(reader.choices(.keepCapabilities, of: KeptCapability.self) ?? [])
+        }
         let items = root.items(of: .listeners)
         if let origin = root.keyOrigin(of: .listeners), items?.isEmpty == true {
             findings.error(
@@ -31,6 +35,7 @@ struct Document {
         }
         check(drafts)
         let listeners = drafts.compactMap(ListenerConfiguration.init)
+        for draft in drafts { kept.formUnion(draft.keptCapabilities) }
         configuration = Configuration(
             listeners: listeners, settings: settings,
             health: root.reader(for: .health).map(HealthConfiguration.init)
@@ -38,7 +43,8 @@ struct Document {
             metrics: root.reader(for: .metrics).map(MetricsConfiguration.init)
                 ?? MetricsConfiguration(),
             control: root.reader(for: .control).map(ControlConfiguration.init)
-                ?? ControlConfiguration())
+                ?? ControlConfiguration(),
+            keptCapabilities: kept)
     }
 
     private func check(_ drafts: [ListenerDraft]) {

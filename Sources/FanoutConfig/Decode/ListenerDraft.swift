@@ -45,6 +45,8 @@ struct ListenerDraft {
     /// Where the listener's own settings say `tc_attach`, and `xdp_mode`.
     var attachOrigin: Origin?
     var xdpModeOrigin: Origin?
+    /// Of the listener's own settings; the process keeps those of all.
+    var keptCapabilities: [KeptCapability] = []
 
     init(_ reader: SectionReader, settings common: ListenerSettings) {
         origin = reader.origin
@@ -90,6 +92,7 @@ struct ListenerDraft {
             settings.override(with: own)
             attachOrigin = own.keyOrigin(of: .tcAttach)
             xdpModeOrigin = own.keyOrigin(of: .xdpMode)
+            keptCapabilities = own.choices(.keepCapabilities, of: KeptCapability.self) ?? []
         }
     }
 

@@ -106,6 +106,18 @@ extension SectionReader {
         }
     }
 
+    /// A list of words of an enumeration.
+    func choices<Word: RawRepresentable<String> & CaseIterable>(
+        _ key: ConfigKey, of type: Word.Type
+    ) -> [Word]? {
+        items(of: key)?.compactMap { item in
+            let text = item.value.scalar?.string
+            if let word = text.flatMap({ type.init(rawValue: $0) }) { return word }
+            refuse(item.origin, "\(text?.quoted ?? "this") is none of them", key)
+            return nil
+        }
+    }
+
     /// One of the words of an enumeration, or one of `spellings`.
     func choice<Word: RawRepresentable<String>>(
         _ key: ConfigKey, of type: Word.Type, spellings: [String: Word] = [:]

@@ -12,7 +12,13 @@ extension Configuration {
         writer.open(.listeners)
         for listener in listeners { writer.item { $0.write(listener) } }
         writer.close()
-        writer.section(.settings) { $0.write(settings) }
+        writer.section(.settings) {
+            $0.write(settings)
+            let kept = KeptCapability.allCases.filter(keptCapabilities.contains)
+            if !kept.isEmpty {
+                $0.plain(.keepCapabilities, "[\(kept.map(\.rawValue).joined(separator: ", "))]")
+            }
+        }
         writer.section(.health) {
             $0.plain(.healthEnabled, health.enabled)
             $0.plain(.healthInterval, health.interval.components.seconds)

@@ -14,18 +14,22 @@ public struct Configuration: Equatable, Sendable {
     public var health: HealthConfiguration
     public var metrics: MetricsConfiguration
     public var control: ControlConfiguration
+    /// What the process does not release after the start, for later reloads.
+    public var keptCapabilities: Set<KeptCapability>
 
     public init(
         listeners: [ListenerConfiguration], settings: ListenerSettings = ListenerSettings(),
         health: HealthConfiguration = HealthConfiguration(),
         metrics: MetricsConfiguration = MetricsConfiguration(),
-        control: ControlConfiguration = ControlConfiguration()
+        control: ControlConfiguration = ControlConfiguration(),
+        keptCapabilities: Set<KeptCapability> = []
     ) {
         self.listeners = listeners
         self.settings = settings
         self.health = health
         self.metrics = metrics
         self.control = control
+        self.keptCapabilities = keptCapabilities
     }
 
     /// The listeners as FanoutCore values.

@@ -28,6 +28,7 @@ extension ValueType {
             ]
         case .boolean: [("type", .text("boolean"))]
         case .choice(let words): [("enum", .list(words.map(JSONText.text)))]
+        case .choices(let words): Self.array(of: ValueType.choice(words).schema)
         case .addresses:
             [
                 (
