@@ -201,7 +201,13 @@ def stop(process):
 
 def look(browser, scene, pictures):
     """The page with traffic."""
+    # Let the daemon have something to remember.
+    time.sleep(8)
     browser.open(scene.address, 1280)
+    charts = "[...document.querySelectorAll('.chart')].filter(s => s.querySelector('.l1')).length"
+    check(browser.evaluate(charts) == 5, "opened, it has the charts of the time before")
+    opened = browser.evaluate("document.querySelector('[data-total] .rate').textContent")
+    check(opened != "0", f"opened, it has rates ({opened})")
     time.sleep(24)
     for width, name in [(1280, "desk"), (390, "phone")]:
         for dark in [False, True]:
@@ -214,8 +220,7 @@ def look(browser, scene, pictures):
             check(wide <= 0, f"{picture}: nothing is wider than the screen ({wide})")
             check(browser.evaluate("document.getElementById('live').textContent") == "live",
                   f"{picture}: it is live")
-            drawn = browser.evaluate(
-                "[...document.querySelectorAll('.chart')].filter(s => s.querySelector('.l1')).length")
+            drawn = browser.evaluate(charts)
             check(drawn == 5, f"{picture}: a chart for all and one for each listener ({drawn})")
     number = "document.querySelector('[data-total] .count').textContent.replace(/\\D/g, '')"
     first = int(browser.evaluate(number))

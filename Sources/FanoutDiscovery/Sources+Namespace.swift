@@ -1,8 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 
 extension Sources {
-    /// The namespace of services that name none: the pod's own in a cluster, else `default`.
-    public static var defaultNamespace: String { ClusterLocation.podNamespace() ?? "default" }
+    /// The namespace of services that name none: the pod's own in a cluster, else `default`. A pod stays in its
+    /// namespace, so it is read once.
+    public static let defaultNamespace = ClusterLocation.podNamespace() ?? "default"
 }
 
 extension Sources {

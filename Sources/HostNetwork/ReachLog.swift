@@ -58,7 +58,7 @@ package struct ReachLog: Sendable {
             logger.warning(
                 "listener serves nothing, its interface has no address",
                 metadata: [
-                    "listener": "\(listener.name)", "bind": "\(listener.bind)",
+                    "listener": "\(listener.name)", "bind": "\(listener.place)",
                     "interface": "\(listener.interface ?? "")",
                     "remedy": "\(Idleness.addressRemedy)",
                 ])
@@ -67,7 +67,7 @@ package struct ReachLog: Sendable {
         for listener in serving where idle.contains(listener.name) {
             logger.info(
                 "listener serves again",
-                metadata: ["listener": "\(listener.name)", "bind": "\(listener.bind)"])
+                metadata: ["listener": "\(listener.name)", "bind": "\(listener.place)"])
         }
         idle = idle.union(without.map(\.name)).subtracting(serving.map(\.name))
             .intersection(listeners.map(\.name))

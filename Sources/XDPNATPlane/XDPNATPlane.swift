@@ -196,7 +196,7 @@ public actor XDPNATPlane: DataPlane {
             logger.info(
                 "registered listener in eBPF map",
                 metadata: [
-                    "listener": "\(listener.name)", "bind": "\(listener.bind)",
+                    "listener": "\(listener.name)", "bind": "\(listener.place)",
                     "interface": "\(listener.interface ?? "")",
                     "balance": "\(listener.balance.rawValue)",
                     "downstreams": "\(listener.downstreams.count)",

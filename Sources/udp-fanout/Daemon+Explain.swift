@@ -65,9 +65,7 @@ extension Daemon {
         let idle = listeners.compactMap { listener in
             reasons[listener.name].map { "listener \(listener.name): \($0); " }
         }
-        let binds = listeners.map { listener in
-            ["\(listener.name) \(listener.bind)"] + listener.nat.furtherPorts.map { ":\($0)" }
-        }
-        return idle.joined() + "the listeners are: " + binds.joined().joined(separator: ", ")
+        let places = listeners.map { "\($0.name) \($0.place)" }
+        return idle.joined() + "the listeners are: " + places.joined(separator: ", ")
     }
 }

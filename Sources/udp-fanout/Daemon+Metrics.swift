@@ -84,9 +84,8 @@ extension Daemon {
         snapshot.inForce = view.inForce.listeners
         snapshot.drains = view.drains
         snapshot.outOfReach = await reconciler.obstructions().outOfReach
-        for listener in view.inForce.listeners {
-            snapshot.rates[listener.name] = meter.rates(of: listener.name)
-        }
+        snapshot.meter = meter
+        snapshot.history = history
         return snapshot
     }
 }

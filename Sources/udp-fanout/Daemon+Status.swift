@@ -11,7 +11,10 @@ extension Daemon {
     /// Notes the counters each second, for rates.
     func measure() async {
         repeat {
-            meter.note(await reconciler.counters(), at: .now)
+            let counters = await reconciler.counters()
+            let now = ContinuousClock.now
+            meter.note(counters, at: now)
+            history.note(counters, at: now)
         } while (try? await Task.sleep(for: .seconds(1))) != nil
     }
 
@@ -74,7 +77,8 @@ extension ListenerStatus {
     fileprivate init(_ listener: Listener, _ counts: ListenerCounters, _ rates: Rates) {
         let drops = counts.drops.filter { $0.value > 0 }
         self.init(
-            name: listener.name, bind: "\(listener.bind)", mode: listener.mode.rawValue,
+            name: listener.name, bind: "\(listener.bind)",
+            ports: listener.ports.count > 1 ? listener.ports : nil, mode: listener.mode.rawValue,
             balance: listener.balance.rawValue, interface: listener.interface,
             workers: counts.workers, packetsReceived: counts.packetsReceived,
             bytesReceived: counts.bytesReceived, packetsForwarded: counts.packetsForwarded,

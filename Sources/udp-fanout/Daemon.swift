@@ -49,6 +49,7 @@ actor Daemon {
     /// Capabilities that this process had at its start and has no more.
     var givenUp: Capabilities = []
     var meter = RateMeter()
+    var history = RateHistory()
     private var tasks: [Task<Void, Never>] = []
     /// Reloads and the stop run one after the other, in the order in which they were asked for.
     private var last: Task<Void, Never>?
@@ -141,7 +142,7 @@ actor Daemon {
         tasks.append(Task { await beat() })
         tasks.append(Task { await watchProgress() })
         tasks.append(Task { await returnMemory() })
-        if control != nil { tasks.append(Task { await measure() }) }
+        tasks.append(Task { await measure() })
         dropPrivileges()
         stage = .serving
         logger.info("udp-fanout is running. Press Ctrl+C to stop.")

@@ -260,4 +260,23 @@ extension DaemonTests.ControlTests {
             #expect(access(path, F_OK) != 0)
         }
     }
+
+    @Test(
+        "status finds it by the configuration that names it, as the container's health check does")
+    func byConfiguration() async throws {
+        let folder = try ScratchFolder()
+        let named = "control:\n  socket: \(folder.path("named.sock"))\n"
+        let config = try ConfigText.simple().yaml + named
+        try await DaemonUnderTest.running(config, folder: folder) { daemon in
+            let file = folder.path(DaemonUnderTest.configName)
+            let usual = try await DaemonUnderTest.run(["status", "--json"], folder: folder)
+            #expect(usual.code == 1)
+            let run = try await DaemonUnderTest.run(["status", "--config", file], folder: folder)
+            #expect(run.code == 0 && run.output.contains("process \(daemon.pid)"), "\(run.errors)")
+            // A file that cannot be used names none.
+            let other = try await DaemonUnderTest.run(
+                ["status", "--config", "/none"], folder: folder)
+            #expect(other.code == 1)
+        }
+    }
 }

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 
+import FanoutCore
 import Foundation
 import LabNet
 import Testing
@@ -129,6 +130,26 @@ extension DaemonTests.MetricsTests {
             #expect(abs(resident / 1024 - Double(status)) < 8192)
             let open = try #require(page.value("process_open_fds"))
             #expect(abs(Int(open) - (try SocketTable.descriptors(of: daemon.pid).count)) <= 2)
+            try await daemon.stop()
+        }
+    }
+
+    @Test("the status page has rates and their history without a control socket, too")
+    func history() async throws {
+        let sink = try Sink()
+        let config = try ConfigText.simple(receivers: [sink.endpoint.port], metrics: true)
+        let port = try #require(config.metricsPort)
+        let yaml = config.yaml + "control:\n  enabled: false\n"
+        try await DaemonUnderTest.running(yaml) { daemon in
+            let traffic = try Traffic(to: Endpoint(.loopback, port: config.listeners[0].port))
+            try await eventually("both are there") {
+                for _ in 0..<100 { traffic.send([1]) }
+                let page = try await HTTP.get("/", port: port).body
+                let now = page.firstMatch(of: /<span class="now"><span class="rate">([^<]*)</)
+                let before = page.matches(of: /data-rates="\[\[[-0-9]*,([0-9.]*),/)
+                return now.map { $0.output.1 != "0" } == true
+                    && before.count == 2 && before.contains { $0.output.1 != "0" }
+            }
             try await daemon.stop()
         }
     }

@@ -25,9 +25,15 @@ struct StatusPageTests {
                 interface: "eth7")
         ]
         snapshot.uptime = .seconds(3_600 * 5 + 60 * 7)
-        var rates = Rates()
-        rates.packetsForwarded = 12_345
-        snapshot.rates = ["syslog": rates]
+        // Over two seconds 12 345 a second are forwarded, 77 of them to the first receiver.
+        let time = ContinuousClock.now
+        for count in [UInt64(0), 1] {
+            var counters = counters
+            counters.packetsForwarded = 24_690 * count
+            counters.downstreams[0].packetsForwarded = 154 * count
+            snapshot.meter.note([counters], at: time + .seconds(2 * count))
+            snapshot.history.note([counters], at: time + .seconds(2 * count))
+        }
         return snapshot
     }
 
@@ -53,6 +59,39 @@ struct StatusPageTests {
             #expect(reply.text.contains(words), "\(words)")
         }
         #expect(!reply.text.contains("would_block"), "a reason that never came up is left out")
+    }
+
+    @Test("it opens with the rates of the last seconds and the charts of the last minutes")
+    func history() async throws {
+        let text = try await page().text
+        #expect(text.contains("<td class=\"number rate\">77</td>"), "of a receiver")
+        let points = text.matches(of: /data-rates="([^"]*)"/).map { String($0.output.1) }
+        try #require(points.count == 2, "of all listeners together, and of the one")
+        for json in points {
+            let rows = try JSONDecoder().decode([[Double]].self, from: Data(json.utf8))
+            #expect(rows.map { Array($0.dropFirst()) } == [[0, 12_345, 0]])
+        }
+    }
+
+    @Test("of many listeners it brings the history of the sum alone")
+    func histories() async throws {
+        var snapshot = Self.snapshot()
+        snapshot.listeners = (0..<100).map { .sample("l\($0)") }
+        let text = try await page(snapshot).text
+        let points = text.matches(of: /data-rates="([^"]*)"/).map { String($0.output.1) }
+        #expect(points.count == 101)
+        #expect(points.filter { $0 != "[]" }.count == 1)
+    }
+
+    @Test("several ports of a listener are all shown")
+    func ports() async throws {
+        var snapshot = Self.snapshot()
+        snapshot.inForce = [
+            Listener(
+                name: "syslog", bind: .loopback(514), mode: .xdpNAT, balance: .sourceIP,
+                downstreams: [], interface: "eth7", nat: NATSettings(furtherPorts: [515, 601]))
+        ]
+        #expect(try await page(snapshot).text.contains("127.0.0.1:514,515,601"))
     }
 
     @Test("without scripts it is a table: receiver, state, share, forwarded, dropped")

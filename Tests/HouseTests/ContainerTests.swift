@@ -96,9 +96,15 @@ struct ContainerTests {
     func health() throws {
         let check = try #require(try Self.instructions().first { $0.name == "HEALTHCHECK" })
         let line = check.words.joined(separator: " ")
-        #expect(line.hasSuffix(#"CMD ["udp-fanout", "status", "--json"]"#))
+        let file = "/etc/udp-fanout/config.yaml"
+        #expect(line.hasSuffix(#"CMD ["udp-fanout", "status", "--json", "--config", "\#(file)"]"#))
         let manual = try Self.text("docs/man/udp-fanout.1")
         #expect(manual.contains("\n.SS status\n") && manual.contains("\\-\\-json"))
+        // The file that the container starts with.
+        #expect(
+            try Self.instructions().contains {
+                $0.name == "CMD" && $0.words.last == "\"\(file)\"]"
+            })
     }
 
     @Test("lab of compose has the nodes, addresses and backends of the scenario")

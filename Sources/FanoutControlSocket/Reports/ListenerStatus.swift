@@ -6,6 +6,8 @@ public import FanoutCore
 public struct ListenerStatus: Codable, Equatable, Sendable {
     public var name: String
     public var bind: String
+    /// Every port, where there are several.
+    public var ports: [UInt16]?
     public var mode: String
     public var balance: String
     /// The interface of a kernel mode.
@@ -25,13 +27,15 @@ public struct ListenerStatus: Codable, Equatable, Sendable {
     public var receivers: [ReceiverStatus]
 
     public init(
-        name: String, bind: String, mode: String, balance: String, interface: String?,
+        name: String, bind: String, ports: [UInt16]? = nil, mode: String, balance: String,
+        interface: String?,
         workers: Int, packetsReceived: UInt64, bytesReceived: UInt64, packetsForwarded: UInt64,
         bytesForwarded: UInt64, packetsDropped: UInt64, drops: [String: UInt64],
         kernelDrops: UInt64, rates: RateStatus, receivers: [ReceiverStatus]
     ) {
         self.name = name
         self.bind = bind
+        self.ports = ports
         self.mode = mode
         self.balance = balance
         self.interface = interface

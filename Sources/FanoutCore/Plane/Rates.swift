@@ -13,8 +13,8 @@ public struct Rates: Equatable, Sendable {
 }
 
 /// Makes rates of counters that are noted from time to time.
-public struct RateMeter: Sendable {
-    private struct Sample: Sendable {
+public struct RateMeter: Equatable, Sendable {
+    private struct Sample: Equatable, Sendable {
         let time: ContinuousClock.Instant
         let listeners: [String: ListenerCounters]
     }

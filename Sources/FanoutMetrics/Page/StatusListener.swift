@@ -8,6 +8,7 @@ struct StatusListener {
     /// Where it listens and how it spreads, if it is in force.
     let place: Listener?
     let rates: Rates
+    let history: [RateHistory.Point]
     /// The reasons that something was dropped for, the most frequent first as far as the page's order
     /// can stay: by the catalogue.
     let reasons: [(reason: DropReason, count: UInt64)]
@@ -19,12 +20,14 @@ struct StatusListener {
     /// - Parameter limit: how many receivers are shown: those that get nothing first, then by their place
     ///   in the listener, so that the order stays while numbers change.
     init(
-        _ counters: ListenerCounters, place: Listener?, rates: Rates, verdicts: [Endpoint: Bool],
-        drains: DrainList, outOfReach: Set<String>, limit: Int
+        _ counters: ListenerCounters, place: Listener?, meter: RateMeter,
+        history: [RateHistory.Point], verdicts: [Endpoint: Bool], drains: DrainList,
+        outOfReach: Set<String>, limit: Int
     ) {
         self.counters = counters
         self.place = place
-        self.rates = rates
+        self.history = history
+        rates = meter.rates(of: counters.listener)
         reasons = DropReason.allCases.compactMap { reason in
             counters.drops[reason].flatMap { $0 > 0 ? (reason, $0) : nil }
         }
@@ -38,7 +41,9 @@ struct StatusListener {
                     weight: downstream.weight, isReady: downstream.isReady,
                     isDrained: drains.entries.contains(entry),
                     isWithinReach: !outOfReach.contains(downstream.name)),
-                isHealthy: verdicts[downstream.endpoint])
+                isHealthy: verdicts[downstream.endpoint],
+                rate: meter.rates(of: downstream.endpoint, in: counters.listener)
+                    .packetsForwarded)
         }
     }
 
@@ -76,6 +81,8 @@ struct StatusReceiver {
     let state: ReceiverState
     /// By its probes; nil when it is not probed.
     let isHealthy: Bool?
+    /// Datagrams forwarded to it a second.
+    let rate: Double
 
     var dropped: UInt64 { counters.drops.values.reduce(0, +) }
 }

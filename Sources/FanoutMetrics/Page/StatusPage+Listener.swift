@@ -8,7 +8,8 @@ extension StatusPage {
         let isOpen = view.listeners.count <= StatusView.listenersOpen
         let name = HumanText.escaped(listener.counters.listener)
         return """
-            <details class="card listener" data-name="\(name)"\(isOpen ? " open" : "")>
+            <details class="card listener" data-name="\(name)" \
+            data-rates="\(StatusView.json(listener.history))"\(isOpen ? " open" : "")>
             <summary><span class="name">\(name)</span>
             <span class="badge">\(listener.counters.mode.rawValue)</span>
             <span class="muted place">\(place(of: listener))</span>
@@ -29,7 +30,7 @@ extension StatusPage {
     private func place(of listener: StatusListener) -> String {
         guard let place = listener.place else { return "" }
         let parts =
-            [place.bind.description, place.balance.rawValue]
+            [place.place, place.balance.rawValue]
             + (place.interface.map { ["on " + $0] } ?? [])
         return parts.map(HumanText.escaped).joined(separator: " · ")
     }
@@ -80,7 +81,7 @@ extension StatusPage {
         let rows = listener.receivers.map { row($0, most: most) }
         return """
             <table class="receivers"><thead><tr><th scope="col">receiver</th><th scope="col">state</th>\
-            <th scope="col">share</th><th scope="col" class="number scripted">a second</th>\
+            <th scope="col">share</th><th scope="col" class="number">a second</th>\
             <th scope="col" class="number">forwarded</th><th scope="col" class="number">dropped</th>\
             </tr></thead><tbody>\(rows.joined())</tbody></table>\(rest(of: listener))
             """
@@ -95,7 +96,7 @@ extension StatusPage {
             <span class="address">\(counters.endpoint)</span></th>\
             <td class="state">\(pill(of: receiver))</td>\
             <td class="bar">\(bar(forwarded, of: most, kind: "share"))</td>\
-            <td class="number scripted rate">0</td>\
+            <td class="number rate">\(HumanText.rate(receiver.rate))</td>\
             <td class="number">\(HumanText.count(forwarded))</td>\
             <td class="number\(receiver.dropped > 0 ? " warn" : "")">\(HumanText.count(receiver.dropped))</td></tr>
             """

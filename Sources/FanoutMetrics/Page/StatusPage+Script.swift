@@ -37,6 +37,15 @@ extension StatusPage {
             if (points.length > kept) points.shift();
           }
 
+          // What the page brings, of charts that nothing is known of yet.
+          function recall() {
+            const charts = [["all", document.getElementById("all")],
+              ...sections().map((section, i) => [i + section.dataset.name, section])];
+            for (const [key, element] of charts) {
+              if (element && !history.has(key)) history.set(key, JSON.parse(element.dataset.rates));
+            }
+          }
+
           function make(name, attributes, parent) {
             const element = document.createElementNS("http://www.w3.org/2000/svg", name);
             for (const [key, value] of Object.entries(attributes)) element.setAttribute(key, value);
@@ -115,7 +124,7 @@ extension StatusPage {
             const rates = now.counts.slice(0, 3).map(
               (value, i) => then ? gain(value, then.counts[i]) / seconds : 0);
             if (then) note(index + section.dataset.name, time, rates);
-            write(section.querySelector(".now .rate"), rate(rates[1]));
+            if (then) write(section.querySelector(".now .rate"), rate(rates[1]));
             if (!section.open) return;
             section.querySelectorAll(".counts dd").forEach(
               (cell, i) => write(cell, count(now.counts[i])));
@@ -125,7 +134,7 @@ extension StatusPage {
             section.querySelectorAll(".receivers tbody tr").forEach((row, i) => {
               const [forwarded, dropped] = now.receivers[i];
               const old = then && then.receivers[i];
-              write(row.cells[3], rate(old ? gain(forwarded, old[0]) / seconds : 0));
+              if (old) write(row.cells[3], rate(gain(forwarded, old[0]) / seconds));
               write(row.cells[4], count(forwarded));
               write(row.cells[5], count(dropped));
             });
@@ -170,6 +179,7 @@ extension StatusPage {
             }
             const keys = new Set(["all", ...sections().map((s, i) => i + s.dataset.name)]);
             for (const key of history.keys()) if (!keys.has(key)) history.delete(key);
+            recall();
           }
 
           async function look() {
@@ -199,6 +209,8 @@ extension StatusPage {
           document.addEventListener("visibilitychange", () => { if (!document.hidden) look(); });
           document.addEventListener("toggle", drawAll, true);
           addEventListener("resize", drawAll);
+          recall();
+          drawAll();
           look();
         })();
 

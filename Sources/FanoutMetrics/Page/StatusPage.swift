@@ -5,8 +5,8 @@ internal import FanoutCore
 /// The status page at `/`: one HTML document that needs nothing else.
 ///
 /// All of its words are made here, so it is whole without scripts; it is then loaded anew every ten
-/// seconds. The script asks for the numbers every two seconds, writes them where they stand, draws
-/// what was seen since the page was opened, and takes the page anew when more than numbers has changed.
+/// seconds. The script asks for the numbers every two seconds, writes them into the page, draws the last minutes,
+/// of which the page brings two, and takes the page anew when more than numbers has changed.
 struct StatusPage {
     /// Where the script finds the numbers.
     static let dataPath = "/status.json"
@@ -99,7 +99,7 @@ struct StatusPage {
 
     private var tiles: String {
         guard view.only == nil, !view.listeners.isEmpty else { return "" }
-        let rates = view.snapshot.rates.values
+        let rates = view.snapshot.inForce.map { view.snapshot.meter.rates(of: $0.name) }
         func sum(_ value: (Rates) -> Double) -> String {
             HumanText.rate(rates.reduce(0) { $0 + value($1) })
         }
@@ -116,7 +116,7 @@ struct StatusPage {
             <figure class="card scripted"><figcaption><span class="key k0">received</span>
             <span class="key k1">forwarded</span> <span class="key k2">dropped</span>
             <span class="muted">datagrams a second</span></figcaption>
-            <svg class="chart" id="all" role="img" aria-label="Rates of all listeners together"></svg></figure>
+            <svg class="chart" id="all" data-rates="\(StatusView.json(view.snapshot.history.total))" role="img" aria-label="Rates of all listeners together"></svg></figure>
 
             """
     }

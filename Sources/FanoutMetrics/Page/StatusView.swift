@@ -12,6 +12,8 @@ struct StatusView {
     static let receiversShown = 8
     /// From so many listeners on they are shown as lines that open.
     static let listenersOpen = 6
+    /// Up to so many listeners the page brings the history of each, 60 points; else that of the sum alone.
+    static let historiesShown = 32
 
     let snapshot: MetricsSnapshot
     /// The listener whose page it is; nil: of all of them.
@@ -39,7 +41,9 @@ struct StatusView {
         listeners = shown.map { counters in
             StatusListener(
                 counters, place: places[counters.listener],
-                rates: snapshot.rates[counters.listener] ?? Rates(),
+                meter: snapshot.meter,
+                history: shown.count <= Self.historiesShown
+                    ? snapshot.history.points(of: counters.listener) : [],
                 verdicts: snapshot.health?.verdicts ?? [:], drains: snapshot.drains,
                 outOfReach: snapshot.outOfReach[counters.listener] ?? [],
                 limit: only == nil ? Self.receiversShown : .max)

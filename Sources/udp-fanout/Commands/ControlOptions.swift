@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 
 internal import ArgumentParser
+internal import FanoutConfig
 internal import FanoutControlSocket
 internal import LinuxNet
 
@@ -9,12 +10,23 @@ struct ControlOptions: ParsableArguments {
     @Option(help: "The daemon's control socket, if it is not at its usual place.")
     var socket: String?
 
+    @Option(
+        name: .shortAndLong,
+        help: "The daemon's configuration: its control.socket, if it names one.")
+    var config: String?
+
     @Flag(help: "Print the daemon's answer as it comes: one line of JSON.")
     var json = false
 
-    /// The socket that was named, else the first of the usual ones that is there.
+    /// The socket that was named, here or in the configuration, else the first of the usual ones that is there.
+    /// A configuration that cannot be read names none: the daemon that runs has read another one.
     var path: String {
         if let socket { return socket }
+        if let config, case .valid(let found, _) = Configuration.load(path: config),
+            let socket = found.control.socket
+        {
+            return socket
+        }
         let candidates = ControlPlace.candidates
         return candidates.first(where: ThisProcess.canSee) ?? candidates[0]
     }

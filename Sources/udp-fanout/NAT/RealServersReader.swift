@@ -13,6 +13,8 @@ actor RealServersReader {
     private let daemon: Daemon
     private var inForce: RealServers
     private var isMissing = false
+    /// Whether what was read last is not in force; the daemon then reports a failed reload.
+    private var isRefused = false
 
     private static let interval = Duration.milliseconds(250)
 
@@ -35,7 +37,7 @@ actor RealServersReader {
             defer { previous = now }
             guard now == previous else { continue }
             if now == nil {
-                if !isMissing { await daemon.refuse("\(path): the file does not exist") }
+                if !isMissing { await refuse("\(path): the file does not exist") }
                 isMissing = true
             } else if isMissing || now != reported {
                 isMissing = false
@@ -50,10 +52,17 @@ actor RealServersReader {
         do throws(RealServers.Fault) {
             let servers = try RealServers(path: path)
             try service.check(servers)
-            guard servers != inForce else { return }
-            if await daemon.adopt(service.with(servers)) { inForce = servers }
+            // The servers in force, after a bad file, make a reload that succeeds.
+            guard servers != inForce || isRefused else { return }
+            isRefused = await !daemon.adopt(service.with(servers))
+            if !isRefused { inForce = servers }
         } catch {
-            await daemon.refuse(error.reason)
+            await refuse(error.reason)
         }
+    }
+
+    private func refuse(_ reason: String) async {
+        isRefused = true
+        await daemon.refuse(reason)
     }
 }

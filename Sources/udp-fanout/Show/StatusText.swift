@@ -41,8 +41,9 @@ struct StatusText {
     }
 
     private func lines(of listener: ListenerStatus) -> [String] {
+        let furtherPorts = (listener.ports ?? []).dropFirst().map { ",\($0)" }.joined()
         var title = [
-            "listener \(paint.strong(listener.name))", listener.bind, listener.mode,
+            "listener \(paint.strong(listener.name))", listener.bind + furtherPorts, listener.mode,
             listener.balance,
         ]
         if let interface = listener.interface { title.append("on \(interface)") }
