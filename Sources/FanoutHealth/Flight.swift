@@ -9,6 +9,8 @@ final class Flight {
     let target: ProbeTarget
     /// What an answer must bear.
     let nonce: UInt64
+    /// Whether silence is a failure.
+    private let expectsReply: Bool
     private let socket: SocketBox?
     /// Answers that are not ours to take for a sign of life.
     private var wrongAnswers = 0
@@ -20,6 +22,7 @@ final class Flight {
     init(echoTo target: ProbeTarget, nonce: UInt64) {
         self.target = target
         self.nonce = nonce
+        expectsReply = true
         socket = nil
     }
 
@@ -29,6 +32,7 @@ final class Flight {
     ) throws(SystemError) {
         self.target = target
         self.nonce = nonce
+        expectsReply = plan.expectsReply(target.kind)
         let isTCP = target.kind == .tcp
         let box =
             try isTCP
@@ -92,11 +96,8 @@ final class Flight {
 
     /// What it means that the time is over.
     var silence: ProbeResult {
-        switch target.kind {
-        case .udp: .success
-        case .udpEcho: wrongAnswers > 0 ? .wrongAnswer : .timeout
-        case .icmp, .tcp: .timeout
-        }
+        guard expectsReply else { return .success }
+        return wrongAnswers > 0 ? .wrongAnswer : .timeout
     }
 }
 

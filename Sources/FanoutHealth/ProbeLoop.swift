@@ -113,7 +113,7 @@ struct ProbeLoop {
         // The kernel needs three seconds to give up a host that does not answer ARP (tcp(7) has no
         // say in it: net.ipv4.neigh.default.mcast_solicit times retrans_time), so silence means
         // little before the turn is over.
-        let end = target.kind == .udp ? turn : now + timeout
+        let end = plan.expectsReply(target.kind) ? now + timeout : turn
         moments.put(.silence(of: token), at: end)
     }
 

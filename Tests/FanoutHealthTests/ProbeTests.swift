@@ -80,6 +80,19 @@ struct ProbeTests {
     }
 
     @Test(
+        "a request of a preset fails without a reply; an empty datagram does not",
+        arguments: [
+            ProbePayload.dns, .radiusStatus(secret: [1]), .sipOptions, .coapPing, .empty,
+        ])
+    func silentPresets(payload: ProbePayload) async throws {
+        let (watch, responder) = (Watch(), try Responder(.silent))
+        let target = ProbeTarget(.udp, responder.endpoint)
+        try watch.follow([target], payload: payload)
+        #expect(try await watch.next(target) == (payload == .empty ? .success : .timeout))
+        #expect(!responder.datagrams.isEmpty)
+    }
+
+    @Test(
         "dns: a server of the distribution answers it",
         .enabled(
             if: FileManager.default.isExecutableFile(atPath: "/usr/sbin/dnsmasq"),

@@ -22,6 +22,9 @@ public struct ProbePlan: Equatable, Sendable {
         self.payload = payload
         self.avoidedPorts = avoidedPorts
     }
+
+    /// Whether a probe of this kind fails when no reply comes within the timeout.
+    public func expectsReply(_ kind: ProbeKind) -> Bool { kind != .udp || payload.expectsReply }
 }
 
 /// Probes targets, each in its turn, and tells what came of it.

@@ -6,7 +6,8 @@ public enum ProbeKind: String, CaseIterable, Hashable, Sendable {
     case icmp
     /// A datagram with a nonce, which the receiver sends back.
     case udpEcho = "udp_echo"
-    /// A datagram: any answer is a sign of life, and so is silence, but not ICMP port unreachable.
+    /// A datagram: any reply is a sign of life. Silence is, too, unless the payload is a request
+    /// (`ProbePayload.expectsReply`).
     case udp
     /// A TCP connection, which is reset as soon as it is there.
     case tcp

@@ -18,6 +18,14 @@ public enum ProbePayload: Hashable, Sendable {
     /// A naive receiver takes an empty datagram for the end of its input, so there is a text.
     public static let usual = ProbePayload.bytes(Array("udp-fanout probe".utf8))
 
+    /// Whether a live receiver replies, so that silence is a failure.
+    public var expectsReply: Bool {
+        switch self {
+        case .dns, .radiusStatus, .sipOptions, .coapPing: true
+        case .bytes, .empty: false
+        }
+    }
+
     /// The spelling of a preset in YAML.
     public enum Preset: String, CaseIterable, Hashable, Sendable {
         case dns
