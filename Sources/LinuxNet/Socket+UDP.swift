@@ -91,6 +91,13 @@ extension Socket {
     /// Makes a raw socket send from any source address (CAP_NET_RAW), and receive nothing.
     public func becomeTransparent(family: Int32) throws(SystemError) {
         try check("setsockopt IP_TRANSPARENT", cnet_enable_transparent(descriptor, family))
+        try refuseInput()
+    }
+
+    /// Has the kernel drop every datagram that comes to this socket, before it takes memory for it. Each counts in
+    /// `kernelDrops` (kernel: udp_queue_rcv_one_skb). ICMP errors pass no filter: a connected socket still reports
+    /// them (kernel: __udp4_lib_err).
+    public func refuseInput() throws(SystemError) {
         try check("setsockopt SO_ATTACH_FILTER", cnet_drop_all_input(descriptor))
     }
 

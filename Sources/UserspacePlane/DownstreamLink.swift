@@ -4,13 +4,18 @@ internal import CNet
 internal import FanoutCore
 internal import Glibc
 internal import LinuxNet
+internal import Synchronization
 internal import Workers
 
 /// A socket that leads to one receiver. It is connected, so the kernel remembers the route, reports
 /// what ICMP says of this receiver and of no other, and holds this receiver's backlog against this
-/// receiver's buffer alone.
+/// receiver's buffer alone. What the receiver sends is dropped: a listener forwards one way.
 final class SendSocket: Sendable {
     let socket: Socket
+    /// Whether it is a raw socket, to which no reply comes.
+    private let isRaw: Bool
+    /// Replies up to the last look.
+    private let replies = Atomic<UInt64>(0)
 
     /// What a sender asks for; the kernel caps it at `net.core.wmem_max`.
     private static let bufferBytes: Int32 = 4 << 20
@@ -22,16 +27,34 @@ final class SendSocket: Sendable {
         let family = endpoint.address.nativeFamily
         do throws(SystemError) {
             let raw = listener.preserveSource
+            isRaw = raw
             let type = raw ? SOCK_RAW : SOCK_DGRAM
             socket = try Socket(
                 family: family, type: Int32(type.rawValue),
                 protocol: raw ? Int32(IPPROTO_UDP) : 0)
-            if raw { try socket.becomeTransparent(family: family) }
+            if raw {
+                try socket.becomeTransparent(family: family)
+            } else {
+                // Without it replies fill the receive buffer, which costs memory and nothing else.
+                try? socket.refuseInput()
+            }
             try? socket.requestSendBuffer(bytes: Self.bufferBytes)
             try Self.connect(socket, to: raw ? Endpoint(endpoint.address, port: 0) : endpoint)
         } catch {
             throw PlaneError(opening: error, downstream: downstream, of: listener)
         }
+    }
+
+    /// Datagrams of the receiver that the kernel has dropped here. Called by the plane alone.
+    ///
+    /// The kernel counts with 32 bits, which 10 000 replies a second use up in five days.
+    var repliesDropped: UInt64 {
+        guard !isRaw else { return 0 }
+        let known = replies.load(ordering: .relaxed)
+        let now = UInt32(truncatingIfNeeded: socket.kernelDrops)
+        let sum = known &+ UInt64(now &- UInt32(truncatingIfNeeded: known))
+        replies.store(sum, ordering: .relaxed)
+        return sum
     }
 
     /// No route at this moment is no reason to refuse a configuration: the worker tries again with
@@ -52,10 +75,22 @@ final class SendSocket: Sendable {
 final class DownstreamLink: Sendable {
     let socket: SendSocket
     let counters = CounterRow()
+    /// Whether what the socket counted is this link's, and not that of another worker with the same socket.
+    private let ownsSocket: Bool
 
-    init(_ socket: SendSocket) { self.socket = socket }
+    init(_ socket: SendSocket, ownsSocket: Bool = true) {
+        self.socket = socket
+        self.ownsSocket = ownsSocket
+    }
 
     deinit { counters.free() }
+
+    /// What went through it, and what came back.
+    var sums: ReceiverSums {
+        var sums = ReceiverSums(counters)
+        if ownsSocket { sums.repliesDropped = socket.repliesDropped }
+        return sums
+    }
 
     func target(for downstream: Downstream, of listener: Listener) throws(PlaneError) -> Target {
         let endpoint = downstream.endpoint

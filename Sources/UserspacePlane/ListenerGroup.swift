@@ -180,7 +180,7 @@ final class ListenerGroup {
         let present = Set(listener.downstreams.map(\.endpoint))
         for links in former {
             for (endpoint, link) in links where !present.contains(endpoint) {
-                pastOfReceivers.add(ReceiverSums(link.counters), of: endpoint)
+                pastOfReceivers.add(link.sums, of: endpoint)
             }
         }
         pastOfReceivers.settle(present: present)
@@ -192,7 +192,7 @@ final class ListenerGroup {
         pastOfReceivers.add(other.pastOfReceivers)
         for worker in other.workers {
             for (endpoint, link) in worker.links {
-                pastOfReceivers.add(ReceiverSums(link.counters), of: endpoint)
+                pastOfReceivers.add(link.sums, of: endpoint)
             }
         }
         pastOfReceivers.settle(present: listener.downstreams.map(\.endpoint))
@@ -216,9 +216,14 @@ final class ListenerGroup {
             var counts = DownstreamCounters(downstream)
             if let before = pastOfReceivers[downstream.endpoint] { counts.add(before) }
             for worker in workers {
-                if let link = worker.links[downstream.endpoint] { counts.add(link.counters) }
+                if let link = worker.links[downstream.endpoint] { counts.add(link.sums) }
             }
             return counts
+        }
+        if !listener.preserveSource {
+            sum.repliesDropped = sum.downstreams.reduce(sum.departed.repliesDropped) {
+                $0 &+ $1.repliesDropped
+            }
         }
         return sum
     }

@@ -51,7 +51,7 @@ internal import FanoutCore
                 if let known {
                     link = known
                 } else if let socket = shared[endpoint] {
-                    link = DownstreamLink(socket)
+                    link = DownstreamLink(socket, ownsSocket: false)
                 } else {
                     let socket = try SendSocket(to: downstream, of: listener)
                     if shares { shared[endpoint] = socket }

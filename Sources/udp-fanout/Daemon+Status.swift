@@ -8,13 +8,15 @@ internal import FanoutMetrics
 internal import LinuxNet
 
 extension Daemon {
-    /// Notes the counters each second, for rates.
+    /// Notes the counters each second, for rates and for what receivers send back.
     func measure() async {
+        var replies = ReplyWatch()
         repeat {
             let counters = await reconciler.counters()
             let now = ContinuousClock.now
             meter.note(counters, at: now)
             history.note(counters, at: now)
+            replies.note(counters, logger)
         } while (try? await Task.sleep(for: .seconds(1))) != nil
     }
 
@@ -84,7 +86,8 @@ extension ListenerStatus {
             bytesReceived: counts.bytesReceived, packetsForwarded: counts.packetsForwarded,
             bytesForwarded: counts.bytesForwarded, packetsDropped: counts.packetsDropped,
             drops: Dictionary(uniqueKeysWithValues: drops.map { ($0.key.rawValue, $0.value) }),
-            kernelDrops: counts.kernelDrops, rates: RateStatus(rates), receivers: [])
+            kernelDrops: counts.kernelDrops, repliesDropped: counts.repliesDropped,
+            rates: RateStatus(rates), receivers: [])
     }
 }
 

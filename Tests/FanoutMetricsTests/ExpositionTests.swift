@@ -36,6 +36,20 @@ struct ExpositionTests {
         )
     }
 
+    @Test("replies are shown where they come to the daemon")
+    func replies() {
+        var keeping = ListenerCounters.sample("keeping")
+        keeping.repliesDropped = nil
+        let text = page(.of([.sample("one"), .sample("tc", mode: .tcEBPF), keeping]))
+        let lines = text.split(separator: "\n").filter {
+            $0.hasPrefix("udp_fanout_replies_dropped_total")
+        }
+        #expect(
+            lines == [
+                "udp_fanout_replies_dropped_total{listener=\"one\",mode=\"userspace\"} 14"
+            ])
+    }
+
     @Test("every metric has HELP and TYPE exactly once, and its samples right behind them")
     func everyMetricOnce() {
         let listeners: [ListenerCounters] = [
@@ -164,7 +178,7 @@ struct ExpositionTests {
     func large() {
         let lines = page(.large).split(separator: "\n")
         let perDownstream = 5 + DropReason.allCases.count(where: \.isDownstreams)
-        let perListener = 10 + DropReason.allCases.count + 5 * perDownstream
+        let perListener = 11 + DropReason.allCases.count + 5 * perDownstream
         // Build, start, two results of reloads, two of the last one, refused, three of the process, and
         // eight of discovery.
         let queue = 5 + QueueCounters.KernelEvent.allCases.count

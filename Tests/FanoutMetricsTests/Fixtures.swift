@@ -27,6 +27,7 @@ extension ListenerCounters {
         counters.bytesForwarded = 5760
         counters.drops = [.noHealthy: 7, .noBuffers: 3]
         counters.kernelDrops = 11
+        if mode == .userspace { counters.repliesDropped = 14 }
         counters.receiveCalls = 12
         counters.sendCalls = 13
         counters.workers = 2

@@ -35,6 +35,9 @@ let goldenPage = #"""
     # HELP udp_fanout_kernel_drops_total Datagrams that the kernel threw away before they could be received (socket buffer full or checksum wrong); no part of received.
     # TYPE udp_fanout_kernel_drops_total counter
     udp_fanout_kernel_drops_total{listener="syslog",mode="userspace"} 11
+    # HELP udp_fanout_replies_dropped_total Datagrams that receivers sent back and that the kernel dropped, since the listener forwards one way; no part of received.
+    # TYPE udp_fanout_replies_dropped_total counter
+    udp_fanout_replies_dropped_total{listener="syslog",mode="userspace"} 14
     # HELP udp_fanout_receive_calls_total Receive calls that returned at least one datagram.
     # TYPE udp_fanout_receive_calls_total counter
     udp_fanout_receive_calls_total{listener="syslog",mode="userspace"} 12

@@ -6,6 +6,7 @@ internal import FanoutCore
 
 extension ListenerCheck {
     func checkProtocol() {
+        checkReplies()
         guard let port = draft.bind?.value.port, let mode = draft.mode?.value, mode != .xdpNAT,
             let found = WellKnownProtocol(port: port)
         else { return }
@@ -15,6 +16,22 @@ extension ListenerCheck {
 
     private var hidesSource: Bool {
         !(draft.preserveSource?.value ?? draft.mode?.value.preservesSourceByDefault ?? true)
+    }
+
+    /// Receivers whose replies end here. Where they see the client, they may reply to it themselves.
+    private func checkReplies() {
+        guard draft.mode?.value == .userspace, hidesSource else { return }
+        let places = [draft.bind] + (draft.downstreams ?? []).map(\.address)
+        for place in places.compactMap(\.self) {
+            let port = place.value.port
+            guard let found = WellKnownProtocol(port: port), found.expectsReplies else { continue }
+            findings.warning(
+                at: place.origin,
+                "\(port) is a port of \(found.rawValue): receivers reply, and mode userspace forwards one "
+                    + "way, so replies are dropped",
+                "write mode: xdp_nat unless senders need no replies")
+            return
+        }
     }
 
     /// Exporters whose datagrams only make sense together. With one receiver they stay together.
@@ -30,7 +47,7 @@ extension ListenerCheck {
             what = "a template reaches one receiver, and the others cannot read its records"
         case .sFlow:
             what = "each receiver sees gaps in the sequence numbers and a part of the counters"
-        case .syslog, .dns, .radius, .sip: return
+        default: return
         }
         findings.warning(
             at: draft.balanceOrigin ?? key(.listenerBalance),
@@ -48,7 +65,7 @@ extension ListenerCheck {
         case .netFlow, .ipfix: what = "a collector tells exporters apart by the source address"
         case .syslog: what = "a server may name senders by the source address"
         case .radius: what = "a server finds a client's secret by the source address"
-        case .sFlow, .dns, .sip: return
+        default: return
         }
         findings.warning(
             at: key(.listenerPreserveSource),

@@ -23,6 +23,8 @@ public struct ListenerStatus: Codable, Equatable, Sendable {
     public var drops: [String: UInt64]
     /// Thrown away by the kernel before they could be received.
     public var kernelDrops: UInt64
+    /// Sent back by receivers and dropped, since the listener forwards one way; nil where none come to the daemon.
+    public var repliesDropped: UInt64?
     public var rates: RateStatus
     public var receivers: [ReceiverStatus]
 
@@ -31,7 +33,8 @@ public struct ListenerStatus: Codable, Equatable, Sendable {
         interface: String?,
         workers: Int, packetsReceived: UInt64, bytesReceived: UInt64, packetsForwarded: UInt64,
         bytesForwarded: UInt64, packetsDropped: UInt64, drops: [String: UInt64],
-        kernelDrops: UInt64, rates: RateStatus, receivers: [ReceiverStatus]
+        kernelDrops: UInt64, repliesDropped: UInt64?, rates: RateStatus,
+        receivers: [ReceiverStatus]
     ) {
         self.name = name
         self.bind = bind
@@ -47,6 +50,7 @@ public struct ListenerStatus: Codable, Equatable, Sendable {
         self.packetsDropped = packetsDropped
         self.drops = drops
         self.kernelDrops = kernelDrops
+        self.repliesDropped = repliesDropped
         self.rates = rates
         self.receivers = receivers
     }

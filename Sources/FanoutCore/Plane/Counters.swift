@@ -17,6 +17,8 @@ public struct DownstreamCounters: Equatable, Sendable {
     /// 4.1.3.1). It concerns datagrams that had been forwarded, so it is no part of the ledger. Of
     /// several answers to one batch the kernel may tell only one, so this is the least number.
     public var refusals: UInt64 = 0
+    /// Datagrams that it sent back, to a listener that forwards one way.
+    public var repliesDropped: UInt64 = 0
 
     public init(_ downstream: Downstream) {
         name = downstream.name
@@ -55,6 +57,9 @@ public struct ListenerCounters: Equatable, Sendable {
     /// Datagrams that the kernel threw away before they could be received: the socket's buffer was
     /// full or a checksum wrong (`SO_MEMINFO`). Never part of `packetsReceived`.
     public var kernelDrops: UInt64 = 0
+    /// Datagrams that receivers sent back and that the kernel dropped, since the listener forwards one way; no part of
+    /// `packetsReceived`. Nil where replies do not come to this process: kernel modes, `preserve_source`.
+    public var repliesDropped: UInt64?
     /// Receive calls that returned at least one datagram.
     public var receiveCalls: UInt64 = 0
     /// Send calls.

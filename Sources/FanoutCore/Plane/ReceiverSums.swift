@@ -7,6 +7,7 @@ public struct ReceiverSums: CounterSum {
     public var bytesForwarded: UInt64 = 0
     public var drops: [DropReason: UInt64] = [:]
     public var refusals: UInt64 = 0
+    public var repliesDropped: UInt64 = 0
 
     public init() {}
 
@@ -15,6 +16,7 @@ public struct ReceiverSums: CounterSum {
         bytesForwarded = counters.bytesForwarded
         drops = counters.drops
         refusals = counters.refusals
+        repliesDropped = counters.repliesDropped
     }
 
     public var packetsDropped: UInt64 { drops.values.reduce(0, +) }
@@ -24,6 +26,7 @@ public struct ReceiverSums: CounterSum {
         bytesForwarded &+= other.bytesForwarded
         drops.merge(other.drops, uniquingKeysWith: &+)
         refusals &+= other.refusals
+        repliesDropped &+= other.repliesDropped
     }
 }
 
@@ -34,5 +37,6 @@ extension DownstreamCounters {
         bytesForwarded &+= sums.bytesForwarded
         drops.merge(sums.drops, uniquingKeysWith: &+)
         refusals &+= sums.refusals
+        repliesDropped &+= sums.repliesDropped
     }
 }

@@ -9,6 +9,16 @@ public enum WellKnownProtocol: String, CaseIterable, Hashable, Sendable {
     case dns = "DNS"
     case radius = "RADIUS"
     case sip = "SIP"
+    case dhcp = "DHCP"
+    case tftp = "TFTP"
+    case ntp = "NTP"
+    case snmp = "SNMP"
+    case quic = "QUIC"
+    case ike = "IKE"
+    case openVPN = "OpenVPN"
+    case stun = "STUN"
+    case coap = "CoAP"
+    case wireGuard = "WireGuard"
 
     /// nil for a port that none of them has.
     public init?(port: UInt16) {
@@ -27,14 +37,27 @@ public enum WellKnownProtocol: String, CaseIterable, Hashable, Sendable {
         case .dns: [53]
         case .radius: [1812, 1813]
         case .sip: [5060]
+        case .dhcp: [67, 547]
+        case .tftp: [69]
+        case .ntp: [123]
+        // Not 162, where traps need no reply.
+        case .snmp: [161]
+        case .quic: [443]
+        case .ike: [500, 4500]
+        case .openVPN: [1194]
+        case .stun: [3478, 5349]
+        case .coap: [5683, 5684]
+        case .wireGuard: [51820]
         }
     }
 
     /// Whether a sender waits for a reply.
     public var expectsReplies: Bool {
         switch self {
-        case .dns, .radius, .sip: true
         case .netFlow, .ipfix, .sFlow, .syslog: false
+        case .dns, .radius, .sip, .dhcp, .tftp, .ntp, .snmp, .quic, .ike, .openVPN, .stun, .coap,
+            .wireGuard:
+            true
         }
     }
 }

@@ -65,6 +65,7 @@ public struct Exposition {
         case .bytesReceived: eachListener(\.bytesReceived)
         case .bytesForwarded: eachListener(\.bytesForwarded)
         case .kernelDrops: eachListener(\.kernelDrops)
+        case .repliesDropped: replies()
         case .receiveCalls: eachListener(\.receiveCalls)
         case .sendCalls: eachListener(\.sendCalls)
         case .workers: eachListener { UInt64(clamping: $0.workers) }
@@ -109,6 +110,12 @@ public struct Exposition {
 extension Exposition {
     private mutating func eachListener(_ value: (ListenerCounters) -> UInt64) {
         for row in listeners { page.sample(row.labels, value(row.counters)) }
+    }
+
+    private mutating func replies() {
+        for row in listeners {
+            if let count = row.counters.repliesDropped { page.sample(row.labels, count) }
+        }
     }
 
     /// Every reason always has its sample, so that the ledger can be summed from the first scrape on.

@@ -17,6 +17,9 @@ extension MetricCatalog {
         case .kernelDrops:
             "Datagrams that the kernel threw away before they could be received "
                 + "(socket buffer full or checksum wrong); no part of received."
+        case .repliesDropped:
+            "Datagrams that receivers sent back and that the kernel dropped, since the listener "
+                + "forwards one way; no part of received."
         case .receiveCalls: "Receive calls that returned at least one datagram."
         case .sendCalls: "Send calls."
         case .workers: "Worker threads of the listener."

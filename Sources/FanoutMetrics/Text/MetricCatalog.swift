@@ -12,6 +12,7 @@ public enum MetricCatalog: String, CaseIterable, Hashable, Sendable {
     case bytesReceived = "udp_fanout_bytes_received_total"
     case bytesForwarded = "udp_fanout_bytes_forwarded_total"
     case kernelDrops = "udp_fanout_kernel_drops_total"
+    case repliesDropped = "udp_fanout_replies_dropped_total"
     case receiveCalls = "udp_fanout_receive_calls_total"
     case sendCalls = "udp_fanout_send_calls_total"
     case workers = "udp_fanout_workers"
@@ -66,8 +67,8 @@ public enum MetricCatalog: String, CaseIterable, Hashable, Sendable {
     public var kind: Kind {
         switch self {
         case .packetsReceived, .packetsForwarded, .packetsDropped, .packetsNoHealthy,
-            .bytesReceived, .bytesForwarded, .kernelDrops, .receiveCalls, .sendCalls,
-            .answersReceived, .answersForwarded, .answersDropped, .answerBytesReceived,
+            .bytesReceived, .bytesForwarded, .kernelDrops, .repliesDropped, .receiveCalls,
+            .sendCalls, .answersReceived, .answersForwarded, .answersDropped, .answerBytesReceived,
             .answerBytesForwarded, .natEvents,
             .downstreamPacketsForwarded, .downstreamBytesForwarded, .downstreamPacketsDropped,
             .downstreamRefused, .healthProbes, .discoveryRelists, .discoveryErrors, .reloads,
@@ -85,7 +86,8 @@ public enum MetricCatalog: String, CaseIterable, Hashable, Sendable {
     public var labels: [String] {
         switch self {
         case .packetsReceived, .packetsForwarded, .packetsNoHealthy, .bytesReceived,
-            .bytesForwarded, .kernelDrops, .receiveCalls, .sendCalls, .workers, .answersReceived,
+            .bytesForwarded, .kernelDrops, .repliesDropped, .receiveCalls, .sendCalls, .workers,
+            .answersReceived,
             .answersForwarded, .answerBytesReceived, .answerBytesForwarded:
             ["listener", "mode"]
         case .natEvents: ["event"]

@@ -67,6 +67,9 @@ struct StatusText {
         }
         text += ")"
         if listener.kernelDrops > 0 { text += "  kernel drops \(listener.kernelDrops)" }
+        if let replies = listener.repliesDropped, replies > 0 {
+            text += "  replies dropped \(replies)"
+        }
         let isBad = listener.rates.packetsDropped > 0
         return isBad ? paint.bad(text) : text
     }
