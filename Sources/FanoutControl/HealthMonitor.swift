@@ -10,6 +10,9 @@ public actor HealthMonitor: HealthSource {
     private let logger: Logger
     private let mailbox = ProbeMailbox()
     private var table = HealthTable()
+    private var refusals = RefusalTable()
+    /// Of another process, until refusals are followed.
+    private var assumed: Set<Endpoint> = []
     private var state = DesiredState()
     /// Listeners that use all of their downstreams, because too few are healthy.
     private var open: Set<String> = []
@@ -26,9 +29,14 @@ public actor HealthMonitor: HealthSource {
 
     /// Probes the downstreams of `state` from now on.
     ///
-    /// - Parameter policy: nil: nothing is probed, and every downstream is taken for healthy.
+    /// - Parameters:
+    ///   - policy: nil: nothing is probed.
+    ///   - passive: nil: refusals of downstreams say nothing of their health. Without either every downstream
+    ///     counts as healthy.
     /// - Throws: `HealthError` when probing could not begin; everything is as it was then.
-    public func follow(_ policy: HealthPolicy?, _ state: DesiredState) throws(HealthError) {
+    public func follow(
+        _ policy: HealthPolicy?, passive: HealthPolicy? = nil, _ state: DesiredState
+    ) throws(HealthError) {
         var next = table
         next.follow(policy, state)
         if let policy {
@@ -42,16 +50,47 @@ public actor HealthMonitor: HealthSource {
             probe.stop()
         }
         (table, self.state) = (next, state)
+        refusals.follow(passive, state, assuming: policy == nil ? assumed : [])
+        assumed = []
         noteOpen()
     }
 
     /// Takes it for known, before the first `follow`, that these are unhealthy.
-    public func assume(unhealthy: Set<Endpoint>) { table.assume(unhealthy: unhealthy) }
+    public func assume(unhealthy: Set<Endpoint>) {
+        table.assume(unhealthy: unhealthy)
+        assumed = unhealthy
+    }
 
-    public func view() -> HealthView { table.view }
+    public func view() -> HealthView { current }
+
+    private var current: HealthView {
+        var view = table.view
+        view.refusing = refusals.refusing
+        view.unhealthy.formUnion(view.refusing)
+        view.minHealthyPercent = max(view.minHealthyPercent, refusals.minHealthyPercent)
+        return view
+    }
 
     /// What has been found, for metrics.
-    public var report: HealthReport { table.report }
+    public var report: HealthReport {
+        var report = table.report
+        report.verdicts.merge(refusals.verdicts) { $0 && $1 }
+        return report
+    }
+
+    /// Takes the counters of every listener as they are at `time`, for passive health checks.
+    ///
+    /// - Returns: the receivers that refuse, each time an interval is over: they are to be tried again.
+    public func note(
+        _ counters: [ListenerCounters], at time: ContinuousClock.Instant
+    ) -> Set<Endpoint> {
+        guard let events = refusals.note(counters, at: time) else { return [] }
+        for event in events {
+            log(event.turn, event.users, probe: "passive", result: .refused, detail: "")
+        }
+        if !events.isEmpty { mailbox.put([]) }
+        return refusals.refusing
+    }
 
     /// Takes the results as they come, until the task is cancelled.
     ///
@@ -59,10 +98,10 @@ public actor HealthMonitor: HealthSource {
     ///   that worked. When it did not, it is called again with the results that come next.
     public func run(_ act: @Sendable () async -> Bool) async {
         // Nil when it is not known: others may have brought into force what could not be brought here.
-        var inForce: HealthView? = table.view
+        var inForce: HealthView? = current
         for await _ in mailbox.arrivals {
             for report in mailbox.take() { note(report) }
-            let now = table.view
+            let now = current
             guard now != inForce else { continue }
             noteOpen()
             inForce = await act() ? now : nil
@@ -75,17 +114,26 @@ public actor HealthMonitor: HealthSource {
     private func note(_ report: ProbeReport) {
         if report.result == .error { complain(report) }
         guard let event = table.note(report) else { return }
-        for user in event.users {
+        log(
+            event.turn, event.users, probe: report.target.kind.rawValue, result: report.result,
+            detail: report.detail)
+    }
+
+    private func log(
+        _ turn: Verdict.Turn, _ users: [HealthTable.User], probe: String, result: ProbeResult,
+        detail: String
+    ) {
+        for user in users {
             var fields: Logger.Metadata = [
                 "listener": "\(user.listener)", "downstream": "\(user.downstream.name)",
                 "address": "\(user.downstream.endpoint)",
-                "probe": "\(report.target.kind.rawValue)",
+                "probe": "\(probe)",
             ]
-            switch event.turn {
+            switch turn {
             case .healthy: logger.info("downstream is healthy", metadata: fields)
             case .unhealthy:
-                fields["result"] = "\(report.result.rawValue)"
-                if !report.detail.isEmpty { fields["error"] = "\(report.detail)" }
+                fields["result"] = "\(result.rawValue)"
+                if !detail.isEmpty { fields["error"] = "\(detail)" }
                 logger.warning("downstream marked unhealthy, disabling", metadata: fields)
             }
         }
@@ -105,7 +153,7 @@ public actor HealthMonitor: HealthSource {
     }
 
     private func noteOpen() {
-        let view = table.view
+        let view = current
         let now = Set(state.listeners.filter(view.opens).map(\.name))
         for name in now.subtracting(open).sorted() {
             logger.warning(

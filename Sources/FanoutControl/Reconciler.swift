@@ -140,6 +140,11 @@ public actor Reconciler {
         return all.sorted { $0.listener < $1.listener }
     }
 
+    /// Has the planes send one datagram each to those of `receivers` that are out of service.
+    public func tryOut(_ receivers: Set<Endpoint>) async {
+        for plane in planes { await plane.tryOut(receivers) }
+    }
+
     /// What the planes counted by receive queue.
     public func queueCounters() async -> [QueueCounters] {
         var all: [QueueCounters] = []

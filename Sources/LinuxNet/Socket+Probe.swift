@@ -61,10 +61,7 @@ extension Socket {
 
     /// What became of `connecting`: nil when the connection is there (socket(7), SO_ERROR).
     public var connectionError: SystemError? {
-        var code: Int32 = 0
-        var size = socklen_t(MemoryLayout<Int32>.size)
-        let result = unsafe getsockopt(descriptor, SOL_SOCKET, SO_ERROR, &code, &size)
-        if result < 0 { return SystemError("getsockopt SO_ERROR", code: errno) }
+        let code = takeError()
         return code == 0 ? nil : SystemError("connect", code: code)
     }
 

@@ -60,6 +60,15 @@ public struct Socket: ~Copyable, Sendable {
     /// Whether a receive call would find something, be it an error.
     public var hasInput: Bool { cnet_wait_readable(descriptor, 0) != 0 }
 
+    /// The errno of an earlier operation, which the kernel then forgets (socket(7), SO_ERROR); 0 for none.
+    public func takeError() -> Int32 {
+        var code: Int32 = 0
+        var size = socklen_t(MemoryLayout<Int32>.size)
+        // SAFETY: the value has the size that the call is told.
+        let result = unsafe getsockopt(descriptor, SOL_SOCKET, SO_ERROR, &code, &size)
+        return result < 0 ? errno : code
+    }
+
     /// Datagrams that the kernel dropped here so far: full buffer, bad checksum.
     public var kernelDrops: UInt64 { UInt64(max(0, cnet_socket_drops(descriptor))) }
 }

@@ -29,6 +29,19 @@ internal import Glibc
         next = -1
         self.message = Int32(truncatingIfNeeded: message)
     }
+
+    /// Removes the first datagram, and returns it as a run of its own.
+    @_noLocks @_noAllocation @inline(__always)
+    mutating func takeFirst() -> Run {
+        var one = self
+        one.length = min(segment, length)
+        one.segment = one.length
+        one.count = 1
+        unsafe base += Int(segment)
+        length &-= segment
+        count &-= 1
+        return one
+    }
 }
 
 /// What a message being sent stands for, for the counters.

@@ -14,6 +14,8 @@ final class SendSocket: Sendable {
     let socket: Socket
     /// Whether it is a raw socket, to which no reply comes.
     private let isRaw: Bool
+    /// Refusals that were found outside a send call.
+    private let refusalsFound = Atomic<UInt64>(0)
     /// Replies up to the last look.
     private let replies = Atomic<UInt64>(0)
 
@@ -45,6 +47,13 @@ final class SendSocket: Sendable {
         }
     }
 
+    /// Refusals that no send call has met: the one that comes after the last datagram. Called by the plane alone.
+    var lateRefusals: UInt64 {
+        guard !isRaw else { return 0 }
+        let isRefused = isRefusal(socket.takeError())
+        return refusalsFound.wrappingAdd(isRefused ? 1 : 0, ordering: .relaxed).newValue
+    }
+
     /// Datagrams of the receiver that the kernel has dropped here. Called by the plane alone.
     ///
     /// The kernel counts with 32 bits, which 10 000 replies a second use up in five days.
@@ -71,6 +80,16 @@ final class SendSocket: Sendable {
     }
 }
 
+/// Whether an errno is what a connected socket reports of an ICMP error about an earlier datagram that says that
+/// no datagram gets through (kernel: `icmp_err_convert`, `tab_unreach` of IPv6; the fatal ones).
+@_noLocks @_noAllocation
+func isRefusal(_ code: Int32) -> Bool {
+    switch code {
+    case ECONNREFUSED, EHOSTUNREACH, ENETUNREACH, EHOSTDOWN, ENONET, ENOPROTOOPT, EACCES: true
+    default: false
+    }
+}
+
 /// One worker's way to one receiver: the socket, and the row of what went through it.
 final class DownstreamLink: Sendable {
     let socket: SendSocket
@@ -88,7 +107,10 @@ final class DownstreamLink: Sendable {
     /// What went through it, and what came back.
     var sums: ReceiverSums {
         var sums = ReceiverSums(counters)
-        if ownsSocket { sums.repliesDropped = socket.repliesDropped }
+        if ownsSocket {
+            sums.refusals &+= socket.lateRefusals
+            sums.repliesDropped = socket.repliesDropped
+        }
         return sums
     }
 

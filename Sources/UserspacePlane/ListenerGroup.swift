@@ -19,6 +19,7 @@ final class ListenerGroup {
     let isJoining: Bool
     /// Whether its workers wait while another process may read from their sockets.
     var isPaused = false
+    private let trials = Trials()
     /// Whether they came with a program that steers them.
     private let wasSteered: Bool
 
@@ -51,7 +52,7 @@ final class ListenerGroup {
                 }
             let plan = ListenerWorker.Plan(
                 listener: listener, index: index,
-                cpu: cpus.isEmpty ? nil : cpus[index % cpus.count])
+                cpu: cpus.isEmpty ? nil : cpus[index % cpus.count], trials: trials)
             workers.append(
                 try ListenerWorker(plan, socket: socket, table: tables[index], logger: logger))
         }
@@ -170,9 +171,20 @@ final class ListenerGroup {
     ///   when every listener has its tables.
     func adopt(_ next: Listener, _ tables: [PreparedTable]) -> [[Endpoint: DownstreamLink]] {
         let former = workers.map(\.links)
+        trials.flags.clear()
         for (worker, table) in zip(workers, tables) { worker.adopt(table) }
         listener = next
         return former
+    }
+
+    /// Has those of `receivers` that are out of service get one datagram each.
+    func tryOut(_ receivers: Set<Endpoint>) {
+        for (index, downstream) in listener.downstreams.enumerated()
+        where receivers.contains(downstream.endpoint) && !downstream.isEnabled
+            && downstream.weight > 0
+        {
+            trials.flags.set(index)
+        }
     }
 
     /// Takes over what links counted whose receivers are not there any more.

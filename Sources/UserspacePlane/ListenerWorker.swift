@@ -15,6 +15,8 @@ internal import Workers
         let index: Int
         /// The CPU to stay on, if any.
         let cpu: Int?
+        /// Of all of the listener's workers.
+        let trials: Trials
     }
 
     private let plan: Plan
@@ -183,7 +185,8 @@ internal import Workers
             bound: BoundAddress(listener.bind),
             // Workers begin at different slots, lest all of them open with the same receiver.
             turn: UInt32(plan.index) &* 0x9e37_79b1,
-            random: UInt64.random(in: 1...UInt64.max), window: window)
+            random: UInt64.random(in: 1...UInt64.max), window: window,
+            trials: plan.trials.flags)
         worker.receive()
         while unsafe cell.pointee.isPausing(), let parking = sign.parking {
             if parking.emptiesQueue { worker.empty() }

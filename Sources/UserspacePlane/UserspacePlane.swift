@@ -202,6 +202,10 @@ public actor UserspacePlane: DataPlane {
         groups.values.map { $0.counters() }.sorted { $0.listener < $1.listener }
     }
 
+    public func tryOut(_ receivers: Set<Endpoint>) {
+        for group in groups.values { group.tryOut(receivers) }
+    }
+
     public func progress() -> [WorkerProgress] {
         groups.values.filter { !$0.isPaused }.flatMap { $0.workers.map(\.progress) }
     }

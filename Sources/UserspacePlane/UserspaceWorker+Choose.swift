@@ -41,13 +41,18 @@ extension UserspaceWorker {
             unsafe admitWithinSize(index, length: length, segment: segment, facts, table)
             return
         }
-        guard unsafe table.pointee.slotCount > 0 else {
-            drop(LB_DROP_NO_HEALTHY, UInt64(count))
-            return
-        }
-        let run = unsafe Run(
+        var run = unsafe Run(
             base: memory.payload(index), length: length, segment: segment, count: count,
             message: index)
+        if trial >= 0 {
+            unsafe append(run.takeFirst(), to: trial, table)
+            trial = -1
+            if run.count == 0 { return }
+        }
+        guard unsafe table.pointee.slotCount > 0 else {
+            drop(LB_DROP_NO_HEALTHY, UInt64(run.count))
+            return
+        }
         unsafe choose(run, facts, table)
     }
 
@@ -87,14 +92,8 @@ extension UserspaceWorker {
             var rest = run
             while rest.count > 0 {
                 let slot = nextSlot(of: slots)
-                var one = rest
-                one.length = min(rest.segment, rest.length)
-                one.segment = one.length
-                one.count = 1
-                unsafe append(one, to: Int32(table.pointee.slots[Int(slot)]), table)
-                unsafe rest.base += Int(rest.segment)
-                rest.length &-= rest.segment
-                rest.count &-= 1
+                unsafe append(
+                    rest.takeFirst(), to: Int32(table.pointee.slots[Int(slot)]), table)
             }
         case .sourceAddress:
             let flow = flow(of: Int(run.message), facts)

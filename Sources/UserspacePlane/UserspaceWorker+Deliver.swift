@@ -13,7 +13,9 @@ extension UserspaceWorker {
         _ first: Int, _ last: Int, _ target: UnsafeMutablePointer<Target>, _ sent: inout Sent
     ) {
         var next = first
-        var triedAgain = false
+        // Of the message in hand.
+        var tries = 0
+        var isReported = false
         while next < last {
             let result = unsafe cnet_send_batch(
                 target.pointee.descriptor, memory.outgoing + next, UInt32(last &- next),
@@ -25,47 +27,66 @@ extension UserspaceWorker {
                     account(facts.datagrams, facts.bytes, &sent)
                 }
                 next &+= Int(result)
-                triedAgain = false
+                if isReported { unsafe target.pointee.counters.add(1, at: LB_COUNT_REFUSALS) }
+                (tries, isReported) = (0, false)
             } else if result == -EINTR {
                 continue
-            } else if unsafe !triedAgain && isWorthAnotherTry(-result, target) {
-                triedAgain = true
+            } else if unsafe isWorthAnotherTry(-result, tries, target) {
+                isReported = tries == 0 && mayBeReport(-result)
+                tries &+= 1
             } else {
                 // Without a peer the socket says no more than that; why it has none says more.
                 let cause = unsafe target.pointee.reconnectError
                 let code = result == -EDESTADDRREQ && cause != 0 ? cause : -result
                 unsafe giveUp(next, code, target, &sent)
                 next &+= 1
-                triedAgain = false
+                (tries, isReported) = (0, false)
             }
         }
     }
 
-    /// Whether the message in hand, which the kernel did not send, may go through the second time.
+    /// Whether the message in hand, which the kernel did not send, may go through the next time.
     ///
     /// A connected socket reports the ICMP answer to an *earlier* datagram at the next send, and then
     /// forgets it: the message in hand was not even tried. An error of the route itself may be cured by
-    /// choosing route and source address again, since the address of the first choice can be gone.
+    /// choosing route and source address again, since the address of the first choice can be gone. ICMP and the
+    /// route share some errors: what comes back at the second try is the route's.
     @_noLocks @_noAllocation
     private func isWorthAnotherTry(
-        _ code: Int32, _ target: UnsafeMutablePointer<Target>
+        _ code: Int32, _ tries: Int, _ target: UnsafeMutablePointer<Target>
     ) -> Bool {
         switch code {
         case EAGAIN, ENOBUFS, ENOMEM:
             return false
         case ECONNREFUSED:
-            unsafe target.pointee.counters.add(1, at: LB_COUNT_REFUSALS)
-            return true
-        case EDESTADDRREQ, EINVAL, ENETUNREACH, EHOSTUNREACH, ENETDOWN, EADDRNOTAVAIL, ENODEV:
-            if unsafe !target.pointee.reconnected {
-                unsafe target.pointee.reconnected = true
-                unsafe target.pointee.reconnectError = -cnet_reconnect(
-                    target.pointee.descriptor, &target.pointee.name)
-            }
-            return true
+            if tries == 0 { unsafe target.pointee.counters.add(1, at: LB_COUNT_REFUSALS) }
+            return tries == 0
+        case ENETUNREACH, EHOSTUNREACH:
+            return unsafe tries == 0 || tries == 1 && reconnect(target)
+        case EDESTADDRREQ, EINVAL, ENETDOWN, EADDRNOTAVAIL, ENODEV:
+            if tries == 0 { _ = unsafe reconnect(target) }
+            return tries == 0
         default:
-            return true
+            return tries == 0
         }
+    }
+
+    /// Has the kernel choose route and source address again, once a batch.
+    ///
+    /// - Returns: whether it was done now.
+    @_noLocks @_noAllocation
+    private func reconnect(_ target: UnsafeMutablePointer<Target>) -> Bool {
+        if unsafe target.pointee.reconnected { return false }
+        unsafe target.pointee.reconnected = true
+        unsafe target.pointee.reconnectError = -cnet_reconnect(
+            target.pointee.descriptor, &target.pointee.name)
+        return true
+    }
+
+    /// Whether an error may be a refusal other than ECONNREFUSED, which is counted as soon as it comes.
+    @_noLocks @_noAllocation
+    private func mayBeReport(_ code: Int32) -> Bool {
+        code != ECONNREFUSED && isRefusal(code)
     }
 
     /// The message has had its chances: single datagrams in place of a super-packet that the kernel

@@ -37,6 +37,9 @@ internal import Workers
     /// State of the generator of `randomNumber`, never 0.
     var random: UInt64
     var window: BatchWindow
+    let trials: TrialFlags
+    /// The receiver that gets the first datagram of this batch, whatever its slot says; or -1.
+    var trial: Int32 = -1
     /// Datagrams in one super-packet. Falls to 64 on kernels before 6.9, which take no more.
     var segmentsMax: Int32 = 128
     /// Most payload of one super-packet, bytes. The IP datagram that it would be, headers included, has
@@ -102,6 +105,7 @@ internal import Workers
         }
         let table = unsafe cell.pointee.enter().assumingMemoryBound(to: WorkerTable.self)
         tally = Tally()
+        trial = trials.take()
         for index in 0..<Int(received) {
             unsafe admit(index, table)
             memory.rearm(index)

@@ -46,6 +46,14 @@ extension Daemon {
                 "\(name) is out of reach, so it would be dropped: \(obstruction.reason); "
                     + obstruction.remedy)
         }
+        let met = explanation.receiver.map {
+            meter.rates(of: $0.endpoint, in: report.listener).refusals
+        }
+        if let name = report.receiver, met ?? 0 > 0 {
+            report.reasons.append(
+                "\(name) refuses datagrams at present (ICMP): nothing listens there, or a firewall "
+                    + "rejects them")
+        }
         return .explanation(report)
     }
 

@@ -6,13 +6,14 @@ internal import FanoutCore
 internal import Logging
 
 extension Daemon {
-    /// Has the downstreams of a configuration probed, if it wants that.
+    /// Has the health of a configuration's downstreams followed, by probes and by refusals, if it wants that.
     func probe(_ wanted: Configuration) async throws(HealthError) {
-        let policy = wanted.health.policy
+        let (policy, passive) = (wanted.health.policy, wanted.health.passivePolicy)
         let state = wanted.state
-        // Receivers that nobody probes need not be made out.
-        let followed = policy == nil ? state : state.applying(await discovery.view())
-        try await health.follow(policy, followed)
+        // Receivers whose health is not followed need not be made out.
+        let isFollowed = policy != nil || passive != nil
+        let followed = isFollowed ? state.applying(await discovery.view()) : state
+        try await health.follow(policy, passive: passive, followed)
     }
 
     /// Undoes `probe`: the downstreams in force are probed again.

@@ -76,7 +76,7 @@ extension Daemon {
         var snapshot = MetricsSnapshot(
             listeners: await reconciler.counters(), queues: await reconciler.queueCounters(),
             events: await reconciler.events(),
-            health: configuration.health.enabled ? await health.report : nil,
+            health: configuration.health.summary == nil ? nil : await health.report,
             discovery: await discoveryReport, reload: reloads,
             build: BuildInfo(version: Version.number, kernelModes: Version.hasKernelModes),
             startTimeSeconds: started.secondsSinceEpoch)
@@ -84,6 +84,12 @@ extension Daemon {
         snapshot.inForce = view.inForce.listeners
         snapshot.drains = view.drains
         snapshot.outOfReach = await reconciler.obstructions().outOfReach
+        for listener in view.inForce.listeners {
+            snapshot.refusing[listener.name] = Set(
+                listener.downstreams.filter {
+                    meter.rates(of: $0.endpoint, in: listener.name).refusals > 0
+                }.map(\.name))
+        }
         snapshot.meter = meter
         snapshot.history = history
         return snapshot

@@ -96,7 +96,7 @@ extension Daemon {
         }
         if next.health != configuration.health {
             fields["changed"] = nil
-            fields["health"] = next.health.enabled ? "\(next.health.probeProtocol.rawValue)" : "off"
+            fields["health"] = "\(next.health.summary ?? "off")"
         }
         configuration = next
         reloads.successes += 1

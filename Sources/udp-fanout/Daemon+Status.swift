@@ -8,22 +8,26 @@ internal import FanoutMetrics
 internal import LinuxNet
 
 extension Daemon {
-    /// Notes the counters each second, for rates and for what receivers send back.
+    /// Notes the counters each second: for rates, for what receivers send back, and for their health.
     func measure() async {
         var replies = ReplyWatch()
+        var refusals = RefusalWatch()
         repeat {
             let counters = await reconciler.counters()
             let now = ContinuousClock.now
             meter.note(counters, at: now)
             history.note(counters, at: now)
             replies.note(counters, logger)
+            refusals.note(counters, at: .now, logger)
+            let suspects = await health.note(counters, at: .now)
+            if !suspects.isEmpty { await reconciler.tryOut(suspects) }
         } while (try? await Task.sleep(for: .seconds(1))) != nil
     }
 
     func statusReport() async -> StatusReport {
         let counters = await reconciler.counters()
         let view = await reconciler.view
-        let verdicts = configuration.health.enabled ? await health.report.verdicts : nil
+        let verdicts = configuration.health.summary == nil ? nil : await health.report.verdicts
         let outOfReach = await reconciler.obstructions().outOfReach
         let byName = Dictionary(counters.map { ($0.listener, $0) }) { $1 }
         let listeners = view.inForce.listeners.map { listener in
@@ -50,8 +54,7 @@ extension Daemon {
             version: Version.number, pid: ThisProcess.number, started: started.rfc3339,
             uptimeSeconds: (Double(MonotonicClock.now - startedTicks) / 1e9).coarse,
             config: path, reload: reloadState,
-            health: configuration.health.enabled
-                ? configuration.health.probeProtocol.rawValue : nil,
+            health: configuration.health.summary,
             drained: view.drains.entries.sorted().map(\.description),
             rateSeconds: (meter.span / .seconds(1)).coarse, listeners: listeners,
             attachments: await reconciler.attachments().map {

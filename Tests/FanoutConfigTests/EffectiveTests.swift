@@ -110,6 +110,7 @@ struct EffectiveTests {
                   rise: 1
                   fall: 3
                   min_healthy_percent: 0
+                  passive: false
                 metrics:
                   enabled: false
                   bind: "0.0.0.0:9090"

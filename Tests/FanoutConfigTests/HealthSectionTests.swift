@@ -170,6 +170,44 @@ struct HealthSectionTests {
         #expect(Reading(configuration.effectiveYAML).configuration == configuration)
     }
 
+    @Test("passive checks go by interval and thresholds, with probes or without")
+    func passive() throws {
+        let text =
+            "health: {passive: true, interval_secs: 9, rise: 7, fall: 6, min_healthy_percent: 5}"
+        let health = try #require(Reading(Reading.good + text).configuration).health
+        #expect(health.policy == nil && health.summary == "passive")
+        let policy = try #require(health.passivePolicy)
+        #expect(policy.interval == .seconds(9) && policy.rise == 7 && policy.fall == 6)
+        #expect(policy.minHealthyPercent == 5)
+        let both = try #require(
+            Reading(Reading.good + "health: {enabled: true, passive: true}").configuration)
+        #expect(both.health.policy != nil && both.health.passivePolicy != nil)
+        #expect(both.health.summary == "icmp, passive")
+        let none = try #require(Reading(Reading.good).configuration).health
+        #expect(none.passivePolicy == nil && none.summary == nil)
+    }
+
+    @Test(
+        "passive checks are refused where refusals go to the client",
+        arguments: [
+            ("preserve_source: true", "keeps the client's source"),
+            ("mode: tc_ebpf\ninterface: eth0", "is of mode tc_ebpf"),
+            ("mode: xdp_nat\ninterface: eth0", "is of mode xdp_nat"),
+        ])
+    func passiveElsewhere(lines: String, cause: String) {
+        let listener = Reading.yaml(
+            listener: "bind: 192.0.2.1:514\ndownstream: [{name: r, address: \"192.0.2.9:514\"}]\n"
+                + lines)
+        #expect(Reading(listener + "health: {passive: false}").errors == [])
+        let errors = Reading(listener + "health: {passive: true}").errors
+        #expect(errors.count == 1)
+        #expect(
+            errors.first?.hasSuffix(
+                "health.passive: listener 'a' \(cause), so refusals (ICMP errors) go to the client and "
+                    + "not to this host; remove it, or write mode: userspace without preserve_source "
+                    + "for every listener") == true, "\(errors)")
+    }
+
     @Test("each protocol has its word", arguments: ProbeKind.allCases)
     func words(kind: ProbeKind) throws {
         let reading = Reading(Reading.good + "health: {protocol: \(kind.rawValue)}")

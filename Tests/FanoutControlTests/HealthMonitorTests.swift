@@ -89,6 +89,35 @@ struct HealthMonitorTests {
         try await body(monitor, reconciler)
     }
 
+    @Test("refusals disable a downstream without probes, and it is to be tried each interval")
+    func refusals() async throws {
+        try await following { monitor, reconciler in
+            var policy = policy
+            policy.interval = .seconds(1)
+            try await monitor.follow(nil, passive: policy, state())
+            var counters = ListenerCounters(listener: "in", mode: .userspace)
+            counters.downstreams = state().listeners[0].downstreams.map(DownstreamCounters.init)
+            var time = ContinuousClock.now
+            var suspects: Set<Endpoint> = await monitor.note([counters], at: time)
+            for _ in 0..<3 {
+                #expect(suspects == [])
+                for index in 0...1 { counters.downstreams[index].packetsForwarded += 5 }
+                counters.downstreams[0].refusals += 1
+                time += .seconds(1)
+                suspects = await monitor.note([counters], at: time)
+            }
+            #expect(suspects == [counters.downstreams[0].endpoint])
+            try await until { await ready() == ["d2"] }
+            #expect(await monitor.report.verdicts[counters.downstreams[0].endpoint] == false)
+            let line = lines.lines.first { $0.message == "downstream marked unhealthy, disabling" }
+            #expect(line?.fields["probe"] == "passive" && line?.fields["result"] == "refused")
+            // A reload without the key takes it back.
+            try await monitor.follow(nil, state())
+            try await reconciler.followHealth()
+            #expect(await ready() == ["d1", "d2"])
+        }
+    }
+
     @Test("three failures disable a downstream and one success enables it; the log says so")
     func disables() async throws {
         try await following { monitor, _ in

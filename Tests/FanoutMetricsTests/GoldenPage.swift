@@ -88,7 +88,7 @@ let goldenPage = #"""
     udp_fanout_downstream_packets_dropped_total{listener="syslog",mode="userspace",downstream="r1",reason="send_error"} 0
     udp_fanout_downstream_packets_dropped_total{listener="syslog",mode="userspace",downstream="r1",reason="ttl_expired"} 0
     udp_fanout_downstream_packets_dropped_total{listener="syslog",mode="userspace",downstream="r1",reason="rewrite_failed"} 0
-    # HELP udp_fanout_downstream_refused_total Answers from this downstream's host that nobody listens there (ICMP port unreachable), about datagrams already counted as forwarded.
+    # HELP udp_fanout_downstream_refused_total ICMP errors that came back from this downstream: nothing listens there, or a firewall rejects datagrams; about datagrams already counted as forwarded.
     # TYPE udp_fanout_downstream_refused_total counter
     udp_fanout_downstream_refused_total{listener="syslog",mode="userspace",downstream="r1"} 4
     # HELP udp_fanout_downstream_weight Share of new traffic relative to the listener's other downstreams; 0 = draining.
@@ -97,7 +97,7 @@ let goldenPage = #"""
     # HELP udp_fanout_downstream_active Downstreams of the listener that get new traffic: a weight above 0, and not disabled by health checks.
     # TYPE udp_fanout_downstream_active gauge
     udp_fanout_downstream_active{listener="syslog"} 1
-    # HELP udp_fanout_downstream_health Whether the downstream is healthy (1 or 0) by its probes; without health checks there is no sample.
+    # HELP udp_fanout_downstream_health Whether the downstream is healthy (1 or 0) by its probes and refusals; without health checks there is no sample.
     # TYPE udp_fanout_downstream_health gauge
     udp_fanout_downstream_health{listener="syslog",downstream="r1"} 0
     # HELP udp_fanout_health_probes_total Health probes that are over, by result; error = not sent for a reason of this host.

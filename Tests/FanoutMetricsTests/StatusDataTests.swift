@@ -38,13 +38,14 @@ struct StatusDataTests {
         second.drops = [:]
         second.downstreams[0].drops = [.refused: 2, .wouldBlock: 3]
         second.downstreams[0].packetsForwarded = 4
+        second.downstreams[0].refusals = 6
         let (numbers, page) = try await numbers(.of([.sample("one"), second]))
         #expect(numbers.total == [101, 180, 10])
         #expect(
             numbers.listeners.map(\.counts) == [[100, 90, 10, 6400, 11], [1, 90, 0, 6400, 11]])
         // As the page has them: the reasons of the catalogue's order.
         #expect(numbers.listeners.map(\.drops) == [[7, 3], []])
-        #expect(numbers.listeners.map(\.receivers) == [[], [[4, 5]]])
+        #expect(numbers.listeners.map(\.receivers) == [[], [[4, 5, 6]]])
         #expect(page.contains("data-shape=\"\(numbers.shape)\""))
     }
 
@@ -66,7 +67,7 @@ struct StatusDataTests {
             { $0.listeners[0].downstreams[0].isReady = false }, { $0.drains = DrainList() },
             { $0.health?.verdicts = [Downstream.numbered(0).endpoint: false] },
             { $0.reload.lastSuccessful = true }, { $0.listeners.append(.sample("more")) },
-            { $0.inForce[0].balance = .random },
+            { $0.inForce[0].balance = .random }, { $0.refusing = ["syslog": ["r0"]] },
         ]
         for (index, change) in changes.enumerated() {
             var changed = first

@@ -113,6 +113,17 @@ struct StatusPageTests {
         #expect(text.contains(#"<noscript><meta http-equiv="refresh" content="10"></noscript>"#))
     }
 
+    @Test("a receiver that refuses datagrams is not called ready")
+    func refusing() async throws {
+        var snapshot = Self.snapshot()
+        snapshot.refusing = ["syslog": ["r0"]]
+        snapshot.listeners[0].downstreams[0].refusals = 4321
+        let rows = try await page(snapshot).text.components(separatedBy: "<tr>")
+        let row = try #require(rows.first { $0.contains(">r0") })
+        #expect(row.contains("bad\">refuses<") && !row.contains(">ready<"), "\(row)")
+        #expect(row.contains(">4\u{202f}321<"), "\(row)")
+    }
+
     @Test("it takes nothing from elsewhere, and a browser may run its own script only")
     func policy() async throws {
         let (first, second) = (try await page(), try await page())

@@ -21,6 +21,7 @@ extension UserspacePlaneTests {
             private let cell: UnsafeMutablePointer<WorkerCell>
             private let links: [Endpoint: DownstreamLink]
             private var window: BatchWindow
+            private let trials = Trials()
 
             init(_ listener: Listener) throws {
                 self.listener = listener
@@ -49,7 +50,8 @@ extension UserspacePlaneTests {
                     seed: listener.settings.seed,
                     maxPacketSize: Int32(listener.settings.maxPacketSize), counters: row,
                     cell: cell, memory: BatchMemory(capacity: window.capacity),
-                    bound: BoundAddress(listener.bind), turn: 0, random: 1, window: window)
+                    bound: BoundAddress(listener.bind), turn: 0, random: 1, window: window,
+                    trials: trials.flags)
                 let messages = worker.turnOnce(flags: 0x40)  // MSG_DONTWAIT
                 window = worker.window
                 var counts = ListenerCounters(listener: listener.name, mode: .userspace)
@@ -150,6 +152,34 @@ extension UserspacePlaneTests {
                 #expect(counts.isBalanced)
                 try await eventually("all arrive") { sinks[0].count == UInt64(sizes.count) }
                 #expect(sinks[0].datagrams.map(\.payload) == sizes.map(SizeTests.bytes))
+            }
+        }
+
+        @Test(
+            "counts what a firewall rejected when the next datagram goes, and sends that",
+            .enabled(if: Privilege.isRoot, "needs root"))
+        func rejected() async throws {
+            try await Namespace.run(["link set lo up"]) {
+                let sinks = try Stage.userspace.sinks(1)
+                let (bench, traffic) = try bench(.roundRobin, sinks.downstreams(), batch: 8)
+                try Namespace.command("nft add table inet lab")
+                try Namespace.command(
+                    "nft add chain inet lab in { type filter hook input priority 0 ; }")
+                try Namespace.command(
+                    "nft add rule inet lab in udp dport \(sinks[0].endpoint.port) "
+                        + "reject with icmp type admin-prohibited")
+                #expect(traffic.send([1]))
+                #expect(bench.turn().counts.downstreams[0].refusals == 0)
+                #expect(traffic.send([2]))
+                #expect(bench.turn().counts.downstreams[0].refusals == 1)
+                try Namespace.command("nft flush ruleset")
+                #expect(traffic.send([3]))
+                let counts = bench.turn().counts
+                #expect(counts.downstreams[0].refusals == 2)
+                #expect(counts.packetsForwarded == 3 && counts.packetsDropped == 0)
+                try await eventually("the last arrives") {
+                    sinks[0].datagrams.map(\.payload) == [[3]]
+                }
             }
         }
 

@@ -44,7 +44,8 @@ extension ConfigKey {
         case .workers, .receiveBuffer, .seed, .slowStart: .value("0")
         case .keepCapabilities: .absent("none")
         case .pinCPUs: .value("true")
-        case .kubernetesVIP, .sharePort, .busyPoll, .healthEnabled, .metricsEnabled: .value("false")
+        case .kubernetesVIP, .sharePort, .busyPoll, .healthEnabled, .healthPassive, .metricsEnabled:
+            .value("false")
         case .steer: .value("source_ip")
         case .tcAttach, .xdpMode: .value("auto")
         case .healthInterval: .value("5")

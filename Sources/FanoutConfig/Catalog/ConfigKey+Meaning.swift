@@ -84,6 +84,8 @@ extension ConfigKey {
         case .healthFall: "Failures in a row that disable a downstream."
         case .healthMinHealthy:
             "With fewer healthy downstreams in a hundred a listener uses all of them."
+        case .healthPassive:
+            "Whether an interval in which a downstream refuses a datagram (ICMP) is a failed probe; userspace."
         case .metricsEnabled: "Whether metrics are served."
         case .metricsBind: "TCP address of the server, which also answers /healthz and /readyz."
         case .metricsPath: "Path of the metrics."

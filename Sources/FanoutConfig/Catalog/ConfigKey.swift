@@ -70,6 +70,7 @@ public enum ConfigKey: String, CaseIterable, Hashable, Sendable {
     case healthRise = "health.rise"
     case healthFall = "health.fall"
     case healthMinHealthy = "health.min_healthy_percent"
+    case healthPassive = "health.passive"
 
     case metricsEnabled = "metrics.enabled"
     case metricsBind = "metrics.bind"
@@ -150,7 +151,7 @@ extension ConfigKey {
         case .controlSocket: .socketPath
         case .listenerOneArm, .listenerUnanswered, .listenerPreserveSource, .kubernetesVIP,
             .pinCPUs,
-            .sharePort, .busyPoll, .healthEnabled, .metricsEnabled, .controlEnabled:
+            .sharePort, .busyPoll, .healthEnabled, .healthPassive, .metricsEnabled, .controlEnabled:
             .boolean
         }
     }

@@ -35,11 +35,15 @@ struct Document {
         }
         check(drafts)
         let listeners = drafts.compactMap(ListenerConfiguration.init)
+        let health = root.reader(for: .health)
+        let healthConfiguration = health.map(HealthConfiguration.init) ?? HealthConfiguration()
+        if healthConfiguration.passive, let place = health?.keyOrigin(of: .healthPassive) {
+            PassiveCheck.run(drafts, at: place, findings)
+        }
         for draft in drafts { kept.formUnion(draft.keptCapabilities) }
         configuration = Configuration(
             listeners: listeners, settings: settings,
-            health: root.reader(for: .health).map(HealthConfiguration.init)
-                ?? HealthConfiguration(),
+            health: healthConfiguration,
             metrics: root.reader(for: .metrics).map(MetricsConfiguration.init)
                 ?? MetricsConfiguration(),
             control: root.reader(for: .control).map(ControlConfiguration.init)

@@ -22,6 +22,7 @@ extension HealthConfiguration {
         if let field = reader.integer(.healthRise) { rise = field.value }
         if let field = reader.integer(.healthFall) { fall = field.value }
         if let field = reader.integer(.healthMinHealthy) { minHealthyPercent = field.value }
+        if let field = reader.boolean(.healthPassive) { passive = field.value }
     }
 
     private func checkTimes(

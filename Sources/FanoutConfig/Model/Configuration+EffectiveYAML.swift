@@ -31,6 +31,7 @@ extension Configuration {
             $0.plain(.healthRise, health.rise)
             $0.plain(.healthFall, health.fall)
             $0.plain(.healthMinHealthy, health.minHealthyPercent)
+            $0.plain(.healthPassive, health.passive)
         }
         writer.section(.metrics) {
             $0.plain(.metricsEnabled, metrics.enabled)

@@ -24,12 +24,14 @@ public struct HealthConfiguration: Equatable, Sendable {
     public var fall: Int
     /// 0...100: with fewer healthy downstreams in a hundred a listener uses them all.
     public var minHealthyPercent: Int
+    /// Whether an interval that contains a refusal is a failed probe.
+    public var passive: Bool
 
     public init(
         enabled: Bool = false, interval: Duration = .seconds(5), timeout: Duration = .seconds(2),
         probeProtocol: ProbeKind = .icmp, port: UInt16? = nil, payload: String? = nil,
         payloadPreset: ProbePayload.Preset? = nil, radiusSecret: String? = nil, rise: Int = 1,
-        fall: Int = 3, minHealthyPercent: Int = 0
+        fall: Int = 3, minHealthyPercent: Int = 0, passive: Bool = false
     ) {
         self.enabled = enabled
         self.interval = interval
@@ -42,12 +44,23 @@ public struct HealthConfiguration: Equatable, Sendable {
         self.rise = rise
         self.fall = fall
         self.minHealthyPercent = minHealthyPercent
+        self.passive = passive
     }
 
     /// The same as a FanoutCore value; nil when nothing is to be probed.
-    public var policy: HealthPolicy? {
-        guard enabled else { return nil }
-        return HealthPolicy(
+    public var policy: HealthPolicy? { enabled ? rules : nil }
+
+    /// How refusals are judged: by interval and thresholds; nil when they are not.
+    public var passivePolicy: HealthPolicy? { passive ? rules : nil }
+
+    /// What is done, in a few words; nil when nothing is.
+    public var summary: String? {
+        let parts = (enabled ? [probeProtocol.rawValue] : []) + (passive ? ["passive"] : [])
+        return parts.isEmpty ? nil : parts.joined(separator: ", ")
+    }
+
+    private var rules: HealthPolicy {
+        HealthPolicy(
             kind: probeProtocol, port: port,
             payload: probePayload, interval: interval, timeout: timeout, rise: rise, fall: fall,
             minHealthyPercent: minHealthyPercent)

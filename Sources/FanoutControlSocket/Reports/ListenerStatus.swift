@@ -70,9 +70,14 @@ public struct ReceiverStatus: Codable, Equatable, Sendable {
     public var packetsForwarded: UInt64
     public var bytesForwarded: UInt64
     public var packetsDropped: UInt64
-    /// How often its host said that nobody listens there.
+    /// ICMP errors that said that datagrams do not get through to it.
     public var refusals: UInt64
     public var rates: RateStatus
+
+    /// Its state in a word: whether it refuses datagrams at present says more than that it is ready.
+    public var word: String {
+        state == .ready && rates.refusals != nil ? "refuses" : state.rawValue
+    }
 
     public init(
         name: String, address: String, state: ReceiverState, healthy: Bool?, weight: UInt16,

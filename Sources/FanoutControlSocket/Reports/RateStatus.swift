@@ -9,6 +9,8 @@ public struct RateStatus: Codable, Equatable, Sendable {
     public var packetsForwarded: Double
     public var bytesForwarded: Double
     public var packetsDropped: Double
+    /// Of a receiver that refuses datagrams; else nil.
+    public var refusals: Double?
 
     public init(_ rates: Rates) {
         func rounded(_ value: Double) -> Double { (value * 10).rounded() / 10 }
@@ -17,5 +19,6 @@ public struct RateStatus: Codable, Equatable, Sendable {
         packetsForwarded = rounded(rates.packetsForwarded)
         bytesForwarded = rounded(rates.bytesForwarded)
         packetsDropped = rounded(rates.packetsDropped)
+        if rates.refusals > 0 { refusals = max(0.1, rounded(rates.refusals)) }
     }
 }

@@ -7,16 +7,22 @@ public struct HealthView: Equatable, Sendable {
     public var unhealthy: Set<Endpoint>
     /// See `HealthPolicy.minHealthyPercent`.
     public var minHealthyPercent: Int
+    /// Those of `unhealthy` that refuse what is sent to them (`RefusalTable`).
+    public var refusing: Set<Endpoint>
 
-    public init(unhealthy: Set<Endpoint> = [], minHealthyPercent: Int = 0) {
+    public init(
+        unhealthy: Set<Endpoint> = [], minHealthyPercent: Int = 0, refusing: Set<Endpoint> = []
+    ) {
         self.unhealthy = unhealthy
+        self.refusing = refusing
         self.minHealthyPercent = minHealthyPercent
     }
 
-    /// Whether so few of a listener's downstreams are healthy that all of them are to be used. Those
-    /// of weight 0 get nothing either way and are not counted.
+    /// Whether so few of a listener's downstreams are healthy that all of them are to be used: also when every one
+    /// refuses. Those of weight 0 get nothing either way and are not counted.
     public func opens(_ listener: Listener) -> Bool {
         let wanted = listener.downstreams.filter { $0.weight > 0 }
+        if !wanted.isEmpty, wanted.allSatisfy({ refusing.contains($0.endpoint) }) { return true }
         let healthy = wanted.count { !unhealthy.contains($0.endpoint) }
         return healthy < wanted.count && healthy * 100 < minHealthyPercent * wanted.count
     }

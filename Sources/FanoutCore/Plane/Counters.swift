@@ -13,9 +13,9 @@ public struct DownstreamCounters: Equatable, Sendable {
     public var bytesForwarded: UInt64 = 0
     /// Datagrams meant for it that were not sent.
     public var drops: [DropReason: UInt64] = [:]
-    /// How often its host said that nobody listens there (ICMP port unreachable, RFC 1122 section
-    /// 4.1.3.1). It concerns datagrams that had been forwarded, so it is no part of the ledger. Of
-    /// several answers to one batch the kernel may tell only one, so this is the least number.
+    /// ICMP errors that came back: nothing listens there (port unreachable, RFC 1122 section 4.1.3.1), or a firewall
+    /// rejects what is sent. They concern datagrams that had been forwarded, so they are no part of the
+    /// accounting. Of several answers to one batch the kernel may tell only one, so this is the least number.
     public var refusals: UInt64 = 0
     /// Datagrams that it sent back, to a listener that forwards one way.
     public var repliesDropped: UInt64 = 0

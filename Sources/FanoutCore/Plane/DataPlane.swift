@@ -59,6 +59,10 @@ public protocol DataPlane: Sendable {
     /// that have nothing to say beyond the counters.
     func events() async -> [String: UInt64]
 
+    /// Has those of `receivers` that are out of service get one datagram each of what comes next, to see whether they
+    /// still refuse it; nothing for planes that see no refusals.
+    func tryOut(_ receivers: Set<Endpoint>) async
+
     /// The receiver that a source stays with at one of a listener's destinations, whatever its slots say:
     /// where it is met. Nil when the source has no association, and for planes that remember nobody.
     func receiver(
@@ -72,6 +76,8 @@ extension DataPlane {
     public func check(_ change: Change) async throws(PlaneError) {}
 
     public func removeLeftovers() async {}
+
+    public func tryOut(_ receivers: Set<Endpoint>) async {}
 
     public func obstructions() async -> [Obstruction] { [] }
 

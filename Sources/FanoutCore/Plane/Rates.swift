@@ -8,6 +8,8 @@ public struct Rates: Equatable, Sendable {
     public var packetsForwarded = 0.0
     public var bytesForwarded = 0.0
     public var packetsDropped = 0.0
+    /// Of receivers alone.
+    public var refusals = 0.0
 
     public init() {}
 }
@@ -65,6 +67,7 @@ public struct RateMeter: Equatable, Sendable {
         rates.bytesForwarded = Self.rate(then?.bytesForwarded ?? 0, now.bytesForwarded, seconds)
         rates.packetsDropped = Self.rate(
             then?.drops.values.reduce(0, +) ?? 0, now.drops.values.reduce(0, +), seconds)
+        rates.refusals = Self.rate(then?.refusals ?? 0, now.refusals, seconds)
         return rates
     }
 

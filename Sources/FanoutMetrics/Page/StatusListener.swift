@@ -22,7 +22,7 @@ struct StatusListener {
     init(
         _ counters: ListenerCounters, place: Listener?, meter: RateMeter,
         history: [RateHistory.Point], verdicts: [Endpoint: Bool], drains: DrainList,
-        outOfReach: Set<String>, limit: Int
+        outOfReach: Set<String>, refusing: Set<String>, limit: Int
     ) {
         self.counters = counters
         self.place = place
@@ -42,6 +42,7 @@ struct StatusListener {
                     isDrained: drains.entries.contains(entry),
                     isWithinReach: !outOfReach.contains(downstream.name)),
                 isHealthy: verdicts[downstream.endpoint],
+                isRefusing: refusing.contains(downstream.name),
                 rate: meter.rates(of: downstream.endpoint, in: counters.listener)
                     .packetsForwarded)
         }
@@ -71,6 +72,7 @@ struct StatusListener {
             hasher.combine(receiver.counters.weight)
             hasher.combine(receiver.state)
             hasher.combine(receiver.isHealthy)
+            hasher.combine(receiver.isRefusing)
         }
     }
 }
@@ -81,6 +83,8 @@ struct StatusReceiver {
     let state: ReceiverState
     /// By its probes; nil when it is not probed.
     let isHealthy: Bool?
+    /// Whether it refuses datagrams at present.
+    let isRefusing: Bool
     /// Datagrams forwarded to it a second.
     let rate: Double
 

@@ -83,7 +83,7 @@ extension StatusPage {
             <table class="receivers"><thead><tr><th scope="col">receiver</th><th scope="col">state</th>\
             <th scope="col">share</th><th scope="col" class="number">a second</th>\
             <th scope="col" class="number">forwarded</th><th scope="col" class="number">dropped</th>\
-            </tr></thead><tbody>\(rows.joined())</tbody></table>\(rest(of: listener))
+            <th scope="col" class="number">refused</th></tr></thead><tbody>\(rows.joined())</tbody></table>\(rest(of: listener))
             """
     }
 
@@ -98,7 +98,8 @@ extension StatusPage {
             <td class="bar">\(bar(forwarded, of: most, kind: "share"))</td>\
             <td class="number rate">\(HumanText.rate(receiver.rate))</td>\
             <td class="number">\(HumanText.count(forwarded))</td>\
-            <td class="number\(receiver.dropped > 0 ? " warn" : "")">\(HumanText.count(receiver.dropped))</td></tr>
+            <td class="number\(receiver.dropped > 0 ? " warn" : "")">\(HumanText.count(receiver.dropped))</td>\
+            <td class="number\(receiver.isRefusing ? " warn" : "")">\(HumanText.count(counters.refusals))</td></tr>
             """
     }
 
@@ -106,6 +107,7 @@ extension StatusPage {
     private func pill(of receiver: StatusReceiver) -> String {
         let (level, word) =
             switch receiver.state {
+            case .ready where receiver.isRefusing: ("bad", "refuses")
             case .ready: receiver.isHealthy == false ? ("warn", "probes fail") : ("good", "ready")
             case .drained: ("off", "drained")
             case .weightZero: ("off", "weight 0")

@@ -132,11 +132,12 @@ extension StatusPage {
               (row, i) => write(row.cells[2], count(now.drops[i])));
             fillBars(section.querySelectorAll(".drops .bar"), now.drops);
             section.querySelectorAll(".receivers tbody tr").forEach((row, i) => {
-              const [forwarded, dropped] = now.receivers[i];
+              const [forwarded, dropped, refused] = now.receivers[i];
               const old = then && then.receivers[i];
               if (old) write(row.cells[3], rate(gain(forwarded, old[0]) / seconds));
               write(row.cells[4], count(forwarded));
               write(row.cells[5], count(dropped));
+              write(row.cells[6], count(refused));
             });
             fillBars(section.querySelectorAll(".receivers .bar"), now.receivers.map(r => r[0]));
           }

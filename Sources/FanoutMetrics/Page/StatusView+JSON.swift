@@ -44,8 +44,10 @@ extension StatusView {
 extension StatusListener {
     fileprivate var json: String {
         let drops = reasons.map { String($0.count) }.joined(separator: ",")
-        let rows = receivers.map { "[\($0.counters.packetsForwarded),\($0.dropped)]" }
-            .joined(separator: ",")
+        let rows = receivers.map {
+            "[\($0.counters.packetsForwarded),\($0.dropped),\($0.counters.refusals)]"
+        }
+        .joined(separator: ",")
         let totals = [
             counters.packetsReceived, counters.packetsForwarded, counters.packetsDropped,
             counters.bytesReceived, counters.kernelDrops,

@@ -46,6 +46,7 @@ struct StatusView {
                     ? snapshot.history.points(of: counters.listener) : [],
                 verdicts: snapshot.health?.verdicts ?? [:], drains: snapshot.drains,
                 outOfReach: snapshot.outOfReach[counters.listener] ?? [],
+                refusing: snapshot.refusing[counters.listener] ?? [],
                 limit: only == nil ? Self.receiversShown : .max)
         }
         omitted = wanted.count - listeners.count

@@ -52,15 +52,15 @@ extension MetricCatalog {
         case .downstreamPacketsDropped:
             "Datagrams meant for this downstream that were not sent, by reason."
         case .downstreamRefused:
-            "Answers from this downstream's host that nobody listens there (ICMP port "
-                + "unreachable), about datagrams already counted as forwarded."
+            "ICMP errors that came back from this downstream: nothing listens there, or a firewall "
+                + "rejects datagrams; about datagrams already counted as forwarded."
         case .downstreamWeight:
             "Share of new traffic relative to the listener's other downstreams; 0 = draining."
         case .downstreamActive:
             "Downstreams of the listener that get new traffic: a weight above 0, and not disabled "
                 + "by health checks."
         case .downstreamHealth:
-            "Whether the downstream is healthy (1 or 0) by its probes; without health checks there "
+            "Whether the downstream is healthy (1 or 0) by its probes and refusals; without health checks there "
                 + "is no sample."
         case .healthProbes:
             "Health probes that are over, by result; error = not sent for a reason of this host."

@@ -20,11 +20,13 @@ public struct MetricsSnapshot: Equatable, Sendable {
     /// When the daemon started, seconds since 1970-01-01 UTC.
     public var startTimeSeconds: Double
     /// For the status page alone: how long the daemon has run, the listeners in force, who of their
-    /// receivers is drained by hand, whom nothing gets to, and what each listener does a second and did before.
+    /// receivers is drained by hand, whom nothing gets to, who refuses datagrams at present, and what each listener
+    /// does a second and did before.
     public var uptime = Duration.zero
     public var inForce: [Listener] = []
     public var drains = DrainList()
     public var outOfReach: [String: Set<String>] = [:]
+    public var refusing: [String: Set<String>] = [:]
     public var meter = RateMeter()
     public var history = RateHistory()
 

@@ -50,7 +50,8 @@ struct TopCommand: AsyncParsableCommand {
         status.listeners.map { listener in
             let rates = listener.rates
             let receivers = listener.receivers.map { receiver in
-                let state = receiver.state == .ready ? "" : "(\(receiver.state.rawValue))"
+                let state =
+                    receiver.word == ReceiverState.ready.rawValue ? "" : "(\(receiver.word))"
                 return "\(receiver.name)\(state)=\(receiver.rates.packetsForwarded.tenths)"
             }
             return "\(listener.name) received/s=\(rates.packetsReceived.tenths) "

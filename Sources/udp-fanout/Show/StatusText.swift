@@ -77,21 +77,23 @@ struct StatusText {
     private func receivers(of listener: ListenerStatus) -> [String] {
         var table = TextTable([
             "receiver", "address", "state", ">weight", ">forwarded", ">per second", ">dropped",
+            ">refused",
         ])
         for receiver in listener.receivers {
             let weight =
                 receiver.weight == receiver.weightInForce
                 ? "\(receiver.weight)" : "\(receiver.weightInForce) of \(receiver.weight)"
             table.add([
-                receiver.name, receiver.address, receiver.state.rawValue, weight,
+                receiver.name, receiver.address, receiver.word, weight,
                 "\(receiver.packetsForwarded)", receiver.rates.packetsForwarded.tenths,
-                "\(receiver.packetsDropped)",
+                "\(receiver.packetsDropped)", "\(receiver.refusals)",
             ])
         }
         // Colours come after the widths, which they would spoil.
         return zip(table.lines, [nil] + listener.receivers).map { line, receiver in
             switch receiver?.state {
-            case nil, .ready: line
+            case nil: line
+            case .ready: receiver?.rates.refusals == nil ? line : paint.bad(line)
             case .drained, .weightZero: paint.warn(line)
             case .unhealthy, .outOfReach: paint.bad(line)
             }

@@ -16,7 +16,7 @@ enum lb_counter {
 	LB_COUNT_BYTES_FORWARDED,
 	LB_COUNT_RECEIVE_CALLS, /* userspace, listener rows only */
 	LB_COUNT_SEND_CALLS,	/* userspace, listener rows only */
-	LB_COUNT_REFUSALS,	/* userspace, receiver rows only: ICMP port unreachable came back */
+	LB_COUNT_REFUSALS,	/* userspace, receiver rows only: an ICMP error came back */
 	LB_COUNT_DROPS,		/* the first of LB_DROP_REASONS words, by enum lb_drop_reason */
 	LB_COUNTERS = LB_COUNT_DROPS + LB_DROP_REASONS,
 };

@@ -1,0 +1,57 @@
+// SPDX-License-Identifier: Apache-2.0
+
+public import FanoutCore
+public import Logging
+
+/// Warns of receivers that refuse datagrams, once a minute for each. A value: it takes the counters from time to time.
+public struct RefusalWatch: Sendable {
+    private struct Receiver: Hashable {
+        let listener: String
+        let endpoint: Endpoint
+    }
+
+    private struct Entry {
+        /// Refusals that are known; the last line told of them, or a line is due.
+        var known: UInt64
+        var lastLine: ContinuousClock.Instant?
+    }
+
+    private static let pause = Duration.seconds(60)
+    private var entries: [Receiver: Entry] = [:]
+
+    public init() {}
+
+    public mutating func note(
+        _ counters: [ListenerCounters], at time: ContinuousClock.Instant, _ logger: Logger
+    ) {
+        var next: [Receiver: Entry] = [:]
+        for counts in counters {
+            for downstream in counts.downstreams where downstream.refusals > 0 {
+                let receiver = Receiver(listener: counts.listener, endpoint: downstream.endpoint)
+                var entry = entries[receiver] ?? Entry(known: 0)
+                // One that has left its listener and is back began anew.
+                if downstream.refusals < entry.known { entry.known = 0 }
+                let isQuiet = entry.lastLine.map { time - $0 < Self.pause } ?? false
+                if downstream.refusals > entry.known, !isQuiet {
+                    warn(counts.listener, downstream, downstream.refusals - entry.known, logger)
+                    entry = Entry(known: downstream.refusals, lastLine: time)
+                }
+                next[receiver] = entry
+            }
+        }
+        entries = next
+    }
+
+    private func warn(
+        _ listener: String, _ downstream: DownstreamCounters, _ count: UInt64, _ logger: Logger
+    ) {
+        logger.warning(
+            "downstream refuses datagrams: nothing listens there, or a firewall rejects them",
+            metadata: [
+                "listener": "\(listener)", "downstream": "\(downstream.name)",
+                "address": "\(downstream.endpoint)", "refusals": "\(count)",
+                "remedy":
+                    "start the receiver or correct its address; health.passive takes it out of service",
+            ])
+    }
+}
