@@ -142,20 +142,23 @@ extension lb_nat_service {
 }
 
 extension lb_nat_server {
-    init(_ server: Endpoint, _ entry: Front.Server, front: UInt32) {
+    init(_ server: Endpoint, generation: UInt32, front: UInt32) {
         self.init()
         address = server.address.datapath
-        generation = entry.generation
+        self.generation = generation
         listener = front
         port = server.port
         self.protocol = NATTransport.udp.numbers[0]
         is_v6 = server.address.family == .v6 ? 1 : 0
     }
 
-    /// Of one that has left: nobody, and the last generation that the number had.
-    init(departed generation: UInt32) {
-        self.init()
-        reserved = generation
+    /// Of one that has left: no generation, and the last one that the number had.
+    ///
+    /// All else stays as it was. The kernel copies a value piece by piece while programs read it: a packet that
+    /// saw the generation of before may read the address after it.
+    init(departed seat: Roll.Seat, _ entry: Roll.ServerEntry) {
+        self.init(seat.server, generation: 0, front: seat.front)
+        reserved = entry.generation
     }
 
     /// Of one that has left.

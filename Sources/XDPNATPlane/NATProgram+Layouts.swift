@@ -90,7 +90,8 @@ extension NATProgram {
             where former.roll.servers[.init(front: front.number, server: endpoint)]?.generation
                 != server.generation
             {
-                let entry = lb_nat_server(endpoint, server, front: front.number)
+                let entry = lb_nat_server(
+                    endpoint, generation: server.generation, front: front.number)
                 new.append((UInt32(server.number), entry))
             }
         }
@@ -124,8 +125,8 @@ extension NATProgram {
         let gone = former.fronts.values.map(\.number).filter { !numbers.contains($0) }
         // What was a service is the host's again before it has nobody left: its packets are no drops then.
         if !gone.isEmpty { try? settle(layout, prepared) }
-        let departed = layout.roll.departed(from: former.roll).values.map {
-            (key: UInt32($0.number), value: lb_nat_server(departed: $0.generation))
+        let departed = layout.roll.departed(from: former.roll).map {
+            (key: UInt32($1.number), value: lb_nat_server(departed: $0, $1))
         }
         step { () throws(BPFError) in try servers.set(departed) }
         for (service, entry) in layout.roll.servicesLeft(by: former.roll) {
@@ -153,9 +154,8 @@ extension NATProgram {
 
     /// Undoes `enter` as far as another program could notice it.
     func withdraw(_ layout: NATLayout, to former: NATLayout) {
-        for entry in former.roll.departed(from: layout.roll).values {
-            try? servers.set(
-                UInt32(entry.number), to: lb_nat_server(departed: entry.generation))
+        for (seat, entry) in former.roll.departed(from: layout.roll) {
+            try? servers.set(UInt32(entry.number), to: lb_nat_server(departed: seat, entry))
         }
         for (service, entry) in former.roll.servicesLeft(by: layout.roll) {
             try? leave(service, entry)

@@ -1,5 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 
+import BPFRuntime
+import CDatapath
 import FanoutCore
 import LabNet
 import PlaneContract
@@ -27,6 +29,29 @@ extension XDPNATPlaneTests {
                 let counters = try await rig.counters()
                 #expect(counters.packetsForwarded == 180 && counters.drops == [:])
                 #expect(counters.downstreams.map(\.name) == ["a", "c"])
+            }
+        }
+
+        @Test(
+            "a server that leaves keeps its address in the kernel, lest a packet on its way go nowhere"
+        )
+        func addressStays() async throws {
+            try await inLab(.routed) { net, servers, rig in
+                try await rig.apply([net.listener([servers[0]])])
+                let folder = try #require(net.pins.pins("udp-fanout").first)
+                let path = "\(net.pins.path)/udp-fanout/\(folder)/servers"
+                guard let map = try BPFMap.pinned(at: path, named: "servers") else {
+                    Issue.record("no map at \(path)")
+                    return
+                }
+                var left: Set<Endpoint> = []
+                try map.walk {
+                    let entry = $1.read(lb_nat_server.self)
+                    guard entry.generation == 0, entry.reserved != 0 else { return }
+                    let address = IPAddress(high: entry.address.high, low: entry.address.low)
+                    left.insert(Endpoint(address, port: entry.port))
+                }
+                #expect(left == Set(servers[1...].map(\.endpoint)))
             }
         }
 

@@ -113,6 +113,9 @@ struct lb_nat_service {
  * without it, generation 0 here, a table of endpoints without it. A server comes with a generation of its own,
  * here first, then among the endpoints, then in its listener's table; a new listener has its table before the
  * endpoints tell of it. Whatever stood in a server's number's place must have left.
+ *
+ * A server that leaves keeps its address and port here until another one has the number: the kernel copies a value
+ * piece by piece while programs read it.
  */
 struct lb_nat_server {
 	struct lb_addr address;
