@@ -19,9 +19,11 @@ public struct Netlink: ~Copyable, Sendable {
     ///   where netlink is not to be had, as in some sandboxes.
     public init() throws(NetlinkError) { try self.init(receiveBufferBytes: 1 << 20) }
 
-    /// - Parameter receiveBufferBytes: what the kernel keeps of answers that are not read yet.
-    init(receiveBufferBytes: Int32) throws(NetlinkError) {
-        let socket = try NetlinkSocket()
+    /// - Parameters:
+    ///   - receiveBufferBytes: what the kernel keeps of answers that are not read yet.
+    ///   - bus: NETLINK_ROUTE or NETLINK_GENERIC.
+    init(receiveBufferBytes: Int32, bus: Int32 = NETLINK_ROUTE) throws(NetlinkError) {
+        let socket = try NetlinkSocket(bus: bus)
         _ = try socket.setReceiveBuffer(bytes: receiveBufferBytes)
         self.socket = socket
     }
@@ -56,7 +58,7 @@ public struct Netlink: ~Copyable, Sendable {
         for _ in 0..<Self.attempts {
             sequence &+= 1
             try socket.send(request.numbered(sequence))
-            if let messages = try answer(purpose) { return messages }
+            if let messages = try answer(to: request, purpose) { return messages }
         }
         throw purpose.error(EINTR)
     }
@@ -92,8 +94,10 @@ public struct Netlink: ~Copyable, Sendable {
     }
 
     /// Reads the answer to the last request to its end; nil when it is not to be relied on.
-    private func answer(_ purpose: Purpose) throws(NetlinkError) -> [NetlinkMessage]? {
-        var answer = Answer(sequence: sequence, port: socket.port)
+    private func answer(
+        to request: NetlinkRequest, _ purpose: Purpose
+    ) throws(NetlinkError) -> [NetlinkMessage]? {
+        var answer = Answer(sequence: sequence, port: socket.port, isDump: request.isDump)
         while true {
             guard let received = try receive() else { return nil }
             for message in received {

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 
+internal import CLibMNL
 internal import Glibc
 
 /// Reads notifications until it is told to end.
@@ -8,11 +9,23 @@ final class MonitorLoop: Sendable {
     /// Room for notifications as the kernel counts it.
     private let receiveBuffer: Int
     private let ending: WakePair
+    /// What a notification tells of; nil when it is of no matter.
+    private let read: @Sendable (NetlinkMessage) -> NetlinkEvent?
+
+    /// Tells of features that change.
+    init(_ netdev: borrowing Netdev, receiveBufferBytes: Int32) throws(NetlinkError) {
+        ending = try WakePair()
+        socket = try NetlinkSocket(waits: false, bus: NETLINK_GENERIC)
+        receiveBuffer = try socket.setReceiveBuffer(bytes: receiveBufferBytes)
+        read = { _ in .features }
+        try socket.join(netdev.group)
+    }
 
     init(_ topics: Set<NetlinkEvent.Topic>, receiveBufferBytes: Int32) throws(NetlinkError) {
         let groups = topics.reduce(0) { $0 | $1.groups }
         ending = try WakePair()
         socket = try NetlinkSocket(groups: groups, waits: false)
+        read = { NetlinkEvent($0) }
         receiveBuffer = try socket.setReceiveBuffer(bytes: receiveBufferBytes)
     }
 
@@ -31,7 +44,7 @@ final class MonitorLoop: Sendable {
             guard ready > 0, waits[0].revents != 0 else { continue }
             do throws(NetlinkError) {
                 for message in try socket.receive() {
-                    if let event = NetlinkEvent(message) { body(event) }
+                    if let event = read(message) { body(event) }
                 }
             } catch {
                 guard let event = event(after: error) else { continue }

@@ -20,6 +20,9 @@ public enum NetlinkEvent: Equatable, Sendable {
     /// Packets are forwarded, or are no more, or another of such settings is another one (netconf in rtnetlink(7)):
     /// of an interface or of all.
     case setting
+    /// The driver of an interface can do more, or less, with frames of XDP (`Netdev`): a veth when its other end gets or
+    /// loses GRO or an XDP program, others when they get or lose one. No event of the link tells of it.
+    case features
     /// Events were lost, because more came than were read: read everything anew. Whatever changes
     /// after this event has its own.
     case resynchronise

@@ -23,12 +23,27 @@ public final class NetlinkMonitor: Sendable {
     ///     read; what then does not fit becomes one `resynchronise`. It must not call `stop` nor
     ///     hold the last reference to the monitor: the thread cannot wait for itself.
     /// - Throws: `NetlinkError` as `Netlink.init`, or EAGAIN when the system has no thread left.
-    public init(
+    public convenience init(
         _ topics: Set<NetlinkEvent.Topic> = Set(NetlinkEvent.Topic.allCases),
         receiveBufferBytes: Int32 = defaultReceiveBuffer,
         body: @escaping @Sendable (NetlinkEvent) -> Void
     ) throws(NetlinkError) {
-        let loop = try MonitorLoop(topics, receiveBufferBytes: receiveBufferBytes)
+        try self.init(MonitorLoop(topics, receiveBufferBytes: receiveBufferBytes), body)
+    }
+
+    /// Starts to listen for features that change.
+    ///
+    /// - Parameter body: as above.
+    /// - Throws: as above.
+    public convenience init(
+        _ netdev: borrowing Netdev, body: @escaping @Sendable (NetlinkEvent) -> Void
+    ) throws(NetlinkError) {
+        try self.init(MonitorLoop(netdev, receiveBufferBytes: Self.defaultReceiveBuffer), body)
+    }
+
+    private init(
+        _ loop: MonitorLoop, _ body: @escaping @Sendable (NetlinkEvent) -> Void
+    ) throws(NetlinkError) {
         self.loop = loop
         thread = try Mutex(MonitorThread(name: "netlink") { loop.run(body) })
     }

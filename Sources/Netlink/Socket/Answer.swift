@@ -8,13 +8,16 @@ struct Answer {
     let sequence: UInt32
     /// Of the socket that asked.
     let port: UInt32
+    /// Whether a whole table was asked for.
+    let isDump: Bool
     /// What came so far, in order.
     private(set) var messages: [NetlinkMessage] = []
     private var isConsistent = true
 
-    init(sequence: UInt32, port: UInt32) {
+    init(sequence: UInt32, port: UInt32, isDump: Bool = false) {
         self.sequence = sequence
         self.port = port
+        self.isDump = isDump
     }
 
     enum Progress: Equatable {
@@ -40,7 +43,8 @@ struct Answer {
             if errno != 0 { return .refused(errno, detail) }
         default:
             messages.append(message)
-            if message.flags & NLM_F_MULTI != 0 { return .more }
+            // The family netdev leaves the flag out (Linux 6.18), but not the message that ends a table.
+            if isDump || message.flags & NLM_F_MULTI != 0 { return .more }
         }
         return isConsistent ? .whole : .inconsistent
     }

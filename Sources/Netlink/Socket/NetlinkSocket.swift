@@ -4,8 +4,8 @@ internal import CLibMNL
 internal import CNet
 internal import Glibc
 
-/// A socket to the kernel's routing tables (rtnetlink(7)), in the network namespace of the thread
-/// that made it, whoever uses it later.
+/// A socket to the kernel's routing tables (rtnetlink(7)) or to another of its netlink families, in the network
+/// namespace of the thread that made it, whoever uses it later.
 @safe
 struct NetlinkSocket: ~Copyable, @unchecked Sendable {
     // SAFETY: open from init to deinit. libmnl writes to it in mnl_socket_bind only, which init
@@ -20,9 +20,12 @@ struct NetlinkSocket: ~Copyable, @unchecked Sendable {
     /// - Parameters:
     ///   - groups: bits of the RTNLGRP_* whose notifications arrive here, the first at bit 0.
     ///   - waits: whether `receive` waits for something to arrive.
-    init(groups: UInt32 = 0, waits: Bool = true) throws(NetlinkError) {
+    ///   - bus: NETLINK_ROUTE or NETLINK_GENERIC.
+    init(
+        groups: UInt32 = 0, waits: Bool = true, bus: Int32 = NETLINK_ROUTE
+    ) throws(NetlinkError) {
         let flags = Int32(SOCK_CLOEXEC.rawValue) | (waits ? 0 : Int32(SOCK_NONBLOCK.rawValue))
-        guard let handle = unsafe mnl_socket_open2(NETLINK_ROUTE, flags) else {
+        guard let handle = unsafe mnl_socket_open2(bus, flags) else {
             throw Self.error("open", Glibc.errno)
         }
         guard unsafe mnl_socket_bind(handle, groups, 0) == 0 else {
@@ -55,6 +58,15 @@ struct NetlinkSocket: ~Copyable, @unchecked Sendable {
         let result = unsafe cnet_set_receive_buffer(descriptor, bytes, &granted)
         guard result >= 0 else { throw Self.error("size", -result) }
         return Int(granted)
+    }
+
+    /// Has the notifications of a group arrive here, whose number is too high for a bit of `groups`.
+    func join(_ group: UInt32) throws(NetlinkError) {
+        var group = group
+        // SAFETY: the kernel reads the number before the call returns.
+        let result = unsafe mnl_socket_setsockopt(
+            handle, NETLINK_ADD_MEMBERSHIP, &group, socklen_t(MemoryLayout<UInt32>.size))
+        guard result == 0 else { throw Self.error("join a group with", Glibc.errno) }
     }
 
     func send(_ message: ArraySlice<UInt8>) throws(NetlinkError) {
