@@ -19,10 +19,11 @@
  *
  * Nearly all packets go the same way in one quick step first (nat_known.bpf.h).
  *
- * Maps read: .data.hooks, endpoints, services, servers, tables, routes. Maps written: those of associations and
- * unanswered, begun, nat_rows, server_rows, turns, fragments, ways.
+ * Maps read: .data.hooks, endpoints, services, servers, tables, routes, links. Maps written: those of associations
+ * and unanswered, begun, nat_rows, server_rows, turns, fragments, ways, told.
  * Verdicts: XDP_TX and XDP_REDIRECT (translated), XDP_PASS (untouched, or translated and left to the
- * stack's routes), XDP_DROP (counted).
+ * stack's routes), XDP_DROP (counted). What is too long for its way is counted as dropped, and leaves by XDP_TX
+ * as the ICMP error that says so (nat_too_long.bpf.h).
  */
 #include <linux/bpf.h>
 #include <bpf/bpf_endian.h>
@@ -38,6 +39,7 @@
 #include "nat_icmp.bpf.h"
 #include "nat_known.bpf.h"
 #include "nat_parse.bpf.h"
+#include "nat_too_long.bpf.h"
 #include "nat_translate.bpf.h"
 #include "nat_way.bpf.h"
 
@@ -158,6 +160,7 @@ static __noinline int go_the_long_way(struct xdp_md *ctx, int is_begun, int in_s
 		/* Before Linux 6.3 a global function takes memory that is filled in alone. */
 		__builtin_memset(&packet, 0, sizeof(packet));
 		kind = lb_nat_parse(ctx, &packet);
+		packet.in_stack = (__u8)in_stack;
 		if (kind == NAT_ERROR)
 			return translate_error(ctx, &packet, &move);
 		if (kind == NAT_LATER)
@@ -181,7 +184,7 @@ static __noinline int go_the_long_way(struct xdp_md *ctx, int is_begun, int in_s
 		verdict = lb_nat_deliver(ctx, &packet, &move, NAT_HAS_HEADER);
 	if (verdict == XDP_DROP) {
 		count_dropped(&packet, &move);
-		return verdict;
+		return move.mtu ? lb_nat_tell_too_long(ctx, &packet, &move) : XDP_DROP;
 	}
 	if (verdict == XDP_PASS)
 		count_event(lb_nat_row_of(move.listener, move.direction), LB_NAT_TO_STACK);

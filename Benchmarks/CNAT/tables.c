@@ -14,6 +14,7 @@ enum {
 	SERVERS = 3,
 	PLACES = 1024,
 	WAYS = 16384,
+	INTERFACES = 64,
 	CONSTANTS = 256,
 	GENERATION = 1
 };
@@ -168,12 +169,16 @@ int nat_fill(const struct bpf_object *object, const struct nat_case *way)
 	const char *map = way->is_v6 ? "associations6" : "associations4";
 	struct lb_nat_association association = {
 		.word = lb_nat_associate(lb_nat_owner(0, GENERATION), 0, 0)};
+	uint32_t link = LB_NAT_LINK_TRANSMITS | LB_NAT_LINK_TRANSMITS_PIECES | LB_NAT_LINK_TURNS;
 	int error = put_servers(object, way->is_v6);
 
 	if (!error)
 		error = put_hook(object);
 	if (!error)
 		error = put_table(object);
+	/* Every interface of the namespace, which has few. */
+	for (uint32_t i = 1; i <= INTERFACES && !error; i++)
+		error = put(object, "links", &i, &link);
 	for (int i = 0; i < way->clients && !error; i++) {
 		struct lb_addr address = nat_client(way->is_v6);
 		uint16_t port =

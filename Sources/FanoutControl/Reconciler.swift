@@ -159,6 +159,13 @@ public actor Reconciler {
         return all
     }
 
+    /// Packets that drivers did not take, by the interface.
+    public func transmitErrors() async -> [String: UInt64] {
+        var all: [String: UInt64] = [:]
+        for plane in planes { all.merge(await plane.transmitErrors()) { $0 &+ $1 } }
+        return all
+    }
+
     /// Ends every listener; what they had received is forwarded or counted first.
     ///
     /// - Parameter modes: of planes whose programs go on until another process takes them over.

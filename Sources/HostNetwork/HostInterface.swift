@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 
 package import FanoutCore
-internal import Netlink
+package import Netlink
 
 /// An interface as far as a plane that hooks into it is concerned.
 package struct HostInterface: Equatable, Sendable {
@@ -21,6 +21,9 @@ package struct HostInterface: Equatable, Sendable {
     package var mac: [UInt8]?
     /// Set up by the administrator.
     package var isUp = true
+    package var hasCarrier = true
+    /// What its driver can do with frames of XDP; nil when that was not asked for, or the kernel does not say.
+    package var features: XDPFeatures?
 
     package init(
         index: UInt32, name: String, addresses: [IPAddress] = [],

@@ -61,6 +61,7 @@ package struct NetworkView: Equatable, Sendable {
                     kind: link.kind)
                 interface.mac = link.mac?.bytes
                 interface.isUp = link.isUp
+                interface.hasCarrier = link.hasCarrier
                 return interface
             })
         view.follow(known)

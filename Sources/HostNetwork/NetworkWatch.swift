@@ -8,6 +8,8 @@ internal import Synchronization
 /// addresses, routes and neighbours.
 package final class NetworkWatch: Sendable {
     private let monitor: NetlinkMonitor
+    /// Where features are followed and the kernel tells of them.
+    private let featureMonitor: NetlinkMonitor?
     private let beginning: ContinuousClock.Instant
     private let task: Task<Void, Never>
 
@@ -22,20 +24,29 @@ package final class NetworkWatch: Sendable {
 
     /// What changes after this has returned is told.
     ///
-    /// - Parameter follow: looks, and follows what it sees; returns false when that did not work out,
-    ///   and is asked again then. Never runs twice at once. A look since the moment that it is given, which is
-    ///   some time after the last event, will do.
+    /// - Parameters:
+    ///   - mindsFeatures: whether what drivers can do with frames of XDP matters (`XDPFeatures`).
+    ///   - follow: looks, and follows what it sees; returns false when that did not work out,
+    ///     and is asked again then. Never runs twice at once. A look since the moment that it is given, which is
+    ///     some time after the last event, will do.
     /// - Throws: `PlaneError` when the kernel does not tell.
-    package init(follow: @escaping @Sendable (ContinuousClock.Instant) async -> Bool)
-        throws(PlaneError)
-    {
+    package init(
+        mindsFeatures: Bool = false,
+        follow: @escaping @Sendable (ContinuousClock.Instant) async -> Bool
+    ) throws(PlaneError) {
         let (events, hint) = AsyncStream.makeStream(
             of: Void.self, bufferingPolicy: .bufferingNewest(1))
         let lastEvent = LastEvent()
+        let note: @Sendable (NetlinkEvent) -> Void = { _ in
+            lastEvent.moment.withLock { $0 = .now }
+            hint.yield()
+        }
         do throws(NetlinkError) {
-            monitor = try NetlinkMonitor { _ in
-                lastEvent.moment.withLock { $0 = .now }
-                hint.yield()
+            monitor = try NetlinkMonitor(body: note)
+            if mindsFeatures, let netdev = try Netdev() {
+                featureMonitor = try NetlinkMonitor(netdev, body: note)
+            } else {
+                featureMonitor = nil
             }
         } catch {
             throw PlaneError(looking: error)
@@ -61,6 +72,7 @@ package final class NetworkWatch: Sendable {
     package func stop() {
         task.cancel()
         monitor.stop()
+        featureMonitor?.stop()
     }
 }
 

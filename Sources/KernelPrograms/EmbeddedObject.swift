@@ -8,7 +8,7 @@ public struct EmbeddedObject: Sendable {
     let base64: StaticString
 
     /// Every object of bpf/, in the order of their names.
-    public static let all = [flowKey, reuseportSelect, tcFanout, xdpNAT, xdpSteer]
+    public static let all = [flowKey, reuseportSelect, tcFanout, xdpErrors, xdpNAT, xdpSteer]
 
     /// The flow keys as the kernel computes them, for tests and `BPF_PROG_TEST_RUN`.
     public static var flowKey: EmbeddedObject { flow_key }
@@ -18,6 +18,9 @@ public struct EmbeddedObject: Sendable {
 
     /// Forwarding at the TC ingress hook.
     public static var tcFanout: EmbeddedObject { tc_fanout }
+
+    /// Counts the frames that drivers do not take from XDP programs.
+    public static var xdpErrors: EmbeddedObject { xdp_errors }
 
     /// A NAT load balancer at the XDP hook.
     public static var xdpNAT: EmbeddedObject { xdp_nat }

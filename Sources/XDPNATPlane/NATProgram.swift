@@ -27,6 +27,8 @@ final class NATProgram: Sendable {
     /// The interfaces that it is attached to.
     private let hooked: BPFMap?
     private let begun: SharedMap?
+    /// What the program knows of interfaces.
+    private let links: SharedMap?
 
     static let name = "xdp_nat"
 
@@ -74,6 +76,7 @@ final class NATProgram: Sendable {
         hooked = object.hasMap(named: name) ? try object.map(named: name) : nil
         begun =
             object.hasMap(named: "begun") ? SharedMap(try object.map(named: "begun")) : nil
+        links = object.hasMap(named: "links") ? SharedMap(try object.map(named: "links")) : nil
     }
 
     private static func prepare(
@@ -117,6 +120,20 @@ final class NATProgram: Sendable {
     /// Says by which interfaces packets come, before the program is attached to them.
     func know(_ table: HookTable) throws(BPFError) {
         try hooked?.set(UInt32(0), to: [UInt8](native: table.places))
+    }
+
+    /// Says what is known of interfaces (enum lb_nat_link), by number, and of no others.
+    ///
+    /// - Returns: whether that is something new.
+    func setLinks(_ known: [UInt32: UInt32]) throws(BPFError) -> Bool {
+        guard capacity.isRouted, let links else { return false }
+        var former: [UInt32: UInt32] = [:]
+        try links.map.walk { former[$0.read(UInt32.self)] = $1.read(UInt32.self) }
+        for index in former.keys where known[index] == nil { try links.map.remove(index) }
+        for (index, link) in known where former[index] != link {
+            try links.map.set(index, to: link)
+        }
+        return former != known
     }
 
     // MARK: Counters

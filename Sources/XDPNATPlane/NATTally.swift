@@ -35,7 +35,8 @@ enum NATEvent {
         "ingress_not_handled_port", "egress_not_handled_port", "unhandled_traffic",
         "ingress_fragment", "egress_fragment", "ingress_icmp_error", "egress_icmp_error",
         "invalid_ip_checksum", "invalid_udp_checksum", "dropped_fragment", "oversize",
-        "family_mismatch", "unreachable", "not_permitted", "rewrite_failed", "to_stack", "to_host",
-        "answered", "egress_wrong_interface", "egress_stateless_nat",
+        "family_mismatch", "unreachable", "not_permitted", "rewrite_failed",
+        "message_too_long", "to_stack", "to_host", "answered", "egress_wrong_interface",
+        "egress_stateless_nat",
     ]
 }

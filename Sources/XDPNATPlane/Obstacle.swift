@@ -23,7 +23,10 @@ struct Obstacle: Sendable, CustomStringConvertible {
 
     /// Those that keep packets from servers; what a server on this host gets is not among them.
     static func onTheWay(to listener: Listener, _ network: NetworkView) -> [Obstacle] {
-        listener.nat.isOneArm ? [] : unforwarded(listener, network) + routeless(listener, network)
+        listener.nat.isOneArm
+            ? []
+            : unforwarded(listener, network) + routeless(listener, network)
+                + unplugged(listener, network)
     }
 
     /// What a server on this host answers comes in by no interface, so it would leave as the server's.
@@ -68,6 +71,19 @@ struct Obstacle: Sendable, CustomStringConvertible {
                 listener: listener.name, receivers: names,
                 reason: "there is no route to \(names.joined(separator: ", "))",
                 remedy: "add a route (ip route), or remove them")
+        ]
+    }
+
+    private static func unplugged(_ listener: Listener, _ network: NetworkView) -> [Obstacle] {
+        let names = listener.downstreams.filter {
+            network.unplugged.contains($0.endpoint.address)
+        }.map(\.name)
+        guard !names.isEmpty else { return [] }
+        return [
+            Obstacle(
+                listener: listener.name, receivers: names,
+                reason: "the link to \(names.joined(separator: ", ")) has no carrier",
+                remedy: "set the link's other end up, plug it in, or remove them")
         ]
     }
 }

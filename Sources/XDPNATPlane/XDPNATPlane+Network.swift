@@ -19,9 +19,11 @@ extension XDPNATPlane {
         let receivers = listeners.flatMap { $0.downstreams.map(\.endpoint.address) }
         do throws(NetlinkError) {
             if netlink == nil { netlink = try Netlink() }
-            return try NetworkView.ask(
+            var network = try NetworkView.ask(
                 &netlink!, names: nil, known: hooked, receivers: Set(receivers), memory: memory,
                 since: since)
+            try addFeatures(to: &network)
+            return network
         } catch {
             throw PlaneError(looking: error)
         }
@@ -46,7 +48,9 @@ extension XDPNATPlane {
     /// Begins to follow the network, unless it is followed already. What changes after this has an event.
     func follow() throws(PlaneError) {
         guard watch == nil else { return }
-        watch = try NetworkWatch { [weak self] in await self?.refresh(since: $0) ?? true }
+        watch = try NetworkWatch(mindsFeatures: true) { [weak self] in
+            await self?.refresh(since: $0) ?? true
+        }
         clock = Task { [weak self] in
             while (try? await Task.sleep(for: Self.period)) != nil {
                 guard let self else { return }
@@ -65,6 +69,7 @@ extension XDPNATPlane {
         clock?.cancel()
         clock = nil
         netlink = nil
+        netdev = nil
         anticipated = nil
     }
 

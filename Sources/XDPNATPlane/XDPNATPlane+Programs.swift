@@ -20,6 +20,7 @@ extension XDPNATPlane {
             }),
             let prepared = try serving.program.prepare(layout, from: former, isNew: false)
         else { return false }
+        try tellLinks(of: network, to: serving.program)
         let entering: NATProgram.Entering
         do throws(BPFError) {
             // Every map has room for what is put in now, so little can fail; clients may have met it meanwhile.
@@ -95,6 +96,7 @@ extension XDPNATPlane {
             throw error
         }
         if !program.forgotten.isEmpty { warnForgotten(program.forgotten, capacity) }
+        try tellLinks(of: network, to: program)
         try replace(by: program, layout, from: former, at: opened, wanted)
     }
 

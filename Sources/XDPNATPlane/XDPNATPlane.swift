@@ -40,6 +40,7 @@ public actor XDPNATPlane: DataPlane {
     /// What the maps in force were made for.
     var network: NetworkView?
     var netlink: Netlink?
+    var netdev: Netdev?
     /// The ways to receivers, which the planes of a daemon share.
     let memory: PathMemory
     var anticipated: Anticipated<NetworkView>?
@@ -51,6 +52,11 @@ public actor XDPNATPlane: DataPlane {
     var departed = NATTally()
     /// What was warned of and still is so.
     var warnings: Set<String> = []
+    /// The interfaces of which was said that packets leave by the stack there.
+    var leftToStack: Set<String> = []
+    var errors: TransmitErrors?
+    /// The kernel refused that, and it was said.
+    var countsNoErrors = false
 
     private let thread = PlaneThread(name: "xdp_nat")
 
@@ -126,6 +132,8 @@ public actor XDPNATPlane: DataPlane {
         listeners = next
         self.network = network
         warn(of: network)
+        tellOfStack(network)
+        countErrors()
         keepEvents(but: next)
         for listener in next {
             past[listener.name]?.receivers.settle(present: listener.downstreams.map(\.endpoint))
@@ -184,6 +192,8 @@ public actor XDPNATPlane: DataPlane {
         past = [:]
         departed = NATTally()
         warnings = []
+        leftToStack = []
+        errors = nil
     }
 
     /// The wait for packets that are on their way by what has gone is still to come.

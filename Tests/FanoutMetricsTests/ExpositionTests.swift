@@ -56,7 +56,9 @@ struct ExpositionTests {
             .sample("one", downstreams: 3), .sample("two", mode: .tcEBPF, downstreams: 2),
             .sample("three", mode: .xdpNAT, downstreams: 1),
         ]
-        let lines = page(.of(listeners, events: ["ingress_new_nat": 7])).split(separator: "\n")
+        var snapshot = MetricsSnapshot.of(listeners, events: ["ingress_new_nat": 7])
+        snapshot.transmitErrors = ["eth0": 3]
+        let lines = page(snapshot).split(separator: "\n")
         for metric in MetricCatalog.allCases {
             let name = metric.rawValue
             let help = lines.filter { $0.hasPrefix("# HELP \(name) ") }

@@ -107,6 +107,7 @@ struct nat_move {
 	__u16 port;	/* host order */
 	__u8 direction; /* enum lb_nat_direction: ingress replaces the destination */
 	__u8 to_stack;	/* the stack sends it, and lowers its TTL */
+	__u32 mtu;	/* of a way that it is too long for, bytes of IP packet; else 0 */
 };
 
 static __always_inline struct lb_nat_endpoint *find_places(void)

@@ -39,6 +39,23 @@ struct {
 	__type(value, __u32);
 } routes SEC(".maps");
 
+/* Takes memory for the interfaces that there are alone. */
+struct {
+	__uint(type, BPF_MAP_TYPE_HASH);
+	__uint(map_flags, BPF_F_NO_PREALLOC);
+	__uint(max_entries, 65536);
+	__type(key, __u32);
+	__type(value, __u32);
+} links SEC(".maps");
+
+/* What is known of an interface: enum lb_nat_link. */
+static __always_inline __u32 link_of(__u32 interface)
+{
+	__u32 *known = bpf_map_lookup_elem(&links, &interface);
+
+	return known ? *known : 0;
+}
+
 /* What is asked: the packet as it will leave. */
 struct nat_question {
 	struct lb_addr source;

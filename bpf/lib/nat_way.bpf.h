@@ -1,162 +1,19 @@
 /* SPDX-License-Identifier: (BSD-2-Clause OR GPL-2.0-only) */
 /*
- * nat_way.bpf.h: translates a packet and sends it.
+ * nat_way.bpf.h: sends a packet, translated by nat_rewrite.bpf.h.
  *
  * One arm: clients and servers are behind the same gateway, or reach the host through it; the frame goes
  * back where it came from. Routed: the kernel's routes say where; when they need the stack (the neighbour's
- * address is not known, the packet is longer than the link takes, it is for this host), it goes up
- * translated, with its TTL as it was, and the stack goes on with it.
+ * address is not known, the packet has to be cut, it is for this host, the driver of the way out takes no
+ * frames of XDP), it goes up translated, with its TTL as it was, and the stack goes on with it.
  */
 #ifndef LB_NAT_WAY_BPF_H
 #define LB_NAT_WAY_BPF_H
 
 #include "nat_maps.bpf.h"
 #include "nat_partial.bpf.h"
+#include "nat_rewrite.bpf.h"
 #include "nat_routes.bpf.h"
-
-/* What there is of the transport header to be rewritten. */
-enum nat_transport {
-	NAT_NO_HEADER,	/* nothing: a later fragment's data, or done already */
-	NAT_HAS_HEADER, /* UDP or TCP */
-};
-
-/* Sends the frame back where it came from: the two addresses of its header change places. */
-static __always_inline void turn_around(__u8 *frame)
-{
-	__u64 start = *(__u64 *)frame;
-	__u32 rest = *(__u32 *)(frame + 8);
-
-#if __BYTE_ORDER__ == __ORDER_LITTLE_ENDIAN__
-	*(__u64 *)frame = start >> 48 | (__u64)rest << 16 | start << 48;
-	*(__u32 *)(frame + 8) = (__u32)(start >> 16);
-#else
-	*(__u64 *)frame = start << 48 | (__u64)rest << 16 | start >> 48;
-	*(__u32 *)(frame + 8) = (__u32)(start >> 16);
-#endif
-}
-
-static __always_inline void put_addr(__u8 *at, struct lb_addr address, int is_v6)
-{
-	if (is_v6) {
-		*(__u64 *)at = bpf_cpu_to_be64(address.high);
-		*(__u64 *)(at + 8) = bpf_cpu_to_be64(address.low);
-	} else {
-		*(__u32 *)at = bpf_htonl((__u32)address.low);
-	}
-}
-
-static __always_inline struct lb_addr addr_at(const __u8 *at, int is_v6)
-{
-	return is_v6 ? lb_addr_v6(at) : lb_addr_v4(lb_be32(at));
-}
-
-/* What is replaced in a packet. */
-struct nat_change {
-	struct lb_addr address;
-	__u16 port; /* host order */
-	__u8 protocol;
-	__u8 is_source; /* the source is replaced; else the destination */
-	__u8 keeps_ttl;
-	__u8 is_v6;
-	__u8 is_partial; /* its checksum is yet to be made: lb_nat_is_partial */
-};
-
-/* Replaces port and checksum of the header of UDP or TCP; `steps` are those of the addresses. 0 when the
- * packet is too short for it, which the parser rules out. */
-static __always_inline int rewrite_transport(__u8 *at, const __u8 *end,
-					     const struct nat_change *change, __u64 steps)
-{
-	__u16 *where = (__u16 *)(change->is_source ? at : at + 2);
-	__u16 *check = (__u16 *)(at + (change->protocol == LB_IP_TCP ? 16 : 6));
-	__u16 to = bpf_htons(change->port);
-
-	if ((__u8 *)(check + 1) > end)
-		return 0;
-	if (change->is_partial) {
-		/* The sum of addresses, length and protocol; who makes the checksum adds the ports. */
-		*where = to;
-		*check = lb_fold(*check + steps);
-		return 1;
-	}
-	steps += lb_csum_step(*where, to);
-	*where = to;
-	*check = change->protocol == LB_IP_TCP ? lb_csum_update(*check, steps)
-					       : lb_csum_update_udp(*check, steps);
-	return 1;
-}
-
-/* Puts an address in another's place; the steps of that. */
-static __always_inline __u64 replace_addr(__u8 *at, struct lb_addr address, int is_v6)
-{
-	__u64 *wide = (__u64 *)at, high = bpf_cpu_to_be64(address.high), steps;
-	__u64 low = bpf_cpu_to_be64(address.low);
-	__u32 *narrow = (__u32 *)at, v4 = bpf_htonl((__u32)address.low);
-
-	if (!is_v6) {
-		steps = lb_csum_step(*narrow, v4);
-		*narrow = v4;
-		return steps;
-	}
-	steps = lb_csum_step64(wide[0], high) + lb_csum_step64(wide[1], low);
-	wide[0] = high;
-	wide[1] = low;
-	return steps;
-}
-
-/* Replaces the address, the TTL, and what follows from them, in headers at `ip` and `at`. 0 when the packet
- * is too short, which the parser rules out. */
-static __always_inline int rewrite_at(__u8 *ip, __u8 *at, const __u8 *end,
-				      const struct nat_change *change, enum nat_transport transport)
-{
-	int is_source = change->is_source, is_v6 = change->is_v6;
-	__u64 steps = replace_addr(ip + (is_v6	     ? is_source ? 8 : 24
-					 : is_source ? 12
-						     : 16),
-				   change->address, is_v6);
-	__u16 *check = (__u16 *)(ip + 10), *ttl = (__u16 *)(ip + 8);
-
-	if (is_v6) {
-		if (!change->keeps_ttl)
-			ip[7]--;
-	} else if (change->keeps_ttl) {
-		*check = lb_csum_update(*check, steps);
-	} else {
-		/* TTL and protocol as a word, so that nothing waits for a byte to be stored. */
-		*ttl -= bpf_htons(0x0100);
-		*check = lb_csum_update(*check, steps + lb_csum_step(bpf_htons(0x0100), 0));
-	}
-	if (transport == NAT_NO_HEADER)
-		return 1;
-	return rewrite_transport(at, end, change, steps);
-}
-
-static __always_inline int rewrite(struct xdp_md *ctx, const struct nat_packet *packet,
-				   const struct nat_move *move, enum nat_transport transport,
-				   int is_partial)
-{
-	__u8 *data = (void *)(long)ctx->data;
-	const __u8 *end = (void *)(long)ctx->data_end;
-	int is_source = move->direction == LB_NAT_EGRESS;
-	struct nat_change change = {
-		.address = move->address,
-		.port = move->port,
-		.protocol = packet->protocol,
-		.is_source = (__u8)is_source,
-		.keeps_ttl = move->to_stack,
-		.is_partial = (__u8)is_partial,
-	};
-	__u8 *ip, *at;
-
-	at = transport == NAT_NO_HEADER ? data : header_at(ctx, packet->at.udp, 8);
-	/* The verifier follows lengths that are constants. */
-	if (packet->at.is_v6) {
-		ip = header_at(ctx, packet->at.ip, 40);
-		change.is_v6 = 1;
-		return ip && at && rewrite_at(ip, at, end, &change, transport);
-	}
-	ip = header_at(ctx, packet->at.ip, 20);
-	return ip && at && rewrite_at(ip, at, end, &change, transport);
-}
 
 /* Why the route forbids the packet, filled in as event and reason; 1 when it does. */
 static __always_inline int forbidden(struct nat_move *move, enum lb_nat_event event,
@@ -165,6 +22,36 @@ static __always_inline int forbidden(struct nat_move *move, enum lb_nat_event ev
 	move->event = event;
 	move->reason = reason;
 	return 1;
+}
+
+/* Whether the stack can make shorter ones of a packet that is too long for its way: it may be cut, or it is
+ * several in one. Of TCP nearly all that is longer than a link takes is. */
+static __always_inline int is_divisible(struct xdp_md *ctx, const struct nat_packet *packet)
+{
+	const __u8 *ip;
+
+	if (packet->in_stack && (packet->protocol == LB_IP_TCP || is_aggregate(ctx, packet->bytes)))
+		return 1;
+	if (packet->at.is_v6)
+		return 0;
+	ip = header_at(ctx, packet->at.ip, 20);
+	/* The flag DF (RFC 791, section 3.1). */
+	return ip && !(ip[6] & 0x40);
+}
+
+/* Whether a frame that the program sends out of an interface gets there. */
+static __always_inline int can_leave(const struct xdp_md *ctx, const struct nat_packet *packet,
+				     __u32 interface, __u32 link)
+{
+	const __u8 *data = (void *)(long)ctx->data, *end = (void *)(long)ctx->data_end;
+	int is_whole = data + packet->at.ip + packet->bytes <= end;
+
+	/* Any interface takes what is in the stack. */
+	if (packet->in_stack)
+		return 1;
+	if (interface == ctx->ingress_ifindex)
+		return (link & LB_NAT_LINK_TURNS) != 0;
+	return (link & (is_whole ? LB_NAT_LINK_TRANSMITS : LB_NAT_LINK_TRANSMITS_PIECES)) != 0;
 }
 
 /* Looks up the route of the packet as it will be. 0: it is not to be dropped, and is to go to the stack if
@@ -187,6 +74,7 @@ static __always_inline int look_up(struct xdp_md *ctx, const struct nat_packet *
 	};
 	__u32 zero = 0, *word = bpf_map_lookup_elem(&routes, &zero), before = word ? *word : 0;
 	struct lb_nat_endpoint *host;
+	__u32 link;
 	long result;
 
 	/* A tag belongs to a device of its own, which the stack knows. */
@@ -203,6 +91,13 @@ static __always_inline int look_up(struct xdp_md *ctx, const struct nat_packet *
 	}
 	switch (result) {
 	case BPF_FIB_LKUP_RET_SUCCESS:
+	case BPF_FIB_LKUP_RET_NO_NEIGH:
+		link = link_of(fib->ifindex);
+		if (link & LB_NAT_LINK_DOWN)
+			return forbidden(move, LB_NAT_UNREACHABLE, LB_DROP_UNREACHABLE);
+		if (result == BPF_FIB_LKUP_RET_NO_NEIGH ||
+		    !can_leave(ctx, packet, fib->ifindex, link))
+			move->to_stack = 1;
 		if (move->to_stack)
 			return 0;
 		if (packet->protocol == LB_IP_UDP && !packet->at.fragment)
@@ -213,6 +108,11 @@ static __always_inline int look_up(struct xdp_md *ctx, const struct nat_packet *
 		return forbidden(move, LB_NAT_UNREACHABLE, LB_DROP_UNREACHABLE);
 	case BPF_FIB_LKUP_RET_PROHIBIT:
 		return forbidden(move, LB_NAT_NOT_PERMITTED, LB_DROP_NOT_PERMITTED);
+	case BPF_FIB_LKUP_RET_FRAG_NEEDED:
+		if (is_divisible(ctx, packet))
+			break;
+		move->mtu = fib->mtu_result;
+		return forbidden(move, LB_NAT_MESSAGE_TOO_LONG, LB_DROP_MESSAGE_TOO_LONG);
 	case BPF_FIB_LKUP_RET_FWD_DISABLED:
 	case BPF_FIB_LKUP_RET_NOT_FWDED:
 		/* The stack would drop it without a word, unless it is for this host. Not by roles_of, whose

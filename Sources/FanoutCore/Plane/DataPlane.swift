@@ -63,6 +63,10 @@ public protocol DataPlane: Sendable {
     /// still refuse it; nothing for planes that see no refusals.
     func tryOut(_ receivers: Set<Endpoint>) async
 
+    /// Packets that were counted as forwarded and that a driver did not take, by the interface that they were to leave
+    /// by; empty for planes that hear of that otherwise.
+    func transmitErrors() async -> [String: UInt64]
+
     /// The receiver that a source stays with at one of a listener's destinations, whatever its slots say:
     /// where it is met. Nil when the source has no association, and for planes that remember nobody.
     func receiver(
@@ -82,6 +86,8 @@ extension DataPlane {
     public func obstructions() async -> [Obstruction] { [] }
 
     public func events() async -> [String: UInt64] { [:] }
+
+    public func transmitErrors() async -> [String: UInt64] { [:] }
 
     public func receiver(
         associatedWith source: Endpoint, to destination: Endpoint, of listener: String

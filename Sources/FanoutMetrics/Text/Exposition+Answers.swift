@@ -26,4 +26,10 @@ extension Exposition {
             page.sample(SampleWriter.labels(("event", event)), count)
         }
     }
+
+    mutating func transmitErrors() {
+        for (interface, count) in snapshot.transmitErrors.sorted(by: { $0.key < $1.key }) {
+            page.sample(SampleWriter.labels(("interface", interface)), count)
+        }
+    }
 }

@@ -81,6 +81,7 @@ public struct Exposition {
         case .answerBytesReceived: eachAnswer(\.bytesReceived)
         case .answerBytesForwarded: eachAnswer(\.bytesForwarded)
         case .natEvents: natEvents()
+        case .xdpTransmitErrors: transmitErrors()
         case .downstreamPacketsForwarded: eachDownstream(\.packetsForwarded)
         case .downstreamBytesForwarded: eachDownstream(\.bytesForwarded)
         case .downstreamPacketsDropped: eachDownstreamReason()

@@ -46,6 +46,9 @@ extension MetricCatalog {
         case .answerBytesReceived: "Payload bytes of servers' packets for clients."
         case .answerBytesForwarded: "Payload bytes of servers' packets sent on to clients."
         case .natEvents: "What became of packets at the interfaces of mode xdp_nat."
+        case .xdpTransmitErrors:
+            "Packets of mode xdp_nat, counted as forwarded, that the driver of the interface did not "
+                + "send."
         case .downstreamPacketsForwarded: "Datagrams handed to the kernel for this downstream."
         case .downstreamBytesForwarded:
             "UDP payload bytes handed to the kernel for this downstream."

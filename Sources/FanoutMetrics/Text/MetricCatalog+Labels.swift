@@ -12,7 +12,7 @@ extension MetricCatalog {
             "reason",
             "of a drop see below; of a relist `start`, `changed`, `expired`, `future`, `broken`"
         ),
-        ("interface", "the network interface, in mode af_xdp"),
+        ("interface", "the network interface, in modes af_xdp and xdp_nat"),
         ("queue", "the number of its receive queue"),
         (
             "event",

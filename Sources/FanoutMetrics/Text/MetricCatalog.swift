@@ -29,6 +29,7 @@ public enum MetricCatalog: String, CaseIterable, Hashable, Sendable {
     case answerBytesReceived = "udp_fanout_answer_bytes_received_total"
     case answerBytesForwarded = "udp_fanout_answer_bytes_forwarded_total"
     case natEvents = "udp_fanout_nat_events_total"
+    case xdpTransmitErrors = "udp_fanout_xdp_transmit_errors_total"
 
     case downstreamPacketsForwarded = "udp_fanout_downstream_packets_forwarded_total"
     case downstreamBytesForwarded = "udp_fanout_downstream_bytes_forwarded_total"
@@ -69,7 +70,7 @@ public enum MetricCatalog: String, CaseIterable, Hashable, Sendable {
         case .packetsReceived, .packetsForwarded, .packetsDropped, .packetsNoHealthy,
             .bytesReceived, .bytesForwarded, .kernelDrops, .repliesDropped, .receiveCalls,
             .sendCalls, .answersReceived, .answersForwarded, .answersDropped, .answerBytesReceived,
-            .answerBytesForwarded, .natEvents,
+            .answerBytesForwarded, .natEvents, .xdpTransmitErrors,
             .downstreamPacketsForwarded, .downstreamBytesForwarded, .downstreamPacketsDropped,
             .downstreamRefused, .healthProbes, .discoveryRelists, .discoveryErrors, .reloads,
             .connectionsRefused, .processCPU, .afxdpReceiveRingEmpty, .afxdpFillRingFull,
@@ -91,6 +92,7 @@ public enum MetricCatalog: String, CaseIterable, Hashable, Sendable {
             .answersForwarded, .answerBytesReceived, .answerBytesForwarded:
             ["listener", "mode"]
         case .natEvents: ["event"]
+        case .xdpTransmitErrors: ["interface"]
         case .packetsDropped, .answersDropped: ["listener", "mode", "reason"]
         case .downstreamPacketsForwarded, .downstreamBytesForwarded, .downstreamRefused,
             .downstreamWeight:

@@ -6,6 +6,7 @@ import CLibBPF
 import FanoutCore
 import Glibc
 import KernelPrograms
+import LabNet
 import Testing
 
 /// The program of xdp_nat.bpf.c with services and servers that a test names. It is attached to nothing.
@@ -25,6 +26,10 @@ final class NATFixture {
         var wayTicks: UInt32 = 250
         /// The interface by which servers are reached, if that is another one than the clients'.
         var from: UInt32 = 0
+        /// What the program knows of every interface of the namespace: bits of enum lb_nat_link.
+        var link =
+            LB_NAT_LINK_TRANSMITS.rawValue | LB_NAT_LINK_TRANSMITS_PIECES.rawValue
+            | LB_NAT_LINK_TURNS.rawValue
     }
 
     /// A service or server of a listener, by its number.
@@ -70,6 +75,18 @@ final class NATFixture {
         program = try object.program(named: settings.isInStack ? "xdp_nat_skb" : "xdp_nat")
         self.object = object
         try hook(Self.loopback)
+        if settings.isRouted { try know(settings.link) }
+    }
+
+    /// Says the same of every interface.
+    private func know(_ link: UInt32) throws {
+        guard let all = if_nameindex() else { throw Failed("if_nameindex") }
+        defer { if_freenameindex(all) }
+        var next = all
+        while next.pointee.if_index != 0 {
+            try update("links", next.pointee.if_index, link)
+            next += 1
+        }
     }
 
     deinit { for table in tables { close(table) } }

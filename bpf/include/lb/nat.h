@@ -242,6 +242,20 @@ LB_INLINE __u32 lb_nat_way_kind(__u8 traffic_class, int is_v6)
 	return (is_v6 ? 0x100u : 0) | traffic_class;
 }
 
+/*
+ * Map `links`, by the number of an interface, written by user space when packets are routed: enum lb_nat_link.
+ * User space adds 2 to the word of the map `routes` when something in it changes. An interface that is not in it
+ * is one that nothing is known of.
+ */
+enum lb_nat_link {
+	/* The driver takes frames that a program redirects (NETDEV_XDP_ACT_NDO_XMIT, Linux 6.3). To any other
+	 * interface a program in a driver leaves them to the stack: they would be lost. */
+	LB_NAT_LINK_TRANSMITS = 1,
+	LB_NAT_LINK_TRANSMITS_PIECES = 2, /* those of several buffers, too */
+	LB_NAT_LINK_TURNS = 4,		  /* the driver sends back what came in by it (XDP_TX) */
+	LB_NAT_LINK_DOWN = 8,		  /* it is down, or has no carrier */
+};
+
 /* The place of a way, of a number of places that is a power of two. */
 LB_INLINE __u32 lb_nat_way_place(struct lb_addr source, struct lb_addr destination, __u32 ports,
 				 __u32 places)

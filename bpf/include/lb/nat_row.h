@@ -44,9 +44,10 @@ enum lb_nat_event {
 	LB_NAT_DROPPED_FRAGMENT,     /* its datagram was dropped and counted */
 	LB_NAT_OVERSIZE,	     /* above max_packet_size */
 	LB_NAT_FAMILY_MISMATCH,	     /* the server's addresses are of the other family */
-	LB_NAT_UNREACHABLE,	     /* the route says so */
+	LB_NAT_UNREACHABLE,	     /* the route says so, or the link is down */
 	LB_NAT_NOT_PERMITTED,	     /* the route says so */
 	LB_NAT_REWRITE_FAILED,	     /* the packet changed under the program */
+	LB_NAT_MESSAGE_TOO_LONG, /* longer than the way takes, and not to be cut; the sender is told */
 	/* Passed on: */
 	LB_NAT_TO_STACK, /* translated, and the stack sends it: see nat_way.bpf.h; counted besides */
 	LB_NAT_TO_HOST,	 /* from a server to this host itself */

@@ -1,0 +1,66 @@
+// SPDX-License-Identifier: Apache-2.0
+
+internal import BPFRuntime
+internal import HostNetwork
+internal import KernelPrograms
+internal import Logging
+
+/// Counts what programs sent and drivers did not take: bpf/xdp_errors.bpf.c.
+final class TransmitErrors: Sendable {
+    private let sources: BPFMap
+    private let counts: BPFMap
+    private let redirected: TracepointLink
+    private let refused: TracepointLink
+    private let turned: TracepointLink
+    private let excepted: TracepointLink
+
+    /// - Throws: `BPFError` when the kernel has no type information (CONFIG_DEBUG_INFO_BTF) or refuses the programs.
+    init() throws(BPFError) {
+        var object = try BPFObject(opening: .xdpErrors)
+        try object.set("lb_namespace", to: UInt32(truncatingIfNeeded: NetworkNamespace.current))
+        try object.load()
+        sources = try object.map(named: "sources")
+        counts = try object.map(named: "transmit_errors")
+        redirected = try TracepointLink(attaching: object.program(named: "count_devmap_xmit"))
+        refused = try TracepointLink(attaching: object.program(named: "count_redirect_err"))
+        turned = try TracepointLink(attaching: object.program(named: "count_bulk_tx"))
+        excepted = try TracepointLink(attaching: object.program(named: "count_exception"))
+    }
+
+    /// Counts for frames that come in by these interfaces, and no others.
+    func count(from interfaces: Set<UInt32>) throws(BPFError) {
+        var former: Set<UInt32> = []
+        try sources.walk { key, _ in former.insert(key.read(UInt32.self)) }
+        for index in former.subtracting(interfaces) { try sources.remove(index) }
+        for index in interfaces.subtracting(former) { try sources.set(index, to: UInt32(1)) }
+    }
+
+    /// Frames that did not leave by an interface.
+    func errors(of interface: UInt32) -> UInt64 { (try? counts.sum(of: interface))?.first ?? 0 }
+}
+
+extension XDPNATPlane {
+    /// Of every interface where a program is, and of others that something was to leave by.
+    public func transmitErrors() -> [String: UInt64] {
+        guard let errors, let network else { return [:] }
+        var result: [String: UInt64] = [:]
+        for interface in network.interfaces {
+            let count = errors.errors(of: interface.index)
+            if count > 0 || hooks[interface.index] != nil { result[interface.name] = count }
+        }
+        return result
+    }
+
+    /// Counts at the hooks that there are now.
+    func countErrors() {
+        do throws(BPFError) {
+            if errors == nil, !countsNoErrors { errors = try TransmitErrors() }
+            try errors?.count(from: Set(hooks.keys))
+        } catch {
+            countsNoErrors = true
+            logger.warning(
+                "packets that drivers do not take are not counted", metadata: ["error": "\(error)"]
+            )
+        }
+    }
+}
