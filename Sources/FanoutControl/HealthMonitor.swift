@@ -97,8 +97,8 @@ public actor HealthMonitor: HealthSource {
     /// - Parameter act: called when the view is another one: brings it into force, and returns whether
     ///   that worked. When it did not, it is called again with the results that come next.
     public func run(_ act: @Sendable () async -> Bool) async {
-        // Nil when it is not known: others may have brought into force what could not be brought here.
-        var inForce: HealthView? = current
+        // Nil while it is not known: at first, and when others may have applied what could not be applied here.
+        var inForce: HealthView?
         for await _ in mailbox.arrivals {
             for report in mailbox.take() { note(report) }
             let now = current

@@ -82,14 +82,14 @@ extension XDPNATPlane {
 extension HostInterface {
     /// Bits of enum lb_nat_link.
     fileprivate var natLink: UInt32 {
-        let transmits = features?.contains(.transmits) == true
         var link: UInt32 = 0
-        if transmits { link |= LB_NAT_LINK_TRANSMITS.rawValue }
+        if features?.contains(.transmits) == true { link |= LB_NAT_LINK_TRANSMITS.rawValue }
         if features?.contains(.transmitsPieces) == true {
             link |= LB_NAT_LINK_TRANSMITS_PIECES.rawValue
         }
-        // Whoever takes programs sends back what comes in, but for a veth, where both are one.
-        if transmits || kind != "veth" { link |= LB_NAT_LINK_TURNS.rawValue }
+        // A driver that takes programs sends back what comes in. A veth delivers that only while the other end has a
+        // program (veth_xdp_flush in drivers/net/veth.c), which this end is not told of.
+        if kind != "veth" { link |= LB_NAT_LINK_TURNS.rawValue }
         if !isUp || !hasCarrier { link |= LB_NAT_LINK_DOWN.rawValue }
         return link
     }

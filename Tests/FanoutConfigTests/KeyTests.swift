@@ -64,7 +64,8 @@ struct KeyTests {
         (
             "health: {color: 1}",
             "f:5:10: health.color: unknown key; remove it; health takes enabled, interval_secs, "
-                + "timeout_secs, protocol, port, payload, payload_preset, radius_secret, rise, fall or min_healthy_percent"
+                + "timeout_secs, protocol, port, payload, payload_preset, radius_secret, rise, fall, "
+                + "min_healthy_percent or passive"
         ),
         (
             "settings: {\"a\\nb\": 1}",

@@ -89,7 +89,6 @@ struct ProbeTests {
         let target = ProbeTarget(.udp, responder.endpoint)
         try watch.follow([target], payload: payload)
         #expect(try await watch.next(target) == (payload == .empty ? .success : .timeout))
-        #expect(!responder.datagrams.isEmpty)
     }
 
     @Test(

@@ -110,7 +110,7 @@ extension XDPNATPlaneTests {
 
         @Test(
             "what is too long for a server's link is dropped, and its sender learns the MTU",
-            arguments: [IPAddress.Family.v4, .v6], [XDPAttach.skb])
+            arguments: [IPAddress.Family.v4, .v6], [XDPAttach.skb, .native])
         func tooLong(family: IPAddress.Family, attach: XDPAttach) async throws {
             try await inLab(family, attach, gro: "on") { net, rig, _ in
                 let client = try net.talker(family)

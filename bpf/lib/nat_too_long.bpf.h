@@ -127,12 +127,18 @@ __noinline int lb_nat_tell_too_long(struct xdp_md *ctx, const struct nat_packet 
 				    const struct nat_move *move)
 {
 	struct lb_addr service;
+	int verdict;
 
 	if (!packet || !move || !may_tell())
 		return XDP_DROP;
 	service = move->direction == LB_NAT_EGRESS ? move->address : packet->at.flow.destination;
-	return packet->at.is_v6 ? tell_v6(ctx, service, packet->at.flow.source, move->mtu)
-				: tell_v4(ctx, service, packet->at.flow.source, move->mtu);
+	verdict = packet->at.is_v6 ? tell_v6(ctx, service, packet->at.flow.source, move->mtu)
+				   : tell_v4(ctx, service, packet->at.flow.source, move->mtu);
+	/* A veth delivers what XDP_TX sends only while the other end has a program (veth_xdp_flush). */
+	if (verdict == XDP_TX && !packet->in_stack &&
+	    link_of(ctx->ingress_ifindex) & LB_NAT_LINK_TRANSMITS)
+		return (int)bpf_redirect(ctx->ingress_ifindex, 0);
+	return verdict;
 }
 
 #endif
