@@ -14,7 +14,7 @@ int main(int count, char **arguments)
 	if (count != 6)
 		return fputs("usage: adopt NAME COUNT SLOT PID PORT\n", stderr), 2;
 	struct rplb_options options = {.count = atoi(arguments[2]), .flags = RPLB_MOUNT};
-	struct rplb_group *group;
+	struct rplb_group *group = NULL;
 	struct sockaddr_in6 at; /* an IPv4 address has its port in the same place */
 	int process = syscall(SYS_pidfd_open, atoi(arguments[4]), 0), fd, joined = 0;
 	int error = rplb_group_open(arguments[1], &options, &group);
@@ -31,6 +31,7 @@ int main(int count, char **arguments)
 		}
 		close(fd);
 	}
+	rplb_group_close(group);
 	if (error)
 		return fprintf(stderr, "%s: %s\n", strerror(-error), rplb_explain(error)), 1;
 	return joined ? 0
