@@ -38,7 +38,7 @@ static void share(void *opaque)
 }
 
 /* Gives this thread a table of descriptors of its own, which another thread shares, and has it grow: the kernel then
- * waits for a grace period (fs/file.c, expand_fdtable), as every reader of the table may be in the former one. */
+ * waits for a grace period (fs/file.c, expand_fdtable), as every reader of the table may be in the old one. */
 static void grow(void *opaque)
 {
 	struct table *table = opaque;

@@ -80,7 +80,7 @@ public actor HealthMonitor: HealthSource {
 
     /// Takes the counters of every listener as they are at `time`, for passive health checks.
     ///
-    /// - Returns: the receivers that refuse, each time an interval is over: they are to be tried again.
+    /// - Returns: the receivers that refuse, each time an interval is over, to be tried again.
     public func note(
         _ counters: [ListenerCounters], at time: ContinuousClock.Instant
     ) -> Set<Endpoint> {

@@ -20,7 +20,7 @@ public final class Liveness: Sendable {
 
     public init() {}
 
-    /// Takes the result of a look: the workers that have done none of their work since the one before.
+    /// Takes the result of a look: the workers that made no progress since the previous look.
     public func note(stuck: [String], at now: Int64) {
         state.withLock { state in
             let since = state.lastLook ?? now

@@ -63,8 +63,8 @@ extension DesiredState {
                 guard !view.isAnswered(subject) else { return nil }
                 return view.standIns[StandIn.Place(listener: listener.name, subject: subject)]
             }
-            if choice.downstreams.isEmpty, let former = standIn(for: terms.source) {
-                result.listeners[index].downstreams = terms.fitting(former.downstreams)
+            if choice.downstreams.isEmpty, let lastKnown = standIn(for: terms.source) {
+                result.listeners[index].downstreams = terms.fitting(lastKnown.downstreams)
             }
             guard let subject = discovery.addresses, case .listed(let own) = listener.served,
                 let found = view.sets[subject]?.addresses ?? standIn(for: subject)?.addresses

@@ -18,8 +18,8 @@ public struct HealthView: Equatable, Sendable {
         self.minHealthyPercent = minHealthyPercent
     }
 
-    /// Whether so few of a listener's downstreams are healthy that all of them are to be used: also when every one
-    /// refuses. Those of weight 0 get nothing either way and are not counted.
+    /// Whether so few of a listener's downstreams are healthy that all of them are used, or every one refuses. Those
+    /// of weight 0 get nothing either way and are not counted.
     public func opens(_ listener: Listener) -> Bool {
         let wanted = listener.downstreams.filter { $0.weight > 0 }
         if !wanted.isEmpty, wanted.allSatisfy({ refusing.contains($0.endpoint) }) { return true }

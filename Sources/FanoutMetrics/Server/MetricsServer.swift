@@ -34,7 +34,7 @@ public actor MetricsServer {
     /// - Parameters:
     ///   - bind: port 0 lets the kernel choose one.
     ///   - path: where the metrics are, such as `/metrics`; comes before every other page.
-    ///   - liveness: why the process does not do its work and is to be restarted; nil when it does. Called on the
+    ///   - liveness: why the process does not do its work and must be restarted; nil when it does. Called on the
     ///     server's thread, which may not wait.
     ///   - readiness: why there is no service at this moment; nil when there is.
     ///   - snapshot: called for a scrape, never twice at a time, on no particular thread.

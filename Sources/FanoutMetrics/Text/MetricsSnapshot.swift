@@ -21,9 +21,8 @@ public struct MetricsSnapshot: Equatable, Sendable {
     public var build: BuildInfo
     /// When the daemon started, seconds since 1970-01-01 UTC.
     public var startTimeSeconds: Double
-    /// For the status page alone: how long the daemon has run, the listeners in force, who of their
-    /// receivers is drained by hand, whom nothing gets to, who refuses datagrams at present, and what each listener
-    /// does a second and did before.
+    /// For the status page alone: how long the daemon has run, the active listeners, which of their receivers are
+    /// drained by hand, out of reach or refuse datagrams, and the rates of each listener, now and before.
     public var uptime = Duration.zero
     public var inForce: [Listener] = []
     public var drains = DrainList()
