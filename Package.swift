@@ -3,8 +3,8 @@
 
 import PackageDescription
 
-// One block per floor, in floor order. A floor imports only floors below it, never a neighbour;
-// HouseTests and the build check it (see ARCHITECTURE.md).
+// One block per layer, from the bottom. A layer imports only layers below it, never a neighbour;
+// ConventionTests and the build check it (see ARCHITECTURE.md).
 
 let strictBenchmarks: [SwiftSetting] = [
     .swiftLanguageMode(.v6),
@@ -25,7 +25,7 @@ let strictBenchmarkC = strictC + [.define("_GNU_SOURCE")]
 
 let kernelModes: TargetDependencyCondition = .when(traits: ["KernelModes"])!
 
-let floor0: [Target] = [
+let cLayer: [Target] = [
     .target(name: "CNet", cSettings: strictC),
     .systemLibrary(name: "CDatapath", path: "bpf/include"),
     .systemLibrary(
@@ -47,7 +47,7 @@ let pure: [Target] = [
     .target(name: "KernelPrograms", swiftSettings: strict, plugins: ["BPFObjects"]),
 ]
 
-let floor1: [Target] = [
+let systemLayer: [Target] = [
     .target(name: "LinuxNet", dependencies: ["CNet", "FanoutCore"], swiftSettings: strict),
     // Links libmnl, so only planes of the trait KernelModes may depend on it.
     .target(
@@ -65,7 +65,7 @@ let floor1: [Target] = [
 ]
 
 // What several planes stand on.
-let floor1Half: [Target] = [
+let sharedLayer: [Target] = [
     // The host's network as the kernel modes see it.
     .target(
         name: "HostNetwork",
@@ -79,7 +79,7 @@ let floor1Half: [Target] = [
         name: "Workers", dependencies: ["CDatapath", "CNet", "FanoutCore"], swiftSettings: strict),
 ]
 
-let floor2: [Target] = [
+let planesAndInputs: [Target] = [
     .target(
         name: "UserspacePlane",
         dependencies: [
@@ -148,14 +148,14 @@ let floor2: [Target] = [
         swiftSettings: strict),
 ]
 
-let floor3: [Target] = [
+let controlLayer: [Target] = [
     .target(
         name: "FanoutControl",
         dependencies: ["FanoutCore", .product(name: "Logging", package: "swift-log")],
         swiftSettings: strict)
 ]
 
-let floor4: [Target] = [
+let applications: [Target] = [
     .executableTarget(
         name: "udp-fanout",
         dependencies: [
@@ -387,7 +387,7 @@ let tests: [Target] = [
     .testTarget(
         name: "BenchTests", dependencies: ["LabNet", "bench"], exclude: ["stand-in.py"],
         swiftSettings: strictTests),
-    .testTarget(name: "HouseTests", swiftSettings: strictTests),
+    .testTarget(name: "ConventionTests", swiftSettings: strictTests),
 ]
 
 // Each suite has a tag of Tiers.
@@ -418,8 +418,9 @@ let package = Package(
         .package(url: "https://github.com/swift-server/async-http-client", from: "1.25.0"),
         .package(url: "https://github.com/swift-server/swift-service-lifecycle", from: "2.6.0"),
     ],
-    targets: floor0 + pure + floor1 + floor1Half + floor2 + floor3 + floor4 + benchmarks + tests + [
-        .plugin(name: "BPFObjects", capability: .buildTool()),
-        .plugin(name: "BuildStamp", capability: .buildTool()),
-    ]
+    targets: cLayer + pure + systemLayer + sharedLayer + planesAndInputs + controlLayer
+        + applications + benchmarks + tests + [
+            .plugin(name: "BPFObjects", capability: .buildTool()),
+            .plugin(name: "BuildStamp", capability: .buildTool()),
+        ]
 )

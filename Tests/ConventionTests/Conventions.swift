@@ -2,18 +2,8 @@
 
 import Foundation
 
-/// What the house asks of a source file whatever it does. Each rule is a pure function of one file,
-/// so that it can be shown a bad one.
-enum Tidy {
-    static let linesMax = 300
-
-    /// A product file past the size at which one asks why.
-    static func tooLong(_ file: SourceFile) -> [Finding] {
-        guard ["Sources", "bpf", "Plugins", "Benchmarks"].contains(file.folder) else { return [] }
-        let count = file.lines.count - (file.text.hasSuffix("\n") ? 1 : 0)
-        return count > linesMax ? [file.finding("\(count) lines, \(linesMax) are the most")] : []
-    }
-
+/// The conventions of a source file. Each rule is a pure function of one file, so that a test can show it a bad one.
+enum Conventions {
     /// A file that does not name its licence in its first lines, or names the wrong one.
     static func licence(_ file: SourceFile) -> [Finding] {
         let wanted = file.folder == "bpf" ? "(BSD-2-Clause OR GPL-2.0-only)" : "Apache-2.0"
@@ -44,7 +34,7 @@ enum Tidy {
     /// Unsafe Swift above the edges, in a file that is no worker and says nothing of its safety.
     static func unsafeCode(_ file: SourceFile) -> [Finding] {
         guard file.folder == "Sources", file.kind == "swift",
-            !Floors.edges.contains(where: { file.path.hasPrefix("Sources/\($0)/") }),
+            !Layers.edges.contains(where: { file.path.hasPrefix("Sources/\($0)/") }),
             !file.name.contains("Worker"), !file.text.contains("// SAFETY:")
         else { return [] }
         return file.lines.filter {

@@ -2,14 +2,14 @@
 
 import Foundation
 
-/// The floors of the house: what each module may import. A module that is not in the table has no
+/// The layers: what each module may import. A module that is not in the table has no
 /// place in the tree yet.
-enum Floors {
+enum Layers {
     /// What a module may import, besides the Swift standard library.
     struct Rule {
-        let floor: Double
+        let layer: Double
         let imports: Set<String>
-        /// The composition floor may import anything, concrete planes apart.
+        /// The composition layer may import anything, concrete planes apart.
         var anything = false
     }
 
@@ -25,35 +25,35 @@ enum Floors {
 
     static let table: [String: Rule] = [
         // 0: C
-        "CNet": Rule(floor: 0, imports: []),
-        "CDatapath": Rule(floor: 0, imports: []),
-        "CReusePortLB": Rule(floor: 0, imports: []),
-        "CLibBPF": Rule(floor: 0, imports: []),
-        "CLibXDP": Rule(floor: 0, imports: []),
-        "CLibMNL": Rule(floor: 0, imports: []),
+        "CNet": Rule(layer: 0, imports: []),
+        "CDatapath": Rule(layer: 0, imports: []),
+        "CReusePortLB": Rule(layer: 0, imports: []),
+        "CLibBPF": Rule(layer: 0, imports: []),
+        "CLibXDP": Rule(layer: 0, imports: []),
+        "CLibMNL": Rule(layer: 0, imports: []),
         // ½: pure
-        "FanoutCore": Rule(floor: 0.5, imports: ["CDatapath"]),
-        "KernelPrograms": Rule(floor: 0.5, imports: []),
+        "FanoutCore": Rule(layer: 0.5, imports: ["CDatapath"]),
+        "KernelPrograms": Rule(layer: 0.5, imports: []),
         // 1: edges
-        "LinuxNet": Rule(floor: 1, imports: system.union(["CNet", "CDatapath", "FanoutCore"])),
-        "Netlink": Rule(floor: 1, imports: system.union(["CLibMNL", "CNet", "FanoutCore"])),
+        "LinuxNet": Rule(layer: 1, imports: system.union(["CNet", "CDatapath", "FanoutCore"])),
+        "Netlink": Rule(layer: 1, imports: system.union(["CLibMNL", "CNet", "FanoutCore"])),
         "BPFRuntime": Rule(
-            floor: 1,
+            layer: 1,
             imports: system.union(kernelLibraries).union([
                 "CNet", "CDatapath", "FanoutCore", "KernelPrograms",
             ])),
-        "XDPSockets": Rule(floor: 1, imports: system.union(["CLibXDP", "CNet"])),
+        "XDPSockets": Rule(layer: 1, imports: system.union(["CLibXDP", "CNet"])),
         "ReusePortLB": Rule(
-            floor: 1,
+            layer: 1,
             imports: system.union([
                 "CNet", "CDatapath", "CReusePortLB", "FanoutCore", "KernelPrograms",
             ])),
         // 1½: what several planes stand on
         "HostNetwork": Rule(
-            floor: 1.5,
+            layer: 1.5,
             imports: system.union(["CDatapath", "FanoutCore", "LinuxNet", "Logging", "Netlink"])),
         "Workers": Rule(
-            floor: 1.5, imports: system.union(["CDatapath", "CNet", "FanoutCore"])),
+            layer: 1.5, imports: system.union(["CDatapath", "CNet", "FanoutCore"])),
         // 2: adapters
         "UserspacePlane": adapter(),
         "TCPlane": adapter(kernelLibraries.union(["KernelPrograms"])),
@@ -66,11 +66,11 @@ enum Floors {
         "FanoutMetrics": adapter(nio),
         // 3: control
         "FanoutControl": Rule(
-            floor: 3, imports: ["FanoutCore", "Logging", "Synchronization"]),
+            layer: 3, imports: ["FanoutCore", "Logging", "Synchronization"]),
         // 4: composition
-        "udp-fanout": Rule(floor: 4, imports: planes, anything: true),
-        "collector": Rule(floor: 4, imports: [], anything: true),
-        "publisher": Rule(floor: 4, imports: [], anything: true),
+        "udp-fanout": Rule(layer: 4, imports: planes, anything: true),
+        "collector": Rule(layer: 4, imports: [], anything: true),
+        "publisher": Rule(layer: 4, imports: [], anything: true),
     ]
 
     static let planes: Set = ["UserspacePlane", "TCPlane", "AFXDPPlane", "XDPNATPlane"]
@@ -79,22 +79,22 @@ enum Floors {
         let below = edges.union([
             "FanoutCore", "CNet", "CDatapath", "HostNetwork", "Logging", "Workers",
         ])
-        return Rule(floor: 2, imports: system.union(below).union(more))
+        return Rule(layer: 2, imports: system.union(below).union(more))
     }
 
-    /// The imports of a Swift file below `Sources` that its module's floor does not allow.
+    /// The imports of a Swift file below `Sources` that its module's layer does not allow.
     static func violations(in file: SourceFile) -> [Finding] {
         let parts = file.path.split(separator: "/")
         guard parts.count > 2, parts[0] == "Sources", file.kind == "swift" else { return [] }
         let module = String(parts[1])
         guard let rule = table[module] else {
-            return [file.finding("the module \(module) stands on no floor; add it to the table")]
+            return [file.finding("the module \(module) is in no layer; add it to the table")]
         }
         return imports(of: file).compactMap { imported in
             if rule.imports.contains(imported.module) { return nil }
             if rule.anything, !imported.module.hasSuffix("Plane") { return nil }
             return file.finding(
-                "\(module) (floor \(rule.floor)) may not import \(imported.module)",
+                "\(module) (layer \(rule.layer)) may not import \(imported.module)",
                 line: imported.line)
         }
     }

@@ -5,7 +5,7 @@ import Tiers
 
 /// Words of make that take too long to run here: that they are there, and what they would run.
 @Suite("Words of make", .tags(.network))
-struct MakeWordsTests {
+struct MakeTargetTests {
     @Test(
         "does what its help says",
         arguments: [

@@ -14,7 +14,7 @@ struct Command {
         _ name: String, _ arguments: [String], in folder: URL, environment: [String: String]? = nil
     ) throws -> Command {
         let captured = FileManager.default.temporaryDirectory
-            .appending(path: "house-\(UUID().uuidString)")
+            .appending(path: "conventions-\(UUID().uuidString)")
         try FileManager.default.createDirectory(at: captured, withIntermediateDirectories: true)
         defer { try? FileManager.default.removeItem(at: captured) }
         let streams = try ["output", "errors"].map { stream in

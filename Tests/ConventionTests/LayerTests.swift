@@ -3,19 +3,19 @@
 import Testing
 import Tiers
 
-@Suite("The floors of the house", .tags(.unit))
-struct FloorsTests {
-    @Test("every import is allowed by the floor of its module")
+@Suite("The layers", .tags(.unit))
+struct LayerTests {
+    @Test("every import is allowed by the layer of its module")
     func importsOfTheTree() throws {
         let sources = try SourceTree.sources()
-        #expect(sources.contains { !Floors.imports(of: $0).isEmpty && $0.folder == "Sources" })
-        let findings = sources.flatMap(Floors.violations)
+        #expect(sources.contains { !Layers.imports(of: $0).isEmpty && $0.folder == "Sources" })
+        let findings = sources.flatMap(Layers.violations)
         #expect(findings.isEmpty, "\(findings.report)")
     }
 
-    @Test("every folder of Sources stands on a floor")
+    @Test("every folder of Sources is in a layer")
     func modulesOfTheTree() throws {
-        let unknown = try SourceTree.modules().filter { Floors.table[$0] == nil }
+        let unknown = try SourceTree.modules().filter { Layers.table[$0] == nil }
         #expect(unknown == [])
     }
 
@@ -23,7 +23,7 @@ struct FloorsTests {
     func includesOfTheTree() throws {
         let sources = try SourceTree.sources()
         #expect(sources.contains { $0.folder == "bpf" && $0.kind == "c" })
-        let findings = sources.flatMap(Floors.foreignIncludes)
+        let findings = sources.flatMap(Layers.foreignIncludes)
         #expect(findings.isEmpty, "\(findings.report)")
     }
 
@@ -48,7 +48,7 @@ struct FloorsTests {
             ("Sources/Nowhere/A.swift", "import FanoutCore"),
         ])
     func breach(path: String, text: String) {
-        #expect(Floors.violations(in: SourceFile(path: path, text: text)).count == 1)
+        #expect(Layers.violations(in: SourceFile(path: path, text: text)).count == 1)
     }
 
     @Test(
@@ -62,7 +62,7 @@ struct FloorsTests {
             ("Sources/CNet/CNet.c", "#include <stdio.h>"),
         ])
     func allowed(path: String, text: String) {
-        #expect(Floors.violations(in: SourceFile(path: path, text: text)) == [])
+        #expect(Layers.violations(in: SourceFile(path: path, text: text)) == [])
     }
 
     @Test("a finding names the line and the module")
@@ -70,8 +70,8 @@ struct FloorsTests {
         let file = SourceFile(
             path: "Sources/FanoutCore/A.swift", text: "// head\n\ninternal import Glibc\n")
         #expect(
-            Floors.violations(in: file).map(\.description) == [
-                "Sources/FanoutCore/A.swift:3: FanoutCore (floor 0.5) may not import Glibc"
+            Layers.violations(in: file).map(\.description) == [
+                "Sources/FanoutCore/A.swift:3: FanoutCore (layer 0.5) may not import Glibc"
             ])
     }
 
@@ -81,6 +81,6 @@ struct FloorsTests {
     func foreignHeader(header: String) {
         let text = "#include <linux/bpf.h>\n#include \(header)\n#include <lib.bpf.h>\n"
         let file = SourceFile(path: "bpf/a.bpf.c", text: text)
-        #expect(Floors.foreignIncludes(in: file).map(\.line) == [2])
+        #expect(Layers.foreignIncludes(in: file).map(\.line) == [2])
     }
 }

@@ -122,7 +122,7 @@ struct ReleaseTests {
             let files = try Self.run("find", ".", "-type", "f", in: tree).split(separator: "\n")
                 .map { String($0.dropFirst(2)) }
             #expect(files.contains("Package.swift") && files.contains("bpf/xdp_nat.bpf.c"))
-            #expect(files.filter(Tidy.built) == [])
+            #expect(files.filter(Conventions.built) == [])
             #expect(try Self.run("scripts/stamp.sh", "commit", in: tree) == commit)
             let times = try [tree, SourceTree.root].map {
                 try Self.run("scripts/stamp.sh", "time", in: $0)

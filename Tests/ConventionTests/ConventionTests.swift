@@ -5,7 +5,7 @@ import Testing
 import Tiers
 
 @Suite("A tidy tree", .tags(.network))
-struct TidyTests {
+struct ConventionTests {
     /// One rule, and the files that prove that it can fail.
     struct Rule: CustomTestStringConvertible {
         let says: String
@@ -35,7 +35,8 @@ struct TidyTests {
         let sources = try SourceTree.sources()
         for path in [
             "Package.swift", ".ci/run", "bpf/include/lb/limits.h", "bpf/embed.sh",
-            "scripts/setup.sh", "Benchmarks/bench/Main.swift", "Tests/HouseTests/TidyTests.swift",
+            "scripts/setup.sh", "Benchmarks/bench/Main.swift",
+            "Tests/ConventionTests/ConventionTests.swift",
         ] {
             #expect(sources.contains { $0.path == path }, "\(path)")
         }
@@ -60,7 +61,7 @@ struct TidyTests {
         let tracked = try #require(
             try SourceTree.tracked(), "this test needs a git checkout, not an unpacked archive")
         #expect(tracked.contains("Package.swift"))
-        #expect(tracked.filter(Tidy.built) == [])
+        #expect(tracked.filter(Conventions.built) == [])
     }
 
     @Test(
@@ -70,27 +71,22 @@ struct TidyTests {
             "Fuzz/config/.build/x", "Makefile.in", "autom4te.cache/requests",
         ])
     func builtFiles(path: String) {
-        #expect(Tidy.built(path))
+        #expect(Conventions.built(path))
     }
 
     @Test(
         "knows a source by its path",
         arguments: ["configure.ac", "Makefile.am", "bpf/a.bpf.c", "bpf/include/lb/limits.h"])
     func sourceFiles(path: String) {
-        #expect(!Tidy.built(path))
+        #expect(!Conventions.built(path))
     }
 }
 
-extension TidyTests {
+extension ConventionTests {
     static let rules: [Rule] = [
         Rule(
-            says: "a product file has at most \(Tidy.linesMax) lines",
-            check: Tidy.tooLong,
-            bad: [file("Sources/A/A.swift", lines(301)), file("bpf/a.h", lines(301) + "\n")],
-            good: file("Sources/A/A.swift", lines(300) + "\n")),
-        Rule(
             says: "a file names its licence",
-            check: Tidy.licence,
+            check: Conventions.licence,
             bad: [
                 file("Sources/A/A.swift", "import A\n"),
                 file("Sources/CNet/CNet.h", ""),
@@ -100,41 +96,41 @@ extension TidyTests {
             good: file("scripts/a.sh", "#!/bin/sh\n# SPDX-License-Identifier: Apache-2.0\n")),
         Rule(
             says: "a file's name says what it holds",
-            check: Tidy.emptyName,
+            check: Conventions.emptyName,
             bad: ["TableManager", "SocketHelpers", "NetUtils", "Common", "Misc+More"]
                 .map { file("Sources/A/\($0).swift", "") },
             good: file("Sources/Common/Turns.swift", "")),
         Rule(
             says: "no work is put off in a comment",
-            check: Tidy.leftovers,
+            check: Conventions.leftovers,
             bad: ["TO" + "DO", "FIX" + "ME", "XX" + "X", "HA" + "CK"]
                 .map { file("Sources/A/A.swift", "let a = 1\n// \($0): later\n") },
             good: file("Sources/A/A.swift", "// hacking a todo list\n")),
         Rule(
             says: "unsafe code stays on the edges, in workers, or gives its reason",
-            check: Tidy.unsafeCode,
+            check: Conventions.unsafeCode,
             bad: ["let a = unsafe b", "nonisolated(unsafe) var a = 1", "@unsafe func a() {}"]
                 .map { file("Sources/FanoutMetrics/A.swift", $0) },
             good: file("Sources/FanoutMetrics/A.swift", "let a = \"unsafe\" // unsafe is a word")),
         Rule(
             says: "a reason makes unsafe code pass",
-            check: Tidy.unsafeCode,
+            check: Conventions.unsafeCode,
             bad: [file("Sources/FanoutCore/A.swift", "// SAFE\nunsafe a()")],
             good: file("Sources/FanoutCore/A.swift", "// SAFETY: a is pinned\nunsafe a()")),
         Rule(
             says: "edges and workers are trusted",
-            check: Tidy.unsafeCode,
+            check: Conventions.unsafeCode,
             bad: [file("Sources/UserspacePlane/UserspacePlane.swift", "unsafe a()")],
             good: file("Sources/UserspacePlane/UserspaceWorker.swift", "unsafe a()")),
         Rule(
             says: "the time of day is asked for nothing but timestamps",
-            check: Tidy.timeOfDay,
+            check: Conventions.timeOfDay,
             bad: ["WallClock.now - limit", "clock_gettime(CLOCK_REALTIME, &a)", "Date()"]
                 .map { file("Sources/FanoutControl/A.swift", $0) },
             good: file("Sources/udp-fanout/Log/LineLogHandler.swift", "WallClock.now")),
         Rule(
             says: "no file names a folder of its author's machine",
-            check: Tidy.machinePath,
+            check: Conventions.machinePath,
             bad: ["home", "root", "tmp"].map {
                 file("Sources/A/A.swift", "let a = \"/\($0)/me\"")
             },
@@ -143,9 +139,5 @@ extension TidyTests {
 
     private static func file(_ path: String, _ text: String) -> SourceFile {
         SourceFile(path: path, text: text)
-    }
-
-    private static func lines(_ count: Int) -> String {
-        Array(repeating: "let a = 1", count: count).joined(separator: "\n")
     }
 }

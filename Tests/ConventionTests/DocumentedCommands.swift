@@ -46,7 +46,7 @@ enum DocumentedCommands {
             Entry("make test", ci, "make test"),
             Entry("make build", ci, "make build"),
             Entry("make run", "Tests/DaemonTests/DemoTests.swift", "\"demo\""),
-            Entry("make help", "Tests/HouseTests/MakeWordsTests.swift", "\"help\""),
+            Entry("make help", "Tests/ConventionTests/MakeTargetTests.swift", "\"help\""),
             Entry("make bench", "Tests/BenchTests/SmokeTests.swift", "--daemon"),
             Entry("\(daemon) check --config config.yaml", "docs/userspace.md", "check --config"),
             Entry("\(daemon) --config config.yaml", "docs/userspace.md", "udp-fanout --config"),
@@ -59,7 +59,7 @@ enum DocumentedCommands {
     private static let kernels = [
         "make test-kernels", "make test-kernels ARGS=6.1",
         "FILTER='^NetlinkTests[.]' make test-kernels",
-    ].map { Entry($0, "Tests/HouseTests/MakeWordsTests.swift", "\"test-kernels\"") }
+    ].map { Entry($0, "Tests/ConventionTests/MakeTargetTests.swift", "\"test-kernels\"") }
 
     private static let labs = ["", " ARGS=status", " ARGS=down"].map {
         Entry("sudo make lab\($0)", lab, "\"lab\"")

@@ -2,7 +2,7 @@
 
 import Foundation
 
-/// One text file of the tree, as the house rules see it.
+/// One text file of the tree, as the rules see it.
 struct SourceFile {
     /// Relative to the root of the package, such as `Sources/LinuxNet/Socket.swift`.
     let path: String
@@ -23,7 +23,7 @@ struct SourceFile {
     }
 }
 
-/// A breach of a house rule, printed as a compiler would.
+/// A breach of a rule, printed as a compiler would.
 struct Finding: CustomStringConvertible, Equatable {
     let path: String
     let line: Int?
