@@ -39,7 +39,7 @@ __noinline int lb_parse_skb(struct __sk_buff *skb, struct lb_packet *packet)
 {
 	const __u8 *data = (void *)(long)skb->data, *end = (void *)(long)skb->data_end;
 
-	return packet ? lb_parse_frame(data, end, skb->len, packet) : LB_PARSE_OTHER;
+	return packet ? lb_parse_datagram(data, end, skb->len, packet) : LB_PARSE_OTHER;
 }
 
 /* A packet's headers: an enum lb_parse, never LB_PARSE_SHORT. They are drawn into the linear part of the

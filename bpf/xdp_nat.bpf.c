@@ -4,7 +4,7 @@
  * directions, for as long as there is room to remember them.
  *
  *   ours       the frame is for this interface, as the stack judges
- *   parse      headers (lib/nat_parse.bpf.h, nat_headers.bpf.h)
+ *   parse      headers (lib/nat_parse.bpf.h, lb/packet.h)
  *   endpoint   to a service: ingress; from a server: egress; neither: goes on untouched
  *   associate  the client with a server (nat_association.bpf.h). Ingress: the one it has, or the owner of
  *              its slot (slots[key mod n]) from now on. Egress: the one it has and nobody else, or the
@@ -35,7 +35,6 @@
 #define LB_SHARED_TURNS
 
 #include "fragments.bpf.h"
-#include "nat_headers.bpf.h"
 #include "nat_icmp.bpf.h"
 #include "nat_known.bpf.h"
 #include "nat_parse.bpf.h"
@@ -45,16 +44,16 @@
 
 /* Who a datagram's fragments are from and to. The identification is a protocol's own in IPv4. */
 static __always_inline struct lb_fragment_key key_of_fragments(const struct xdp_md *ctx,
-							       const struct nat_packet *packet)
+							       const struct lb_packet *packet)
 {
 	struct lb_fragment_key key = {
-		.source = packet->at.flow.source,
-		.destination = packet->at.flow.destination,
-		.id = packet->at.fragment_id,
+		.source = packet->flow.source,
+		.destination = packet->flow.destination,
+		.id = packet->fragment_id,
 		.ifindex = ctx->ingress_ifindex,
 	};
 
-	if (!packet->at.is_v6)
+	if (!packet->is_v6)
 		key.id |= (__u32)packet->protocol << 16;
 	return key;
 }
@@ -67,7 +66,7 @@ static __noinline int leave_to_stack(const struct lb_fragment_key *key)
 }
 
 /* A later fragment goes where the first one went. */
-static __noinline int follow(struct xdp_md *ctx, struct nat_packet *packet)
+static __noinline int follow(struct xdp_md *ctx, struct lb_packet *packet)
 {
 	struct lb_fragment_key key = key_of_fragments(ctx, packet);
 	struct lb_fragment *known = find_fate(&key, bpf_ktime_get_ns());
@@ -92,7 +91,7 @@ static __noinline int follow(struct xdp_md *ctx, struct nat_packet *packet)
 		count_event(LB_NAT_NOBODY, LB_NAT_DROPPED_FRAGMENT);
 		return XDP_DROP;
 	}
-	if (packet->at.ttl <= 1) {
+	if (packet->ttl <= 1) {
 		count_event(LB_NAT_NOBODY, LB_NAT_LIFETIME_EXPIRED);
 		return XDP_DROP;
 	}
@@ -103,7 +102,7 @@ static __noinline int follow(struct xdp_md *ctx, struct nat_packet *packet)
 }
 
 /* Settles the fate of a datagram by its first fragment; 0 when the stack has the later ones. */
-static __noinline int lead(const struct xdp_md *ctx, const struct nat_packet *packet,
+static __noinline int lead(const struct xdp_md *ctx, const struct lb_packet *packet,
 			   const struct nat_move *move, int decision)
 {
 	struct lb_fragment_key key = key_of_fragments(ctx, packet);
@@ -113,23 +112,23 @@ static __noinline int lead(const struct xdp_md *ctx, const struct nat_packet *pa
 }
 
 /* What is not translated: untouched, or dropped when it is malformed and would have been ours. */
-static __noinline int refuse(const struct nat_packet *packet, int kind)
+static __noinline int refuse(const struct lb_packet *packet, int kind)
 {
-	if (kind == NAT_MALFORMED) {
-		if ((roles_of(&packet->at.flow.destination) & LB_NAT_SERVICE) ||
-		    (roles_of(&packet->at.flow.source) & LB_NAT_SERVER)) {
-			count_event(LB_NAT_NOBODY, packet->event);
+	if (kind == LB_PARSE_MALFORMED) {
+		if ((roles_of(&packet->flow.destination) & LB_NAT_SERVICE) ||
+		    (roles_of(&packet->flow.source) & LB_NAT_SERVER)) {
+			count_event(LB_NAT_NOBODY, event_of(packet));
 			return XDP_DROP;
 		}
 		count_event(LB_NAT_NOBODY, LB_NAT_UNHANDLED_TRAFFIC);
 		return XDP_PASS;
 	}
-	count_event(LB_NAT_NOBODY, packet->event);
+	count_event(LB_NAT_NOBODY, event_of(packet));
 	return XDP_PASS;
 }
 
 /* An ICMP error. */
-static __always_inline int translate_error(struct xdp_md *ctx, const struct nat_packet *packet,
+static __always_inline int translate_error(struct xdp_md *ctx, const struct lb_packet *packet,
 					   struct nat_move *move)
 {
 	int verdict;
@@ -151,21 +150,21 @@ static __always_inline int translate_error(struct xdp_md *ctx, const struct nat_
 static __noinline int go_the_long_way(struct xdp_md *ctx, int is_begun, int in_stack)
 {
 	const __u8 *data = (void *)(long)ctx->data, *end = (void *)(long)ctx->data_end;
-	struct nat_packet packet;
+	struct lb_packet packet;
 	struct nat_move move = {};
 	int kind, decision, verdict = XDP_DROP;
 
-	kind = parse_plain(data, end, &packet);
-	if (kind != NAT_WHOLE) {
+	kind = LB_PARSE_DATAGRAM;
+	if (!parse_plain(data, end, &packet)) {
 		/* Before Linux 6.3 a global function takes memory that is filled in alone. */
 		__builtin_memset(&packet, 0, sizeof(packet));
 		kind = lb_nat_parse(ctx, &packet);
 		packet.in_stack = (__u8)in_stack;
-		if (kind == NAT_ERROR)
+		if (kind == LB_PARSE_ERROR)
 			return translate_error(ctx, &packet, &move);
-		if (kind == NAT_LATER)
+		if (kind == LB_PARSE_LATER)
 			return follow(ctx, &packet);
-		if (kind != NAT_WHOLE && kind != NAT_FIRST)
+		if (kind != LB_PARSE_DATAGRAM && kind != LB_PARSE_FIRST)
 			return refuse(&packet, kind);
 	}
 	packet.in_stack = (__u8)in_stack;
@@ -176,7 +175,7 @@ static __noinline int go_the_long_way(struct xdp_md *ctx, int is_begun, int in_s
 		count_event(LB_NAT_NOBODY, move.event);
 		return XDP_PASS;
 	}
-	if (kind == NAT_FIRST && !lead(ctx, &packet, &move, decision)) {
+	if (kind == LB_PARSE_FIRST && !lead(ctx, &packet, &move, decision)) {
 		count_event(LB_NAT_NOBODY, LB_NAT_FRAGMENTED_IP_PACKET);
 		return XDP_PASS;
 	}

@@ -78,7 +78,7 @@ __noinline int lb_parse_xdp(struct xdp_md *ctx, struct lb_packet *packet)
 
 	if (!packet)
 		return LB_PARSE_OTHER;
-	return lb_parse_frame(data, end, (__u32)(end - data), packet);
+	return lb_parse_datagram(data, end, (__u32)(end - data), packet);
 }
 
 static __always_inline int has_listener(const struct lb_packet *packet, __u32 ifindex)

@@ -12,7 +12,7 @@
 static enum lb_parse parse(const uint8_t *bytes, size_t at_hand, size_t length,
 			   struct lb_packet *packet)
 {
-	return lb_parse_frame(bytes, bytes + at_hand, (__u32)length, packet);
+	return lb_parse_datagram(bytes, bytes + at_hand, (__u32)length, packet);
 }
 
 static int is_found(enum lb_parse kind)

@@ -27,20 +27,19 @@ struct fuzz_md {
 #pragma clang diagnostic push
 #pragma clang diagnostic ignored "-Wincompatible-pointer-types-discards-qualifiers"
 #include "nat_parse.bpf.h"
-#include "nat_headers.bpf.h"
 #pragma clang diagnostic pop
 #undef const
 
-static int parse(const uint8_t *bytes, size_t at_hand, size_t length, struct nat_packet *packet)
+static int parse(const uint8_t *bytes, size_t at_hand, size_t length, struct lb_packet *packet)
 {
 	struct fuzz_md context = {(uintptr_t)bytes, (uintptr_t)bytes + at_hand, length};
 	int kind = lb_nat_parse(&context, packet);
 
-	EXPECT(kind > NAT_NOT_PLAIN && kind <= NAT_ERROR);
-	if (kind == NAT_OTHER || kind == NAT_MALFORMED)
-		EXPECT(packet->event < LB_NAT_EVENTS);
-	else if (kind != NAT_LATER)
-		EXPECT(header_at(&context, packet->at.udp, 8));
+	EXPECT(kind >= LB_PARSE_OTHER && kind <= LB_PARSE_ERROR && kind != LB_PARSE_SHORT);
+	if (kind == LB_PARSE_OTHER || kind == LB_PARSE_MALFORMED)
+		EXPECT(packet->reason <= LB_REASON_UDP_CHECKSUM);
+	else if (kind != LB_PARSE_LATER)
+		EXPECT(header_at(&context, packet->udp, 8));
 	return kind;
 }
 
@@ -48,33 +47,28 @@ static int parse(const uint8_t *bytes, size_t at_hand, size_t length, struct nat
 static void check_cut(const struct input *input)
 {
 	uint8_t *part = cut(input);
-	struct nat_packet packet;
+	struct lb_packet packet;
 
 	parse(part, input->at_hand, input->bytes, &packet);
 	parse_plain(part, part + input->at_hand, &packet);
 	free(part);
 }
 
-static void check_short_way(const struct input *input, int kind, const struct nat_packet *packet)
+static void check_short_way(const struct input *input, int kind, const struct lb_packet *packet)
 {
-	struct nat_packet plain;
-	int of_plain = parse_plain(input->frame, input->frame + input->bytes, &plain);
+	struct lb_packet plain;
 
-	if (of_plain == NAT_NOT_PLAIN)
+	if (!parse_plain(input->frame, input->frame + input->bytes, &plain))
 		return;
-	EXPECT(of_plain == kind);
-	if (kind == NAT_MALFORMED)
-		EXPECT(plain.event == packet->event);
-	if (kind != NAT_WHOLE)
-		return;
-	EXPECT(!memcmp(&plain.at.flow, &packet->at.flow, sizeof(plain.at.flow)));
-	EXPECT(plain.at.ip == packet->at.ip && plain.at.udp == packet->at.udp);
-	EXPECT(plain.at.payload == packet->at.payload && plain.at.ttl == packet->at.ttl);
+	EXPECT(kind == LB_PARSE_DATAGRAM);
+	EXPECT(!memcmp(&plain.flow, &packet->flow, sizeof(plain.flow)));
+	EXPECT(plain.ip == packet->ip && plain.udp == packet->udp);
+	EXPECT(plain.payload == packet->payload && plain.ttl == packet->ttl);
 	EXPECT(plain.bytes == packet->bytes && plain.protocol == packet->protocol);
-	EXPECT(plain.at.is_v6 == packet->at.is_v6);
+	EXPECT(plain.is_v6 == packet->is_v6);
 }
 
-/* What the other parser asks besides, since it takes only what a host would. */
+/* What lb_parse_datagram asks besides, since it takes only what a host would. */
 static int is_for_hosts(const struct lb_packet *packet)
 {
 	const struct lb_flow *flow = &packet->flow;
@@ -87,30 +81,31 @@ static int is_for_hosts(const struct lb_packet *packet)
 	       !lb_is_martian_v4((__u32)flow->destination.low);
 }
 
-static void check_other_parser(const struct input *input, int kind, const struct nat_packet *packet)
+static void check_datagram(const struct input *input, int kind, const struct lb_packet *packet)
 {
-	struct lb_packet other;
-	enum lb_parse of_other = lb_parse_frame(input->frame, input->frame + input->bytes,
-						(__u32)input->bytes, &other);
+	struct lb_packet datagram;
+	enum lb_parse of_datagram = lb_parse_datagram(input->frame, input->frame + input->bytes,
+						      (__u32)input->bytes, &datagram);
 
-	if (of_other == LB_PARSE_DATAGRAM || of_other == LB_PARSE_FIRST) {
-		EXPECT(kind == (of_other == LB_PARSE_FIRST ? NAT_FIRST : NAT_WHOLE));
+	if (of_datagram == LB_PARSE_DATAGRAM || of_datagram == LB_PARSE_FIRST) {
+		EXPECT(kind ==
+		       (of_datagram == LB_PARSE_FIRST ? LB_PARSE_FIRST : LB_PARSE_DATAGRAM));
 		EXPECT(packet->protocol == LB_IP_UDP);
-		EXPECT(!memcmp(&other.flow, &packet->at.flow, sizeof(other.flow)));
-		EXPECT(other.ip == packet->at.ip && other.udp == packet->at.udp);
-		EXPECT(other.payload == packet->at.payload && other.ttl == packet->at.ttl);
-		EXPECT(other.fragment == packet->at.fragment);
+		EXPECT(!memcmp(&datagram.flow, &packet->flow, sizeof(datagram.flow)));
+		EXPECT(datagram.ip == packet->ip && datagram.udp == packet->udp);
+		EXPECT(datagram.payload == packet->payload && datagram.ttl == packet->ttl);
+		EXPECT(datagram.fragment == packet->fragment);
 	}
-	if (of_other == LB_PARSE_LATER)
-		EXPECT(kind == NAT_LATER);
-	if (kind == NAT_WHOLE && packet->protocol == LB_IP_UDP && is_for_hosts(&packet->at))
-		EXPECT(of_other == LB_PARSE_DATAGRAM);
+	if (of_datagram == LB_PARSE_LATER)
+		EXPECT(kind == LB_PARSE_LATER);
+	if (kind == LB_PARSE_DATAGRAM && packet->protocol == LB_IP_UDP && is_for_hosts(packet))
+		EXPECT(of_datagram == LB_PARSE_DATAGRAM);
 }
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 {
 	struct input input;
-	struct nat_packet packet;
+	struct lb_packet packet;
 	int kind;
 
 	if (!open_input(&input, data, size))
@@ -118,11 +113,11 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 	lb_nat_tcp = data[0] & 1;
 	kind = parse(input.frame, input.bytes, input.bytes, &packet);
 	EXPECT(!memcmp(input.frame, data + HEAD, input.bytes));
-	if (kind == NAT_WHOLE)
-		EXPECT(packet.at.udp + 8u + packet.at.payload <= input.bytes);
+	if (kind == LB_PARSE_DATAGRAM)
+		EXPECT(packet.udp + 8u + packet.payload <= input.bytes);
 	check_cut(&input);
 	check_short_way(&input, kind, &packet);
-	check_other_parser(&input, kind, &packet);
+	check_datagram(&input, kind, &packet);
 	free(input.frame);
 	return 0;
 }

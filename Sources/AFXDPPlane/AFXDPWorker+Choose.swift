@@ -14,7 +14,7 @@ extension AFXDPWorker {
             .assumingMemoryBound(to: UInt8.self)
         var parsed = lb_packet()
         // SAFETY: the kernel wrote that many bytes into a frame that is the worker's now.
-        let kind = unsafe lb_parse_frame(frame, frame + Int(packet.bytes), packet.bytes, &parsed)
+        let kind = unsafe lb_parse_datagram(frame, frame + Int(packet.bytes), packet.bytes, &parsed)
         guard kind == LB_PARSE_DATAGRAM, let service = unsafe find(parsed.flow) else {
             // The program steers nothing else, but it may be another one (`--xdp-program`).
             counts.add(1, at: .parseErrors)

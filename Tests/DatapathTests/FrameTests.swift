@@ -61,7 +61,7 @@ struct FrameTests {
         return frame.withUnsafeBufferPointer { raw in
             let (start, count) = (raw.baseAddress!, UInt32(raw.count))
             guard
-                lb_parse_frame(start, start + Int(count), count, &packet) == LB_PARSE_DATAGRAM
+                lb_parse_datagram(start, start + Int(count), count, &packet) == LB_PARSE_DATAGRAM
             else { return nil }
             lb_complete_udp(start, &packet)
             return withUnsafeBytes(of: packet.udp_check_be) { Array($0) }
@@ -78,7 +78,7 @@ struct FrameTests {
         return frame.withUnsafeMutableBufferPointer { bytes in
             let start = bytes.baseAddress!
             guard
-                lb_parse_frame(start, start + Int(count), count, &packet) == LB_PARSE_DATAGRAM
+                lb_parse_datagram(start, start + Int(count), count, &packet) == LB_PARSE_DATAGRAM
             else { return nil }
             let family: IPAddress.Family = packet.is_v6 == 0 ? .v4 : .v6
             guard let endpoint = try? PacketCase.receiver(family) else { return nil }

@@ -16,7 +16,7 @@ struct PacketParserTests {
         // A copy of its own size, so that a read past the end is one past the allocation.
         let kind = Array(frame[..<(atHand ?? frame.count)]).withUnsafeBufferPointer { bytes in
             guard let start = bytes.baseAddress else { return LB_PARSE_SHORT }
-            return lb_parse_frame(start, start + bytes.count, UInt32(frame.count), &packet)
+            return lb_parse_datagram(start, start + bytes.count, UInt32(frame.count), &packet)
         }
         return (kind, packet)
     }

@@ -17,7 +17,7 @@
 #define LB_NAT_ICMP_BPF_H
 
 #include "nat_association.bpf.h"
-#include "nat_headers.bpf.h"
+#include "nat_parse.bpf.h"
 #include "nat_translate.bpf.h"
 #include "nat_way.bpf.h"
 
@@ -53,7 +53,7 @@ static __always_inline int skip_extensions(struct xdp_md *ctx, struct nat_quote 
 
 		if (is_translated(quote->protocol))
 			return 1;
-		bytes = at ? extension(at, quote->protocol) : 0;
+		bytes = at ? lb_extension_bytes(at, quote->protocol) : 0;
 		/* A later fragment has no ports. */
 		if (!bytes || (quote->protocol == LB_IP_FRAGMENT && lb_be16(at + 2) >> 3))
 			return 0;
@@ -92,16 +92,16 @@ static __always_inline int read_quote_v6(struct xdp_md *ctx, struct nat_quote *q
 
 /* Reads the quoted headers, with the ports of UDP or TCP, which every error quotes; 0 when there are none. By
  * itself, to be verified once for all that is done with them. */
-static __noinline int read_quote(struct xdp_md *ctx, const struct nat_packet *packet,
+static __noinline int read_quote(struct xdp_md *ctx, const struct lb_packet *packet,
 				 struct nat_quote *quote)
 {
 	const __u8 *at;
 
-	quote->ip = packet->at.udp + 8;
-	if (packet->at.is_v6 ? !read_quote_v6(ctx, quote) : !read_quote_v4(ctx, quote))
+	quote->ip = packet->udp + 8;
+	if (packet->is_v6 ? !read_quote_v6(ctx, quote) : !read_quote_v4(ctx, quote))
 		return 0;
 	at = quoted_at(ctx, LB_FORGET(quote->transport), 8);
-	if (!at || packet->at.payload < (__u32)(quote->transport - quote->ip) + 8)
+	if (!at || packet->payload < (__u32)(quote->transport - quote->ip) + 8)
 		return 0;
 	quote->flow.source_port = lb_be16(at);
 	quote->flow.destination_port = lb_be16(at + 2);
@@ -126,7 +126,7 @@ association_of(const struct nat_quote *quote, int is_source, __u32 listener, int
 }
 
 /* About a server's packet, for a service. */
-static __always_inline int error_for_service(const struct nat_packet *packet,
+static __always_inline int error_for_service(const struct lb_packet *packet,
 					     const struct nat_quote *quote, struct nat_move *move)
 {
 	struct lb_nat_endpoint *endpoint =
@@ -136,9 +136,9 @@ static __always_inline int error_for_service(const struct nat_packet *packet,
 	__u64 word;
 
 	if (!endpoint || !(endpoint->roles & LB_NAT_SERVICE) ||
-	    !is_same(quote->flow.source, packet->at.flow.destination))
+	    !is_same(quote->flow.source, packet->flow.destination))
 		return 0;
-	known = association_of(quote, 0, endpoint->listener, packet->at.is_v6);
+	known = association_of(quote, 0, endpoint->listener, packet->is_v6);
 	word = known ? known->word : 0;
 	server = find_holder(word);
 	if (!server)
@@ -151,7 +151,7 @@ static __always_inline int error_for_service(const struct nat_packet *packet,
 }
 
 /* About a client's packet, for the client. */
-static __always_inline int error_for_client(const struct nat_packet *packet,
+static __always_inline int error_for_client(const struct lb_packet *packet,
 					    const struct nat_quote *quote, struct nat_move *move)
 {
 	struct lb_nat_endpoint *endpoint = find_endpoint(
@@ -160,9 +160,9 @@ static __always_inline int error_for_client(const struct nat_packet *packet,
 	__u64 word;
 
 	if (!endpoint || !(endpoint->roles & LB_NAT_SERVER) ||
-	    !is_same(quote->flow.source, packet->at.flow.destination))
+	    !is_same(quote->flow.source, packet->flow.destination))
 		return 0;
-	known = association_of(quote, 1, endpoint->listener, packet->at.is_v6);
+	known = association_of(quote, 1, endpoint->listener, packet->is_v6);
 	word = known ? known->word : 0;
 	if (lb_nat_server_of(word) != endpoint->number || !find_holder(word))
 		return 0;
@@ -175,12 +175,12 @@ static __always_inline int error_for_client(const struct nat_packet *packet,
 
 /* Translates the quoted packet, whose server's end is its source if the error is for a service. The steps
  * of all that changes, for the checksum of the error; or -1. */
-static __always_inline __s64 rewrite_quote(struct xdp_md *ctx, const struct nat_packet *packet,
+static __always_inline __s64 rewrite_quote(struct xdp_md *ctx, const struct lb_packet *packet,
 					   const struct nat_quote *quote,
 					   const struct nat_move *move)
 {
 	const __u8 *end = (void *)(long)ctx->data_end;
-	int is_v6 = packet->at.is_v6, is_source = move->direction == LB_NAT_INGRESS;
+	int is_v6 = packet->is_v6, is_source = move->direction == LB_NAT_INGRESS;
 	struct lb_addr from = is_source ? quote->flow.source : quote->flow.destination;
 	__u64 steps = lb_csum_step_addr(from, move->address, is_v6), all = steps;
 	__u8 *ip = quoted_at(ctx, quote->ip, is_v6 ? 40 : 20);
@@ -204,7 +204,7 @@ static __always_inline __s64 rewrite_quote(struct xdp_md *ctx, const struct nat_
 	/* Of TCP the eight bytes that must be quoted do not have the checksum. */
 	check = (__u16 *)(at + (quote->protocol == LB_IP_TCP ? 16 : 6));
 	if ((__u8 *)(check + 1) <= end &&
-	    (quote->protocol == LB_IP_UDP || packet->at.payload >= header + 18)) {
+	    (quote->protocol == LB_IP_UDP || packet->payload >= header + 18)) {
 		before = *check;
 		*check = quote->protocol == LB_IP_TCP ? lb_csum_update(before, steps)
 						      : lb_csum_update_udp(before, steps);
@@ -214,12 +214,12 @@ static __always_inline __s64 rewrite_quote(struct xdp_md *ctx, const struct nat_
 }
 
 /* Has the error come from the service; the steps of that for its checksum, or -1. */
-static __always_inline __s64 rewrite_sender(struct xdp_md *ctx, const struct nat_packet *packet)
+static __always_inline __s64 rewrite_sender(struct xdp_md *ctx, const struct lb_packet *packet)
 {
-	int is_v6 = packet->at.is_v6;
-	struct lb_addr to = packet->at.flow.destination;
-	__u8 *ip = header_at(ctx, packet->at.ip, is_v6 ? 40 : 20);
-	__u64 steps = lb_csum_step_addr(packet->at.flow.source, to, is_v6);
+	int is_v6 = packet->is_v6;
+	struct lb_addr to = packet->flow.destination;
+	__u8 *ip = header_at(ctx, packet->ip, is_v6 ? 40 : 20);
+	__u64 steps = lb_csum_step_addr(packet->flow.source, to, is_v6);
 	__u16 *check;
 
 	if (!ip)
@@ -239,7 +239,7 @@ static __always_inline __s64 rewrite_sender(struct xdp_md *ctx, const struct nat
  *
  * Who calls it sends the packet: stacks of programs that call each other add up to 512 bytes at most.
  */
-__noinline int lb_nat_error(struct xdp_md *ctx, const struct nat_packet *packet,
+__noinline int lb_nat_error(struct xdp_md *ctx, const struct lb_packet *packet,
 			    struct nat_move *move)
 {
 	struct nat_quote quote = {};
@@ -254,22 +254,22 @@ __noinline int lb_nat_error(struct xdp_md *ctx, const struct nat_packet *packet,
 		count_event(LB_NAT_NOBODY, LB_NAT_UNHANDLED_TRAFFIC);
 		return NAT_UNTOUCHED;
 	}
-	if (packet->at.ttl <= 1) {
+	if (packet->ttl <= 1) {
 		count_event(LB_NAT_NOBODY, LB_NAT_LIFETIME_EXPIRED);
 		return NAT_DROP;
 	}
 	steps = rewrite_quote(ctx, packet, &quote, move);
 	if (steps >= 0 && !lb_nat_routed && move->direction == LB_NAT_INGRESS &&
-	    !is_same(packet->at.flow.source, quote.flow.destination))
+	    !is_same(packet->flow.source, quote.flow.destination))
 		sender = rewrite_sender(ctx, packet);
-	icmp = header_at(ctx, packet->at.udp, 8);
+	icmp = header_at(ctx, packet->udp, 8);
 	if (steps < 0 || sender < 0 || !icmp)
 		return NAT_DROP;
 	steps += sender;
-	if (packet->at.is_v6)
+	if (packet->is_v6)
 		steps += (__s64)lb_csum_step_addr(move->direction == LB_NAT_INGRESS
-							  ? packet->at.flow.destination
-							  : packet->at.flow.source,
+							  ? packet->flow.destination
+							  : packet->flow.source,
 						  move->address, 1);
 	check = (__u16 *)(icmp + 2);
 	*check = lb_csum_update(*check, (__u64)steps);

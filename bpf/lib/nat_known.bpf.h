@@ -46,7 +46,7 @@ static __always_inline int read_quick(const __u8 *data, const __u8 *end, int is_
 		packet->flow.destination = lb_addr_v6(ip + 24);
 	} else {
 		if (ip[0] != 0x45 || (LB_LOAD(__u16, ip + 6) & bpf_htons(0x3fff)) || ip[8] <= 1 ||
-		    ip[9] != LB_IP_UDP || lb_fold(sum_v4(ip)) != 0xffff)
+		    ip[9] != LB_IP_UDP || lb_fold(lb_sum_v4(ip)) != 0xffff)
 			return 0;
 		bytes = lb_be16(ip + 2);
 		packet->traffic_class = ip[1];

@@ -178,10 +178,10 @@ static __always_inline void count_packet(struct lb_row *row, enum lb_counter cou
 }
 
 /* Counts a packet of the move's listener, its event and, if it has one, its server. */
-static __always_inline void count_forwarded(const struct nat_packet *packet,
+static __always_inline void count_forwarded(const struct lb_packet *packet,
 					    const struct nat_move *move)
 {
-	__u32 row = lb_nat_row_of(move->listener, move->direction), payload = packet->at.payload;
+	__u32 row = lb_nat_row_of(move->listener, move->direction), payload = packet->payload;
 	__u32 row_of_server = lb_nat_row_of(move->server, move->direction), event = move->event;
 	struct lb_nat_row *counters = bpf_map_lookup_elem(&nat_rows, &row);
 	struct lb_row *of_server = bpf_map_lookup_elem(&server_rows, &row_of_server);
@@ -194,7 +194,7 @@ static __always_inline void count_forwarded(const struct nat_packet *packet,
 	count_packet(of_server, LB_COUNT_PACKETS_FORWARDED, payload);
 }
 
-static __noinline int count_dropped(const struct nat_packet *packet, const struct nat_move *move)
+static __noinline int count_dropped(const struct lb_packet *packet, const struct nat_move *move)
 {
 	__u32 row = lb_nat_row_of(move->listener, move->direction), reason = (__u32)move->reason;
 	__u32 row_of_server = lb_nat_row_of(move->server, move->direction), event = move->event;
@@ -203,7 +203,7 @@ static __noinline int count_dropped(const struct nat_packet *packet, const struc
 
 	if (!counters || event >= LB_NAT_EVENTS || reason >= LB_DROP_REASONS)
 		return 0;
-	count_packet(&counters->common, LB_COUNT_PACKETS_RECEIVED, packet->at.payload);
+	count_packet(&counters->common, LB_COUNT_PACKETS_RECEIVED, packet->payload);
 	counters->common.count[LB_COUNT_DROPS + reason]++;
 	counters->event[event]++;
 	if (of_server)

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: (BSD-2-Clause OR GPL-2.0-only) */
 /*
- * nat_parse.bpf.h: from a frame to what is translated of it. Other than lb/packet.h it takes TCP and ICMP
- * errors, and says why a packet is none, since a NAT drops malformed packets rather than pass them on.
+ * nat_parse.bpf.h: what xdp_nat takes of the packets that lb/packet.h parses: UDP, TCP when it is served, and
+ * ICMP errors. A NAT drops malformed packets rather than pass them on, so it counts why a packet is none.
  *
  * Nearly every packet is a whole datagram behind a plain header: parse_plain takes those in a few dozen
  * instructions, with every offset a constant. lb_nat_parse takes the rest.
@@ -20,24 +20,6 @@
 /* Whether TCP is translated too; the loader sets it. */
 const volatile __u8 lb_nat_tcp = 0;
 
-enum nat_parse {
-	NAT_NOT_PLAIN, /* of parse_plain alone */
-	NAT_OTHER,     /* goes on untouched; `event` says why */
-	NAT_MALFORMED, /* is dropped if it is for a service or from a server; `event` says why */
-	NAT_WHOLE,     /* a whole datagram, or segment of TCP */
-	NAT_FIRST,     /* the first fragment of one */
-	NAT_LATER,     /* a later fragment: without ports */
-	NAT_ERROR,     /* an ICMP error: its own header is at `at.udp` */
-};
-
-struct nat_packet {
-	struct lb_packet at; /* `udp` is where TCP and ICMP begin, too */
-	__u32 event;	     /* enum lb_nat_event, if it is not translated */
-	__u16 bytes;	     /* of the IP packet; of a longer one of IPv6, 65535 */
-	__u8 protocol;
-	__u8 in_stack; /* it is in the network stack, nat_partial.bpf.h */
-};
-
 /* lb_bytes, to be written to. The mask changes nothing, since headers reach no further; the verifier does
  * not see the comparison when the compiler makes it of a copy. */
 static __always_inline __u8 *header_at(struct xdp_md *ctx, __u32 offset, __u32 bytes)
@@ -49,127 +31,90 @@ static __always_inline __u8 *header_at(struct xdp_md *ctx, __u32 offset, __u32 b
 
 _Static_assert(LB_HEADERS_MAX <= 0xff, "header_at masks offsets");
 
-static __always_inline int nat_fails(struct nat_packet *packet, enum nat_parse kind,
-				     enum lb_nat_event event)
-{
-	packet->event = event;
-	return kind;
-}
-
-/* The header of UDP or TCP at `at`, `left` bytes of packet from there on. */
-static __always_inline int parse_transport(const __u8 *at, const __u8 *end, __u32 left,
-					   struct nat_packet *packet)
-{
-	__u32 length = 8;
-
-	if (left < 8 || at + 8 > end)
-		return nat_fails(packet, NAT_MALFORMED, LB_NAT_INVALID_UDP_SIZE);
-	if (packet->protocol == LB_IP_UDP) {
-		length = lb_be16(at + 4);
-		/* The stack takes a datagram that is shorter than its packet, never one that is longer. */
-		if (length < 8 || (!packet->at.fragment && length > left))
-			return nat_fails(packet, NAT_MALFORMED, LB_NAT_INVALID_UDP_SIZE);
-		/* No checksum is for IPv4 alone (RFC 8200, section 8.1). */
-		if (packet->at.is_v6 && !LB_LOAD(__u16, at + 6))
-			return nat_fails(packet, NAT_MALFORMED, LB_NAT_INVALID_UDP_CHECKSUM);
-		packet->at.payload = length - 8;
-	} else {
-		if (left < 20 || at + 20 > end)
-			return nat_fails(packet, NAT_MALFORMED, LB_NAT_INVALID_UDP_SIZE);
-		length = (at[12] >> 4) * 4u;
-		if (length < 20 || length > left)
-			return nat_fails(packet, NAT_MALFORMED, LB_NAT_INVALID_UDP_SIZE);
-		packet->at.payload = left - length;
-	}
-	packet->at.flow.source_port = lb_be16(at);
-	packet->at.flow.destination_port = lb_be16(at + 2);
-	return packet->at.fragment ? NAT_FIRST : NAT_WHOLE;
-}
-
 static __always_inline int is_translated(__u8 protocol)
 {
 	return protocol == LB_IP_UDP || (lb_nat_tcp && protocol == LB_IP_TCP);
 }
 
-static __always_inline void take_v4(const __u8 *at, struct nat_packet *packet)
+/* What is counted of a packet that is LB_PARSE_OTHER, LB_PARSE_MALFORMED or LB_PARSE_SHORT. */
+static __always_inline enum lb_nat_event event_of(const struct lb_packet *packet)
 {
-	packet->at.is_v6 = 0;
-	packet->at.traffic_class = at[1];
-	packet->at.ttl = at[8];
-	packet->protocol = at[9];
-	packet->at.flow.source = lb_addr_v4(lb_be32(at + 12));
-	packet->at.flow.destination = lb_addr_v4(lb_be32(at + 16));
+	switch (packet->reason) {
+	case LB_REASON_NOT_IP:
+		return LB_NAT_NOT_IP;
+	case LB_REASON_PROTOCOL:
+		return LB_NAT_NOT_UDP;
+	case LB_REASON_FRAGMENT:
+		return LB_NAT_FRAGMENTED_IP_PACKET;
+	case LB_REASON_HEADER_LONG:
+		return LB_NAT_TOO_BIG_IP_HEADER;
+	case LB_REASON_HEADER_SHORT:
+		return LB_NAT_TOO_SMALL_IP_HEADER;
+	case LB_REASON_LENGTH:
+		return LB_NAT_INVALID_IP_SIZE;
+	case LB_REASON_IP_CHECKSUM:
+		return LB_NAT_INVALID_IP_CHECKSUM;
+	case LB_REASON_TRANSPORT:
+		return LB_NAT_INVALID_UDP_SIZE;
+	case LB_REASON_UDP_CHECKSUM:
+		return LB_NAT_INVALID_UDP_CHECKSUM;
+	}
+	return LB_NAT_UNHANDLED_TRAFFIC;
 }
 
-static __always_inline void take_v6(const __u8 *at, struct nat_packet *packet)
-{
-	packet->at.is_v6 = 1;
-	packet->at.traffic_class = (__u8)(lb_be16(at) >> 4);
-	packet->at.ttl = at[7];
-	packet->protocol = at[6];
-	packet->at.flow.source = lb_addr_v6(at + 8);
-	packet->at.flow.destination = lb_addr_v6(at + 24);
-}
-
-static __always_inline __u16 v6_bytes(__u32 payload)
-{
-	return payload < 0xffff - 40 ? (__u16)(payload + 40) : 0xffff;
-}
-
-/* The sum of a plain IPv4 header. */
-static __always_inline __u64 sum_v4(const __u8 *at)
-{
-	__u64 sum = 0;
-
-	for (int i = 0; i < 20; i += 4)
-		sum += LB_LOAD(__u32, at + i);
-	return sum;
-}
-
-/* A whole datagram with no more around it than Ethernet and a plain IP header. */
-static __always_inline int parse_plain(const __u8 *data, const __u8 *end, struct nat_packet *packet)
+/* Reads a whole datagram with no more around it than Ethernet and a plain IP header; 0: it is none. */
+static __always_inline int parse_plain(const __u8 *data, const __u8 *end, struct lb_packet *packet)
 {
 	const __u8 *ip = data + 14;
+	__u32 header = 20, left;
 	__u16 type;
-	__u32 left;
-	int kind;
 
 	if (ip + 28 > end)
-		return NAT_NOT_PLAIN;
+		return 0;
 	type = LB_LOAD(__u16, data + 12);
-	packet->at.ip = 14;
-	packet->at.tags = 0;
-	packet->at.fragment = packet->at.reserved = 0;
-	packet->at.fragment_id = 0;
-	packet->at.ip_check_be = packet->at.udp_check_be = 0;
-	packet->event = packet->in_stack = 0;
+	__builtin_memset(packet, 0, sizeof(*packet));
+	packet->ip = 14;
 	if (type == bpf_htons(LB_ETHERTYPE_IPV4)) {
 		if (ip[0] != 0x45 || (LB_LOAD(__u16, ip + 6) & bpf_htons(0x3fff)))
-			return NAT_NOT_PLAIN;
-		left = lb_be16(ip + 2);
-		if (left < 20 || left > (__u64)(end - ip) || lb_fold(sum_v4(ip)) != 0xffff)
-			return NAT_NOT_PLAIN;
-		packet->bytes = (__u16)left;
-		take_v4(ip, packet);
-		packet->at.udp = 34;
-		if (!is_translated(packet->protocol))
-			return NAT_NOT_PLAIN;
-		kind = parse_transport(ip + 20, end, left - 20, packet);
+			return 0;
+		lb_take_v4(ip, packet);
+		left = packet->bytes;
+		if (left < 20 || left > (__u64)(end - ip) || lb_fold(lb_sum_v4(ip)) != 0xffff)
+			return 0;
+		left -= 20;
 	} else if (type == bpf_htons(LB_ETHERTYPE_IPV6)) {
 		if (ip + 48 > end || (ip[0] & 0xf0) != 0x60)
-			return NAT_NOT_PLAIN;
+			return 0;
+		lb_take_v6(ip, packet);
 		left = lb_be16(ip + 4);
 		if (left > (__u64)(end - ip) - 40)
-			return NAT_NOT_PLAIN;
-		packet->bytes = v6_bytes(left);
-		take_v6(ip, packet);
-		packet->at.udp = 54;
-		if (!is_translated(packet->protocol))
-			return NAT_NOT_PLAIN;
-		kind = parse_transport(ip + 40, end, left, packet);
+			return 0;
+		header = 40;
 	} else {
-		return NAT_NOT_PLAIN;
+		return 0;
 	}
+	packet->udp = (__u16)(14 + header);
+	return is_translated(packet->protocol) &&
+	       lb_parse_transport(ip + header, end, left, packet) == LB_PARSE_DATAGRAM;
+}
+
+/*
+ * Parses any frame; an enum lb_parse, never LB_PARSE_SHORT.
+ *
+ * A global function is verified by itself (Linux 5.6; with such a pointer, 5.12). Otherwise the verifier
+ * would walk the rest of the program for each way through the headers, and give up.
+ */
+__noinline int lb_nat_parse(struct xdp_md *ctx, struct lb_packet *packet)
+{
+	const __u8 *data = (void *)(long)ctx->data, *end = (void *)(long)ctx->data_end;
+	__u32 protocols = LB_TAKE_UDP | LB_TAKE_ICMP_ERRORS | (lb_nat_tcp ? LB_TAKE_TCP : 0);
+	enum lb_parse kind;
+
+	if (!packet)
+		return LB_PARSE_OTHER;
+	kind = lb_parse_frame(data, end, (__u32)bpf_xdp_get_buff_len(ctx), protocols, packet);
+	if (kind == LB_PARSE_SHORT)
+		return packet->reason == LB_REASON_TRANSPORT ? LB_PARSE_MALFORMED : LB_PARSE_OTHER;
 	return kind;
 }
 

@@ -123,7 +123,7 @@ static __always_inline int rewrite_at(__u8 *ip, __u8 *at, const __u8 *end,
 	return rewrite_transport(at, end, change, steps);
 }
 
-static __always_inline int rewrite(struct xdp_md *ctx, const struct nat_packet *packet,
+static __always_inline int rewrite(struct xdp_md *ctx, const struct lb_packet *packet,
 				   const struct nat_move *move, enum nat_transport transport,
 				   int is_partial)
 {
@@ -140,14 +140,14 @@ static __always_inline int rewrite(struct xdp_md *ctx, const struct nat_packet *
 	};
 	__u8 *ip, *at;
 
-	at = transport == NAT_NO_HEADER ? data : header_at(ctx, packet->at.udp, 8);
+	at = transport == NAT_NO_HEADER ? data : header_at(ctx, packet->udp, 8);
 	/* The verifier follows lengths that are constants. */
-	if (packet->at.is_v6) {
-		ip = header_at(ctx, packet->at.ip, 40);
+	if (packet->is_v6) {
+		ip = header_at(ctx, packet->ip, 40);
 		change.is_v6 = 1;
 		return ip && at && rewrite_at(ip, at, end, &change, transport);
 	}
-	ip = header_at(ctx, packet->at.ip, 20);
+	ip = header_at(ctx, packet->ip, 20);
 	return ip && at && rewrite_at(ip, at, end, &change, transport);
 }
 

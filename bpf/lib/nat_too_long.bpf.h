@@ -87,7 +87,7 @@ static __always_inline int tell_v4(struct xdp_md *ctx, struct lb_addr from, stru
 	*(__u32 *)(ip + 8) = bpf_htonl(64u << 24 | LB_IP_ICMP << 16);
 	put_addr(ip + 12, from, 0);
 	put_addr(ip + 16, to, 0);
-	*(__u16 *)(ip + 10) = (__u16)~lb_fold(sum_v4(ip));
+	*(__u16 *)(ip + 10) = (__u16)~lb_fold(lb_sum_v4(ip));
 	*(__u32 *)icmp = bpf_htonl(0x03040000);
 	*(__u32 *)(icmp + 4) = bpf_htonl(mtu);
 	*(__u16 *)(icmp + 2) =
@@ -123,7 +123,7 @@ static __always_inline int tell_v6(struct xdp_md *ctx, struct lb_addr from, stru
  *
  * A packet without tags alone is looked up, so its header begins at 14. Global, as lb_nat_parse is.
  */
-__noinline int lb_nat_tell_too_long(struct xdp_md *ctx, const struct nat_packet *packet,
+__noinline int lb_nat_tell_too_long(struct xdp_md *ctx, const struct lb_packet *packet,
 				    const struct nat_move *move)
 {
 	struct lb_addr service;
@@ -131,9 +131,9 @@ __noinline int lb_nat_tell_too_long(struct xdp_md *ctx, const struct nat_packet 
 
 	if (!packet || !move || !may_tell())
 		return XDP_DROP;
-	service = move->direction == LB_NAT_EGRESS ? move->address : packet->at.flow.destination;
-	verdict = packet->at.is_v6 ? tell_v6(ctx, service, packet->at.flow.source, move->mtu)
-				   : tell_v4(ctx, service, packet->at.flow.source, move->mtu);
+	service = move->direction == LB_NAT_EGRESS ? move->address : packet->flow.destination;
+	verdict = packet->is_v6 ? tell_v6(ctx, service, packet->flow.source, move->mtu)
+				: tell_v4(ctx, service, packet->flow.source, move->mtu);
 	/* A veth delivers what XDP_TX sends only while the other end has a program (veth_xdp_flush). */
 	if (verdict == XDP_TX && !packet->in_stack &&
 	    link_of(ctx->ingress_ifindex) & LB_NAT_LINK_TRANSMITS)

@@ -102,19 +102,18 @@ static __always_inline void speak_to(struct lb_nat_association *known, __u64 wor
 
 /* Whether a datagram is longer than a client may send. TCP has no datagrams, and of an aggregate nobody says how
  * long each one was. */
-static __always_inline int is_oversize(struct xdp_md *ctx, const struct nat_packet *packet)
+static __always_inline int is_oversize(struct xdp_md *ctx, const struct lb_packet *packet)
 {
-	return packet->protocol == LB_IP_UDP && packet->at.payload > lb_nat_packet_max &&
+	return packet->protocol == LB_IP_UDP && packet->payload > lb_nat_packet_max &&
 	       !(packet->in_stack && is_aggregate(ctx, packet->bytes));
 }
 
 /* From a client to a service. */
-static __always_inline int ingress(struct xdp_md *ctx, const struct nat_packet *packet,
+static __always_inline int ingress(struct xdp_md *ctx, const struct lb_packet *packet,
 				   const struct lb_nat_endpoint *endpoint, struct nat_move *move)
 {
-	struct nat_client client =
-		client_of(packet->at.flow.source, packet->at.flow.source_port, packet->protocol,
-			  endpoint->listener, packet->at.is_v6);
+	struct nat_client client = client_of(packet->flow.source, packet->flow.source_port,
+					     packet->protocol, endpoint->listener, packet->is_v6);
 	struct lb_nat_association *known;
 	struct lb_nat_server *server;
 	__u32 service = endpoint->number;
@@ -125,14 +124,14 @@ static __always_inline int ingress(struct xdp_md *ctx, const struct nat_packet *
 	move->server = LB_SERVERS_MAX;
 	if (is_oversize(ctx, packet))
 		return dropped(move, LB_NAT_OVERSIZE, LB_DROP_OVERSIZE);
-	if (packet->at.ttl <= 1)
+	if (packet->ttl <= 1)
 		return dropped(move, LB_NAT_LIFETIME_EXPIRED, LB_DROP_TTL_EXPIRED);
 	known = find_association(&client);
 	word = known ? known->word : 0;
 	server = find_holder(word);
 	if (!server) {
 		client.is_unknown = !known;
-		return lb_nat_begin(&packet->at.flow, &client, service, move);
+		return lb_nat_begin(&packet->flow, &client, service, move);
 	}
 	if (lb_nat_service_of(word) != service)
 		speak_to(known, word, service);
@@ -142,7 +141,7 @@ static __always_inline int ingress(struct xdp_md *ctx, const struct nat_packet *
 }
 
 /* A server's packet to a client that is not known to have had an answer from it. */
-__noinline int lb_nat_speak(const struct nat_packet *packet, const struct nat_client *given,
+__noinline int lb_nat_speak(const struct lb_packet *packet, const struct nat_client *given,
 			    __u64 owner, __u32 service, struct nat_move *move)
 {
 	struct lb_nat_association *known;
@@ -161,11 +160,11 @@ __noinline int lb_nat_speak(const struct nat_packet *packet, const struct nat_cl
 	move->event = LB_NAT_EGRESS_REUSED_NAT;
 	if (!lives) {
 		/* To this host itself, or to many: not to a client. */
-		if (roles_of(&packet->at.flow.destination) & LB_NAT_HOST) {
+		if (roles_of(&packet->flow.destination) & LB_NAT_HOST) {
 			move->event = LB_NAT_TO_HOST;
 			return NAT_UNTOUCHED;
 		}
-		if (is_martian(packet->at.flow.destination, packet->at.is_v6)) {
+		if (is_martian(packet->flow.destination, packet->is_v6)) {
 			move->event = LB_NAT_UNHANDLED_TRAFFIC;
 			return NAT_UNTOUCHED;
 		}
@@ -209,13 +208,13 @@ static __always_inline int answer_late(const struct nat_client *client, struct n
 }
 
 /* From a server to a client. */
-static __always_inline int egress(const struct nat_packet *packet,
+static __always_inline int egress(const struct lb_packet *packet,
 				  const struct lb_nat_endpoint *endpoint, int is_certain,
 				  struct nat_move *move)
 {
 	struct nat_client client =
-		client_of(packet->at.flow.destination, packet->at.flow.destination_port,
-			  packet->protocol, endpoint->listener, packet->at.is_v6);
+		client_of(packet->flow.destination, packet->flow.destination_port, packet->protocol,
+			  endpoint->listener, packet->is_v6);
 	__u32 number = endpoint->number;
 	struct lb_nat_server *server = bpf_map_lookup_elem(&servers, &number);
 	int is_late = endpoint->roles & LB_NAT_LEFT;
@@ -231,11 +230,11 @@ static __always_inline int egress(const struct nat_packet *packet,
 	    server->generation != endpoint->generation) {
 		if (!is_late || !answer_late(&client, move, 0))
 			return NAT_UNTOUCHED;
-		return packet->at.ttl > 1
+		return packet->ttl > 1
 			       ? NAT_MOVE
 			       : dropped(move, LB_NAT_LIFETIME_EXPIRED, LB_DROP_TTL_EXPIRED);
 	}
-	if (packet->at.ttl <= 1)
+	if (packet->ttl <= 1)
 		return dropped(move, LB_NAT_LIFETIME_EXPIRED, LB_DROP_TTL_EXPIRED);
 	owner = lb_nat_owner(number, server->generation);
 	known = find_answered(&client);
@@ -253,10 +252,10 @@ static __always_inline int egress(const struct nat_packet *packet,
 
 /* Decides about a packet with ports; an enum nat_decision. The event of one that is untouched is the
  * move's. Not inlined: its stack frame is gone when the packet is sent, which needs the room. */
-static __noinline int decide(struct xdp_md *ctx, const struct nat_packet *packet,
+static __noinline int decide(struct xdp_md *ctx, const struct lb_packet *packet,
 			     struct nat_move *move)
 {
-	const struct lb_flow *flow = &packet->at.flow;
+	const struct lb_flow *flow = &packet->flow;
 	struct lb_nat_endpoint *endpoint =
 		find_endpoint(flow->destination, flow->destination_port, packet->protocol);
 

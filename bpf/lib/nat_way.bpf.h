@@ -26,25 +26,25 @@ static __always_inline int forbidden(struct nat_move *move, enum lb_nat_event ev
 
 /* Whether the stack can make shorter ones of a packet that is too long for its way: it may be cut, or it is
  * several in one. Of TCP nearly all that is longer than a link takes is. */
-static __always_inline int is_divisible(struct xdp_md *ctx, const struct nat_packet *packet)
+static __always_inline int is_divisible(struct xdp_md *ctx, const struct lb_packet *packet)
 {
 	const __u8 *ip;
 
 	if (packet->in_stack && (packet->protocol == LB_IP_TCP || is_aggregate(ctx, packet->bytes)))
 		return 1;
-	if (packet->at.is_v6)
+	if (packet->is_v6)
 		return 0;
-	ip = header_at(ctx, packet->at.ip, 20);
+	ip = header_at(ctx, packet->ip, 20);
 	/* The flag DF (RFC 791, section 3.1). */
 	return ip && !(ip[6] & 0x40);
 }
 
 /* Whether a frame that the program sends out of an interface gets there. */
-static __always_inline int can_leave(const struct xdp_md *ctx, const struct nat_packet *packet,
+static __always_inline int can_leave(const struct xdp_md *ctx, const struct lb_packet *packet,
 				     __u32 interface, __u32 link)
 {
 	const __u8 *data = (void *)(long)ctx->data, *end = (void *)(long)ctx->data_end;
-	int is_whole = data + packet->at.ip + packet->bytes <= end;
+	int is_whole = data + packet->ip + packet->bytes <= end;
 
 	/* Any interface takes what is in the stack. */
 	if (packet->in_stack)
@@ -56,10 +56,10 @@ static __always_inline int can_leave(const struct xdp_md *ctx, const struct nat_
 
 /* Looks up the route of the packet as it will be. 0: it is not to be dropped, and is to go to the stack if
  * `to_stack` says so; else `fib` has the way. */
-static __always_inline int look_up(struct xdp_md *ctx, const struct nat_packet *packet,
+static __always_inline int look_up(struct xdp_md *ctx, const struct lb_packet *packet,
 				   struct nat_move *move, struct bpf_fib_lookup *fib)
 {
-	const struct lb_flow *flow = &packet->at.flow;
+	const struct lb_flow *flow = &packet->flow;
 	int is_source = move->direction == LB_NAT_EGRESS;
 	struct nat_question asked = {
 		.source = is_source ? move->address : flow->source,
@@ -67,10 +67,10 @@ static __always_inline int look_up(struct xdp_md *ctx, const struct nat_packet *
 		.source_port = is_source ? move->port : flow->source_port,
 		.destination_port = is_source ? flow->destination_port : move->port,
 		.bytes = packet->bytes,
-		.traffic_class = packet->at.traffic_class,
+		.traffic_class = packet->traffic_class,
 		.protocol = packet->protocol,
 		.from = ctx->ingress_ifindex,
-		.is_v6 = packet->at.is_v6,
+		.is_v6 = packet->is_v6,
 	};
 	__u32 zero = 0, *word = bpf_map_lookup_elem(&routes, &zero), before = word ? *word : 0;
 	struct lb_nat_endpoint *host;
@@ -78,7 +78,7 @@ static __always_inline int look_up(struct xdp_md *ctx, const struct nat_packet *
 	long result;
 
 	/* A tag belongs to a device of its own, which the stack knows. */
-	move->to_stack = packet->at.tags != 0;
+	move->to_stack = packet->tags != 0;
 	if (move->to_stack)
 		return 0;
 	result = ask(ctx, &asked, fib);
@@ -100,7 +100,7 @@ static __always_inline int look_up(struct xdp_md *ctx, const struct nat_packet *
 			move->to_stack = 1;
 		if (move->to_stack)
 			return 0;
-		if (packet->protocol == LB_IP_UDP && !packet->at.fragment)
+		if (packet->protocol == LB_IP_UDP && !packet->fragment)
 			keep_way(&asked, fib, before);
 		return 0;
 	case BPF_FIB_LKUP_RET_BLACKHOLE:
@@ -126,7 +126,7 @@ static __always_inline int look_up(struct xdp_md *ctx, const struct nat_packet *
 }
 
 /* Routes: translates the packet and sends it out of the interface that its new addresses lead to. */
-static __always_inline int route(struct xdp_md *ctx, const struct nat_packet *packet,
+static __always_inline int route(struct xdp_md *ctx, const struct lb_packet *packet,
 				 struct nat_move *move, enum nat_transport transport,
 				 int is_partial)
 {
@@ -149,7 +149,7 @@ static __always_inline int route(struct xdp_md *ctx, const struct nat_packet *pa
 
 /* Translates the packet and sends it. The verdict; with XDP_DROP the move's event and reason say why. Global,
  * as lb_nat_parse is, to be verified once. */
-__noinline int lb_nat_deliver(struct xdp_md *ctx, const struct nat_packet *packet,
+__noinline int lb_nat_deliver(struct xdp_md *ctx, const struct lb_packet *packet,
 			      struct nat_move *move, enum nat_transport transport)
 {
 	int is_partial = 0;
@@ -162,9 +162,9 @@ __noinline int lb_nat_deliver(struct xdp_md *ctx, const struct nat_packet *packe
 	 * Asked before anything is loaded from the context: where a call is on one of two ways that meet, the
 	 * compiler makes one value of the ends of the packet that were loaded before and after it, and of a
 	 * field of 32 bits that is a copy of 32 bits, though the kernel puts a pointer there. */
-	if (packet->in_stack && transport == NAT_HAS_HEADER && !packet->at.fragment)
-		is_partial = lb_nat_is_partial(ctx, packet->at.ip, packet->at.udp, packet->protocol,
-					       packet->at.is_v6) != 0;
+	if (packet->in_stack && transport == NAT_HAS_HEADER && !packet->fragment)
+		is_partial = lb_nat_is_partial(ctx, packet->ip, packet->udp, packet->protocol,
+					       packet->is_v6) != 0;
 	if (lb_nat_routed)
 		return route(ctx, packet, move, transport, is_partial);
 	frame = header_at(ctx, 0, 14);

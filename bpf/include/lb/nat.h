@@ -27,12 +27,6 @@
 /* Generations are 1 … LB_GENERATIONS; 0 stands for none. */
 #define LB_GENERATIONS 0xffff
 
-/* Protocol numbers (IANA) beside LB_IP_UDP. */
-#define LB_IP_ICMP 1
-#define LB_IP_TCP 6
-#define LB_IP_FRAGMENT 44
-#define LB_IP_ICMPV6 58
-
 /* Whose an endpoint is; bits, since of an address several may hold. */
 enum lb_nat_role {
 	LB_NAT_SERVICE = 1,

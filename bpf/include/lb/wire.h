@@ -54,6 +54,16 @@ LB_INLINE __u16 lb_fold(__u64 sum)
 	return (__u16)(sum + (sum >> 16));
 }
 
+/* The sum of an IPv4 header without its options. */
+LB_INLINE __u64 lb_sum_v4(const __u8 *at)
+{
+	__u64 sum = 0;
+
+	for (int i = 0; i < 20; i += 4)
+		sum += LB_LOAD(__u32, at + i);
+	return sum;
+}
+
 /* Addresses between which no host takes a datagram (RFC 1122, section 3.2.1.3): "this network", the
  * broadcast address, multicast, which is for those who have joined. */
 LB_INLINE int lb_is_martian_v4(__u32 address)
