@@ -48,7 +48,12 @@ let pure: [Target] = [
 ]
 
 let systemLayer: [Target] = [
-    .target(name: "LinuxNet", dependencies: ["CNet", "FanoutCore"], swiftSettings: strict),
+    .target(
+        name: "LinuxNet",
+        dependencies: [
+            "CDatapath", "CNet", "FanoutCore", .product(name: "Logging", package: "swift-log"),
+        ],
+        swiftSettings: strict),
     // Links libmnl, so only planes of the trait KernelModes may depend on it.
     .target(
         name: "Netlink", dependencies: ["CLibMNL", "CNet", "FanoutCore"], swiftSettings: strict),
@@ -73,17 +78,14 @@ let sharedLayer: [Target] = [
             "CDatapath", "FanoutCore", "LinuxNet", "Netlink",
             .product(name: "Logging", package: "swift-log"),
         ],
-        swiftSettings: strict),
-    // What a hot loop shares with its plane.
-    .target(
-        name: "Workers", dependencies: ["CDatapath", "CNet", "FanoutCore"], swiftSettings: strict),
+        swiftSettings: strict)
 ]
 
 let planesAndInputs: [Target] = [
     .target(
         name: "UserspacePlane",
         dependencies: [
-            "CDatapath", "CNet", "FanoutCore", "LinuxNet", "Workers",
+            "CDatapath", "CNet", "FanoutCore", "LinuxNet",
             .product(name: "Logging", package: "swift-log"),
         ],
         swiftSettings: strict),
@@ -99,7 +101,7 @@ let planesAndInputs: [Target] = [
         name: "AFXDPPlane",
         dependencies: [
             "BPFRuntime", "CDatapath", "CNet", "FanoutCore", "HostNetwork", "KernelPrograms",
-            "LinuxNet", "Netlink", "Workers", "XDPSockets",
+            "LinuxNet", "Netlink", "XDPSockets",
             .product(name: "Logging", package: "swift-log"),
         ],
         swiftSettings: strict),
@@ -280,7 +282,6 @@ let tests: [Target] = [
         name: "UserspacePlaneTests",
         dependencies: [
             "CNet", "FanoutCore", "LabNet", "LinuxNet", "PlaneContract", "UserspacePlane",
-            "Workers",
             .product(name: "Logging", package: "swift-log"),
         ],
         swiftSettings: strictTests),

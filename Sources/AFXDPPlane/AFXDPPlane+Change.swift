@@ -5,7 +5,6 @@ internal import FanoutCore
 internal import HostNetwork
 internal import LinuxNet
 internal import Logging
-internal import Workers
 internal import XDPSockets
 
 extension AFXDPPlane {

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 
 internal import FanoutCore
-internal import Workers
+internal import LinuxNet
 
 extension AFXDPPlane {
     /// What was counted of one listener in rows that are no more: those of workers that have ended and of

@@ -7,7 +7,6 @@ public import HostNetwork
 internal import LinuxNet
 public import Logging
 internal import Netlink
-internal import Workers
 internal import XDPSockets
 
 /// Forwarding past the network stack: see bpf/xdp_steer.bpf.c for how a datagram gets to a worker, and

@@ -2,7 +2,7 @@
 
 internal import CDatapath
 internal import FanoutCore
-internal import Workers
+internal import LinuxNet
 internal import XDPSockets
 
 extension AFXDPWorker {

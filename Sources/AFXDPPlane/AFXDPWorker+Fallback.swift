@@ -3,7 +3,7 @@
 internal import CDatapath
 internal import CNet
 internal import Glibc
-internal import Workers
+internal import LinuxNet
 internal import XDPSockets
 
 // What no transmit ring leads to goes by the kernel: receivers on this host, behind several next hops or

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 
 internal import CDatapath
-internal import Workers
+internal import LinuxNet
 internal import XDPSockets
 
 extension AFXDPWorker {

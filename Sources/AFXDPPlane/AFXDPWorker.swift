@@ -3,7 +3,7 @@
 internal import CDatapath
 internal import CNet
 internal import FanoutCore
-internal import Workers
+internal import LinuxNet
 internal import XDPSockets
 
 // The life of a datagram in mode `af_xdp`, from where bpf/xdp_steer.bpf.c has put it into a frame:
@@ -23,7 +23,7 @@ internal import XDPSockets
 // locks; the compiler proves it.
 
 /// The loop of one thread over one receive queue.
-@safe struct AFXDPWorker: ~Copyable {
+@safe struct AFXDPWorker: ~Copyable, WorkerLoop {
     /// Packets that one look at the ring takes.
     static var batch: UInt32 {
         @_noLocks @_noAllocation @inline(__always)
@@ -39,8 +39,9 @@ internal import XDPSockets
     /// Frames lent to receive into, at most: the rest is for what is being sent.
     let fillTarget: UInt32
     let polling: Polling
-    let mailbox: WorkerMailbox
+    let mailbox: WorkerMailbox<AFXDPWorker>
     let counts: QueueRow
+    let batches: BatchCount
     var fallback: FallbackBatch
     /// State of the generator of `randomNumber`, never 0.
     var random: UInt64
@@ -53,7 +54,7 @@ internal import XDPSockets
     mutating func run() {
         refill(.max)
         while !isEnding {
-            if !mailbox.isEmpty() { mailbox.answer(&self) }
+            if !mailbox.isEmpty { mailbox.run(on: &self) }
             if turnOnce() == 0 { rest() }
         }
     }
@@ -67,7 +68,7 @@ internal import XDPSockets
             counts.add(1, at: .receiveRingEmpty)
             return 0
         }
-        counts.add(1, at: .turns)
+        batches.step()
         var offset: UInt32 = 0
         while offset < range.count {
             let packet = unsafe ingress.pointee.receive.packet(at: range[offset])
@@ -82,7 +83,7 @@ internal import XDPSockets
         sendFallback()
         transmit()
         refill(range.count)
-        counts.add(1, at: .turns)
+        batches.step()
         return range.count
     }
 
@@ -99,7 +100,7 @@ internal import XDPSockets
         }
     }
 
-    /// Waits for packets, letters, or for the kernel to take what it would not take before.
+    /// Waits for packets, commands, or for the kernel to take what it would not take before.
     private mutating func rest() {
         let isOwing = transmit()
         refill(.max)
@@ -108,9 +109,8 @@ internal import XDPSockets
             return
         }
         let milliseconds: Int32 = isOwing ? 1 : 1000
-        let awoken = unsafe ingress.pointee.awaitPackets(
-            orEvent: mailbox.event, milliseconds: milliseconds)
+        let end = unsafe ingress.pointee.awaitPackets(milliseconds: milliseconds)
         // Until the plane has taken the interface away, or it is up again.
-        if awoken == .failed { cnet_pause(1000) }
+        if end == .failed { cnet_pause(1000) }
     }
 }

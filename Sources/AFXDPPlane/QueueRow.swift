@@ -6,8 +6,6 @@ internal import Synchronization
 @safe struct QueueRow: @unchecked Sendable {
     enum Count: Int, CaseIterable {
         case receiveRingEmpty, fillRingFull, framesExhausted, parseErrors, kernelSends
-        /// Batches begun and ended: odd in a batch.
-        case turns
     }
 
     // SAFETY: a cell each, alive until `free`, which the owner calls once the worker has ended.
@@ -33,7 +31,6 @@ internal import Synchronization
             case .framesExhausted: 2
             case .parseErrors: 3
             case .kernelSends: 4
-            case .turns: 5
             }
         let sum = unsafe cells[index].load(ordering: .relaxed) &+ amount
         unsafe cells[index].store(sum, ordering: .relaxed)

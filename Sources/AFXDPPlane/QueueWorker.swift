@@ -17,10 +17,8 @@ internal import XDPSockets
     private(set) var egresses: [InterfaceQueue: SharedSocket] = [:]
     private(set) var prepared = PreparedTable.empty()
     private var pastStatistics = XDPStatistics()
-    private let mailbox: WorkerMailbox
-    // SAFETY: initialised in init and freed in deinit, which runs after the thread has ended.
-    private let worker: UnsafeMutablePointer<AFXDPWorker>
-    private var thread: Thread?
+    private let batches = BatchCount()
+    private let thread: WorkerThread<AFXDPWorker>
 
     /// How a worker is made.
     struct Plan {
@@ -40,7 +38,6 @@ internal import XDPSockets
         self.queue = queue
         shape = plan.shape
         do {
-            mailbox = try WorkerMailbox()
             let umem = try Umem(plan.shape)
             let base = unsafe umem.base
             let store = umem.makeFrameStore()
@@ -50,34 +47,28 @@ internal import XDPSockets
             if plan.isCopying { settings.copying = .always }
             if plan.isPolling { settings.busyPolling = XDPSocket.Settings.BusyPolling() }
             ingress = SharedSocket(try XDPSocket(on: queue, using: umem, settings))
-            let fallback = try FallbackBatch()
-            unsafe worker = .allocate(capacity: 1)
-            unsafe worker.initialize(
-                to: AFXDPWorker(
-                    store: store, ingress: ingress.pointer, table: prepared.table, base: base,
-                    fillTarget: UInt32(plan.shape.fillEntries),
-                    polling: plan.isPolling ? .busy : .sleeping, mailbox: mailbox, counts: counts,
-                    fallback: fallback, random: .random(in: 1...UInt64.max)))
+            let mailbox = WorkerMailbox<AFXDPWorker>()
+            let worker = unsafe AFXDPWorker(
+                store: store, ingress: ingress.pointer, table: prepared.table, base: base,
+                fillTarget: UInt32(plan.shape.fillEntries),
+                polling: plan.isPolling ? .busy : .sleeping, mailbox: mailbox, counts: counts,
+                batches: batches, fallback: try FallbackBatch(),
+                random: .random(in: 1...UInt64.max))
+            thread = try WorkerThread(
+                worker, mailbox: mailbox, name: "xdp-\(queue.interfaceName ?? "")-\(queue.queue)",
+                cpu: plan.cpu, logger: logger, fields: ["queue": "\(queue)"])
         } catch {
             counts.free()
+            batches.free()
             throw PlaneError(opening: queue, error)
         }
-        let entry = unsafe Entry(worker: worker, queue: queue, cpu: plan.cpu, logger: logger)
-        do throws(SystemError) {
-            thread = try Thread(name: "xdp-\(queue.interfaceName ?? "")-\(queue.queue)") {
-                entry.run()
-            }
-        } catch {
-            // Everything is there that deinit frees, and it does.
-            throw PlaneError(opening: queue, error)
-        }
+        thread.open()
     }
 
     deinit {
         end()
-        unsafe worker.deinitialize(count: 1)
-        unsafe worker.deallocate()
         counts.free()
+        batches.free()
     }
 
     // MARK: Tables
@@ -104,7 +95,7 @@ internal import XDPSockets
     /// Puts a table in place. When it returns the worker uses no other, and the sockets that only the one
     /// before named are closed.
     func adopt(_ next: PreparedTable) {
-        mailbox.ask { worker in unsafe worker.table = unsafe next.table }
+        thread.ask { worker in unsafe worker.table = unsafe next.table }
         prepared = next
         let kept = next.egresses.filter { $0 !== ingress }
         let leaving = egresses.values.filter { socket in !kept.contains { $0 === socket } }
@@ -115,13 +106,13 @@ internal import XDPSockets
     /// Packets that wait in the rings still go, unless the kernel will not have them.
     private func close(_ leaving: [SharedSocket]) {
         let numbers = leaving.map { socket in
-            mailbox.ask { worker in worker.empty(socket) }
+            thread.ask { worker in worker.empty(socket) }
             return socket.number
         }
         guard !numbers.isEmpty else { return }
         pastStatistics = leaving.compactMap(\.statistics).reduce(pastStatistics, +)
         closeLater(leaving)
-        for number in numbers { mailbox.ask { worker in worker.store.reclaim(from: number) } }
+        for number in numbers { thread.ask { worker in worker.store.reclaim(from: number) } }
     }
 
     /// The references that are given here are the last.
@@ -129,54 +120,32 @@ internal import XDPSockets
 
     /// What the worker is doing at this moment.
     var progress: WorkerProgress {
-        let turns = counts[.turns]
+        let batches = batches.value
         return WorkerProgress(
-            worker: "\(queue.interfaceName ?? "\(queue.interface)")/\(queue.queue)", epoch: turns,
-            hasWork: turns % 2 == 1 || ingress.hasInput)
+            worker: "\(queue.interfaceName ?? "\(queue.interface)")/\(queue.queue)", epoch: batches,
+            hasWork: batches % 2 == 1 || ingress.hasInput)
     }
 
-    // MARK: Letters
+    // MARK: Commands
 
     /// Waits until all that had come in is forwarded or counted, and the kernel has what was sent.
-    func settle() { mailbox.ask { worker in worker.settle() } }
+    func settle() { thread.ask { worker in worker.settle() } }
 
     /// Where the frames are.
-    func census() -> FrameCensus { mailbox.ask { worker in worker.census() } }
+    func census() -> FrameCensus { thread.ask { worker in worker.census() } }
 
     /// Has the thread end, and waits for it. What is in the rings goes first.
     func end() {
-        guard let thread = thread.take() else { return }
-        mailbox.ask { worker in
+        thread.ask { worker in
+            guard !worker.isEnding else { return }
             worker.settle()
             worker.isEnding = true
         }
-        thread.join()
+        thread.end()
     }
 
     /// What the kernel counted at its sockets, those included that are closed.
     var statistics: XDPStatistics {
         ([ingress] + egresses.values).compactMap(\.statistics).reduce(pastStatistics, +)
-    }
-}
-
-/// What runs on the thread.
-@safe private struct Entry: @unchecked Sendable {
-    // SAFETY: QueueWorker frees it only after it has joined the thread.
-    let worker: UnsafeMutablePointer<AFXDPWorker>
-    let queue: InterfaceQueue
-    let cpu: Int?
-    let logger: Logger
-
-    func run() {
-        if let cpu {
-            do {
-                try CPUAffinity.pinCurrentThread(to: cpu)
-            } catch {
-                logger.warning(
-                    "worker is not pinned", metadata: ["cpu": "\(cpu)", "error": "\(error)"])
-            }
-        }
-        logger.debug("entering receive loop", metadata: ["queue": "\(queue)"])
-        unsafe worker.pointee.run()
     }
 }

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 
-internal import Workers
+internal import LinuxNet
 
 /// What one worker counts of one listener or of one of its receivers, and where it is in the listener's
 /// turn; both last from table to table.

@@ -3,7 +3,7 @@
 internal import CDatapath
 internal import CNet
 internal import FanoutCore
-internal import Workers
+internal import LinuxNet
 internal import XDPSockets
 
 /// Who is served at a destination: an entry of an open-addressed table.

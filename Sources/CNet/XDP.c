@@ -50,15 +50,13 @@ int cnet_wait_readable(int fd, int milliseconds)
 	return ready && (wanted.revents & POLLIN) ? 1 : 0;
 }
 
-int cnet_wait_either(int fd, int event, int milliseconds)
+int cnet_wait_packets(int fd, int milliseconds)
 {
-	struct pollfd wanted[2] = {{.fd = fd, .events = POLLIN}, {.fd = event, .events = POLLIN}};
+	struct pollfd wanted = {.fd = fd, .events = POLLIN};
 
-	if (poll(wanted, 2, milliseconds) <= 0)
+	if (poll(&wanted, 1, milliseconds) <= 0)
 		return 0;
-	return (wanted[0].revents & POLLIN ? CNET_SOCKET_READY : 0) |
-	       (wanted[0].revents & (POLLERR | POLLHUP | POLLNVAL) ? CNET_SOCKET_FAILED : 0) |
-	       (wanted[1].revents ? CNET_EVENT : 0);
+	return wanted.revents & POLLIN ? 1 : -1;
 }
 
 /* Asks the driver; `question` begins with the command, as linux/ethtool.h has it. */

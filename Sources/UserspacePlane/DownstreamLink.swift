@@ -5,7 +5,6 @@ internal import FanoutCore
 internal import Glibc
 internal import LinuxNet
 internal import Synchronization
-internal import Workers
 
 /// A socket that leads to one receiver. It is connected, so the kernel remembers the route, reports
 /// what ICMP says of this receiver and of no other, and holds this receiver's backlog against this

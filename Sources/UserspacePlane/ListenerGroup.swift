@@ -3,7 +3,6 @@
 internal import FanoutCore
 internal import LinuxNet
 internal import Logging
-internal import Workers
 
 /// One listener in operation: its workers and what has been counted so far.
 final class ListenerGroup {
@@ -172,7 +171,8 @@ final class ListenerGroup {
     func adopt(_ next: Listener, _ tables: [PreparedTable]) -> [[Endpoint: DownstreamLink]] {
         let former = workers.map(\.links)
         trials.flags.clear()
-        for (worker, table) in zip(workers, tables) { worker.adopt(table) }
+        let done = zip(workers, tables).map { worker, table in worker.beginAdopting(table) }
+        for (worker, done) in zip(workers, done) { worker.wait(for: done) }
         listener = next
         return former
     }
@@ -214,7 +214,7 @@ final class ListenerGroup {
 
     func endAfterQueue() { for worker in workers { worker.endAfterQueue() } }
 
-    func finishRetiring() { for worker in workers { worker.finishRetiring() } }
+    func awaitEnd() { for worker in workers { worker.awaitEnd() } }
 
     func counters() -> ListenerCounters {
         var sum = past

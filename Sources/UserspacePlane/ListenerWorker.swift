@@ -1,14 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
 
 internal import FanoutCore
-internal import Glibc
 internal import LinuxNet
 internal import Logging
-internal import Workers
 
 /// One worker as the plane holds it: its socket, its thread and the table that it looks things up in.
 @safe final class ListenerWorker {
-    /// What the thread needs to know of the listener, fixed for the worker's life.
+    /// What the worker needs to know of the listener, fixed for the worker's life.
     struct Plan {
         let listener: Listener
         /// 0-based among the listener's workers.
@@ -22,15 +20,12 @@ internal import Workers
     private let plan: Plan
     private let socket: Socket
     let counters = CounterRow()
-    private(set) var links: [Endpoint: DownstreamLink]
-    // SAFETY: allocated in init, freed in deinit, which runs only after the thread has ended.
-    private let cell: UnsafeMutablePointer<WorkerCell>
-    /// A thread is started before it is certain that its listener will be: the plane opens the gate
-    /// once nothing can fail any more.
-    private let gate = Gate()
+    private let batches = BatchCount()
+    private var table: PreparedTable
+    private let thread: WorkerThread<UserspaceWorker>
     private var isOpen = false
-    private let sign = ParkingSign()
-    private var thread: Thread?
+
+    var links: [Endpoint: DownstreamLink] { table.links }
 
     /// Starts the thread, which waits for `open`; without it the thread ends with this value.
     init(
@@ -38,35 +33,31 @@ internal import Workers
     ) throws(PlaneError) {
         self.plan = plan
         self.socket = socket
-        links = table.links
-        unsafe cell = .allocate(capacity: 1)
-        unsafe cell.initialize(to: WorkerCell(UnsafeMutableRawPointer(table.take())))
-        let entry = unsafe Entry(
-            cell: cell, descriptor: self.socket.descriptor, counters: counters, plan: plan,
-            gate: gate, sign: sign, logger: logger)
+        self.table = table
+        let mailbox = WorkerMailbox<UserspaceWorker>()
+        let worker = unsafe UserspaceWorker(
+            plan, descriptor: self.socket.descriptor, table: table.table, mailbox: mailbox,
+            counters: counters, batches: batches)
         do throws(SystemError) {
-            thread = try Thread(name: "fanout-\(plan.listener.name)") { entry.run() }
+            thread = try WorkerThread(
+                worker, mailbox: mailbox, name: "fanout-\(plan.listener.name)", cpu: plan.cpu,
+                logger: logger,
+                fields: ["listener": "\(plan.listener.name)", "worker": "\(plan.index)"])
         } catch {
+            counters.free()
+            batches.free()
             throw PlaneError(starting: error, of: plan.listener)
         }
     }
 
     deinit {
-        if let thread = thread.take() {
-            gate.decide(goOn: false)
-            if let parking = sign.parking {
-                parking.decide(goOn: false)
-            } else if isOpen {
-                turnAway()
-                endAfterQueue()
-            }
-            thread.join()
+        if isOpen {
+            turnAway()
+            endAfterQueue()
         }
-        let table = unsafe cell.pointee.currentTable().assumingMemoryBound(to: WorkerTable.self)
-        unsafe WorkerTable.free(table)
-        unsafe cell.deinitialize(count: 1)
-        unsafe cell.deallocate()
+        thread.end()
         counters.free()
+        batches.free()
     }
 
     /// Binds a socket that shares its address with others of ours: from now on datagrams come to it.
@@ -81,118 +72,68 @@ internal import Workers
     /// Borrowed: open as long as this worker lives.
     var descriptor: Int32 { socket.descriptor }
 
-    /// Lets the worker receive.
+    /// Lets the worker receive, at first or after a pause.
     func open() {
         isOpen = true
-        gate.decide(goOn: true)
+        thread.open()
     }
 
-    /// Puts a table in place. When it returns the worker no longer uses the one before, nor the sockets
-    /// that only that one named.
-    func adopt(_ table: PreparedTable) {
-        let kept = table.links
-        let old = unsafe cell.pointee.exchange(UnsafeMutableRawPointer(table.take()))
-        unsafe cell.pointee.awaitQuiescence()
-        unsafe WorkerTable.free(old.assumingMemoryBound(to: WorkerTable.self))
-        links = kept
+    /// Has the worker use another table after the batch in hand.
+    ///
+    /// - Returns: opens when the worker uses neither the old table nor the sockets that only the old one names; for
+    ///   `wait(for:)`.
+    func beginAdopting(_ next: PreparedTable) -> Latch {
+        let old = table
+        table = next
+        return thread.post { worker in
+            unsafe worker.table = unsafe next.table
+            _ = old
+        }
     }
 
-    /// Leads new datagrams elsewhere.
+    func wait(for done: Latch) { thread.wait(for: done) }
+
+    /// Routes new datagrams to other sockets.
     func turnAway() { socket.turnAway(from: plan.listener.bind) }
 
-    /// Tells the worker to forward what is in its queue and end.
+    /// Has the worker forward what is in its queue and end.
     func endAfterQueue() {
-        unsafe cell.pointee.end()
-        socket.wakeReceiver()
+        guard isOpen else { return }
+        isOpen = false
+        thread.ask { worker in
+            worker.drainsAtEnd = true
+            worker.isEnding = true
+        }
     }
 
     /// Waits until the worker has ended.
-    func finishRetiring() { thread.take()?.join() }
+    func awaitEnd() { thread.end() }
 
-    // MARK: Beside another process
+    // MARK: Takeover by another process
 
-    /// Has the worker stop reading, with what is in its queue left there; `isPaused` says when it has.
+    /// Has the worker stop reading; `awaitPause` waits until it has.
+    ///
+    /// - Parameter emptyingQueue: whether to forward first what is in its queue, as far as that comes to an end.
     func pause(emptyingQueue: Bool) {
-        sign.parking = Parking(emptiesQueue: emptyingQueue)
-        unsafe cell.pointee.pause()
+        thread.pause { worker in if emptyingQueue { worker.empty() } }
     }
 
-    /// Whether it reads no more. It is woken as often as this is asked, since it may have been about to
-    /// wait when it was woken before.
-    var isPaused: Bool {
-        guard let parking = sign.parking, thread != nil else { return true }
-        thread?.interrupt()
-        return parking.hasArrived()
-    }
+    func awaitPause() { thread.awaitPause() }
 
-    /// Has a worker that is paused read again.
-    func goOn() {
-        guard let parking = sign.parking else { return }
-        sign.parking = nil
-        unsafe cell.pointee.goOn()
-        parking.decide(goOn: true)
-    }
-
-    /// Ends a worker that is paused. Its socket stays as it is, for whoever reads from it now.
-    func leave() {
-        sign.parking?.decide(goOn: false)
-        finishRetiring()
+    /// Ends a worker that is paused. Its socket stays as it is, for the process that reads from it now.
+    func endPaused() {
+        isOpen = false
+        thread.end()
     }
 
     /// What the worker is doing at this moment.
     var progress: WorkerProgress {
-        let turns = unsafe cell.pointee.turns()
+        let batches = batches.value
         return WorkerProgress(
-            worker: "\(plan.listener.name)/\(plan.index)", epoch: turns,
-            hasWork: turns % 2 == 1 || socket.hasInput)
+            worker: "\(plan.listener.name)/\(plan.index)", epoch: batches,
+            hasWork: batches % 2 == 1 || socket.hasInput)
     }
 
     /// Datagrams that the kernel dropped at this worker's socket.
     var kernelDrops: UInt64 { socket.kernelDrops }
-}
-
-/// What runs on the thread.
-@safe private struct Entry: @unchecked Sendable {
-    // SAFETY: ListenerWorker frees the cell and the row only after it has joined the thread.
-    let cell: UnsafeMutablePointer<WorkerCell>
-    let descriptor: Int32
-    let counters: CounterRow
-    let plan: ListenerWorker.Plan
-    let gate: Gate
-    let sign: ParkingSign
-    let logger: Logger
-
-    func run() {
-        if let cpu = plan.cpu {
-            do {
-                try CPUAffinity.pinCurrentThread(to: cpu)
-            } catch {
-                logger.warning(
-                    "worker is not pinned", metadata: ["cpu": "\(cpu)", "error": "\(error)"])
-            }
-        }
-        guard gate.pass() else { return }
-        logger.debug(
-            "entering receive loop",
-            metadata: ["listener": "\(plan.listener.name)", "worker": "\(plan.index)"])
-        let listener = plan.listener
-        let window = BatchWindow(start: listener.settings.batchSize)
-        var worker = unsafe UserspaceWorker(
-            descriptor: descriptor, key: listener.balance.keySource,
-            seed: listener.settings.seed,
-            maxPacketSize: Int32(listener.settings.maxPacketSize), counters: counters, cell: cell,
-            memory: BatchMemory(capacity: window.capacity),
-            bound: BoundAddress(listener.bind),
-            // Workers begin at different slots, lest all of them open with the same receiver.
-            turn: UInt32(plan.index) &* 0x9e37_79b1,
-            random: UInt64.random(in: 1...UInt64.max), window: window,
-            trials: plan.trials.flags)
-        worker.receive()
-        while unsafe cell.pointee.isPausing(), let parking = sign.parking {
-            if parking.emptiesQueue { worker.empty() }
-            guard parking.wait() else { return }
-            worker.receive()
-        }
-        worker.drain()
-    }
 }

@@ -2,17 +2,17 @@
 
 internal import FanoutCore
 
-/// A table that no worker uses yet, with the links that it needs. Dropped unused, it frees itself, so a
-/// change that fails half-way leaves nothing behind.
-@safe final class PreparedTable {
+/// A table for one worker, with the links that it needs. Dropped, it frees itself, so a change that fails half-way
+/// leaves nothing behind.
+@safe final class PreparedTable: @unchecked Sendable {
     /// A listener with more sockets to its receivers than this shares them between its workers:
     /// each takes a descriptor and a local port (`net.ipv4.ip_local_port_range` has 28 232), and the time to
     /// open and close it when receivers change.
     static let socketsOfOneListener = 1024
 
     let links: [Endpoint: DownstreamLink]
-    // SAFETY: allocated by `WorkerTable.make`; freed here unless `take` has handed it on.
-    private var table: UnsafeMutablePointer<WorkerTable>?
+    // SAFETY: allocated by `WorkerTable.make`, freed in deinit; by then the worker has another one or has ended.
+    let table: UnsafeMutablePointer<WorkerTable>
 
     private init(
         _ table: UnsafeMutablePointer<WorkerTable>, links: [Endpoint: DownstreamLink]
@@ -21,14 +21,7 @@ internal import FanoutCore
         self.links = links
     }
 
-    deinit {
-        if let table = unsafe table { unsafe WorkerTable.free(table) }
-    }
-
-    /// The table, for whoever frees it from now on.
-    ///
-    /// - Precondition: called once.
-    func take() -> UnsafeMutablePointer<WorkerTable> { unsafe table.take()! }
+    deinit { unsafe WorkerTable.free(table) }
 
     /// One table for each of `count` workers.
     ///

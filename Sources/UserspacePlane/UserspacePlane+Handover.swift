@@ -54,14 +54,14 @@ extension ListenerGroup {
         for worker in workers { worker.pause(emptyingQueue: emptyingQueue) }
     }
 
-    func awaitPause() { for worker in workers { while !worker.isPaused {} } }
+    func awaitPause() { for worker in workers { worker.awaitPause() } }
 
     func goOn() {
         guard isPaused else { return }
-        for worker in workers { worker.goOn() }
+        for worker in workers { worker.open() }
         isPaused = false
     }
 
     /// Ends the workers, which are paused, without touching their sockets.
-    func leave() { for worker in workers { worker.leave() } }
+    func leave() { for worker in workers { worker.endPaused() } }
 }

@@ -16,6 +16,11 @@ public actor UserspacePlane: DataPlane {
     let logger: Logger
     private let steerings: [any WorkerSteering]
     private let cpus: [Int]
+    private let thread = PlaneThread(name: "userspace")
+    public nonisolated var unownedExecutor: UnownedSerialExecutor {
+        // SAFETY: the actor keeps its thread.
+        unsafe thread.asUnownedSerialExecutor()
+    }
     /// Where the next pinned worker goes, so that listeners with one worker each spread over the CPUs.
     private var nextCPU = 0
 
@@ -195,7 +200,7 @@ public actor UserspacePlane: DataPlane {
         for group in leaving { group.turnAway() }
         Socket.settleTurnedAway()
         for group in leaving { group.endAfterQueue() }
-        for group in leaving { group.finishRetiring() }
+        for group in leaving { group.awaitEnd() }
     }
 
     public func counters() -> [ListenerCounters] {

@@ -4,7 +4,7 @@ internal import CDatapath
 internal import CNet
 internal import FanoutCore
 internal import Glibc
-internal import Workers
+internal import LinuxNet
 
 /// The address that a listener is bound to, as the flow key wants it.
 struct BoundAddress {

@@ -3,7 +3,7 @@
 internal import CDatapath
 internal import CNet
 internal import Glibc
-internal import Workers
+internal import LinuxNet
 
 extension UserspaceWorker {
     /// Sends the composed messages `first..<last` on a receiver's socket. An error at one message

@@ -3,7 +3,7 @@
 internal import CDatapath
 internal import CNet
 internal import Glibc
-internal import Workers
+internal import LinuxNet
 
 /// What one receiver got of one batch; written to its row when its chain is done.
 struct Sent {

@@ -4,7 +4,7 @@ internal import CDatapath
 internal import CNet
 internal import FanoutCore
 internal import Glibc
-internal import Workers
+internal import LinuxNet
 
 // The life of a datagram in userspace mode:
 //
@@ -19,15 +19,20 @@ internal import Workers
 // Every path ends in exactly one count. Nothing here allocates or locks; the compiler proves it.
 
 /// The loop of one thread over one socket of a listener.
-@safe struct UserspaceWorker: ~Copyable {
+@safe struct UserspaceWorker: ~Copyable, WorkerLoop {
     let descriptor: Int32
     let key: Balance.KeySource
     /// Of the hash.
     let seed: UInt64
     let maxPacketSize: Int32
     let counters: CounterRow
-    // SAFETY: the plane keeps the cell until it has joined this worker's thread.
-    let cell: UnsafeMutablePointer<WorkerCell>
+    let batches: BatchCount
+    // SAFETY: the plane keeps the table until this worker has another one or has ended.
+    var table: UnsafeMutablePointer<WorkerTable>
+    let mailbox: WorkerMailbox<UserspaceWorker>
+    var isEnding = false
+    /// Whether it forwards what is in its queue before it ends.
+    var drainsAtEnd = false
     let memory: BatchMemory
     /// The listener's own address and port, for the four-tuple; a wildcard is looked up a datagram.
     let bound: BoundAddress
@@ -63,9 +68,38 @@ internal import Workers
         init() {}
     }
 
-    /// Runs until the plane has it end or wait.
-    mutating func receive() {
-        while !(unsafe cell.pointee.isEnding()) { turnOnce(flags: CNET_WAIT_FOR_ONE) }
+    init(
+        _ plan: ListenerWorker.Plan, descriptor: Int32, table: UnsafeMutablePointer<WorkerTable>,
+        mailbox: WorkerMailbox<UserspaceWorker>, counters: CounterRow, batches: BatchCount
+    ) {
+        let settings = plan.listener.settings
+        self.descriptor = descriptor
+        key = plan.listener.balance.keySource
+        seed = settings.seed
+        maxPacketSize = Int32(settings.maxPacketSize)
+        self.counters = counters
+        self.batches = batches
+        unsafe self.table = unsafe table
+        self.mailbox = mailbox
+        window = BatchWindow(start: settings.batchSize)
+        memory = BatchMemory(capacity: window.capacity)
+        bound = BoundAddress(plan.listener.bind)
+        // Workers begin at different slots, lest all of them open with the same receiver.
+        turn = UInt32(plan.index) &* 0x9e37_79b1
+        random = .random(in: 1...UInt64.max)
+        trials = plan.trials.flags
+    }
+
+    /// Runs until the plane ends it.
+    mutating func run() {
+        while !isEnding {
+            if mailbox.isEmpty {
+                turnOnce(flags: CNET_WAIT_FOR_ONE)
+            } else {
+                mailbox.run(on: &self)
+            }
+        }
+        if drainsAtEnd { drain() }
     }
 
     /// Forwards what is in the socket at this moment, and what comes meanwhile if it does not end.
@@ -88,7 +122,7 @@ internal import Workers
     /// Longest time that a worker takes to empty its socket: that of about a million datagrams.
     static let drainsAtMost = Duration.seconds(2)
 
-    /// The same for one whose datagrams are not led elsewhere: somebody else will read them.
+    /// The same for one whose datagrams are not led elsewhere: another process will read them.
     static let emptiesAtMost = Duration.milliseconds(100)
 
     /// One batch: how many messages it had, or -errno.
@@ -103,7 +137,7 @@ internal import Workers
             pauseAfter(received)
             return received
         }
-        let table = unsafe cell.pointee.enter().assumingMemoryBound(to: WorkerTable.self)
+        batches.step()
         tally = Tally()
         trial = trials.take()
         for index in 0..<Int(received) {
@@ -112,7 +146,7 @@ internal import Workers
         }
         unsafe sendAll(table)
         publish()
-        unsafe cell.pointee.leave()
+        batches.step()
         window.adapt(to: Int(received), bytes: tally.bytesReceived)
         return received
     }

@@ -3,7 +3,7 @@
 internal import CDatapath
 internal import CNet
 internal import FanoutCore
-internal import Workers
+internal import LinuxNet
 
 /// A receiver as one worker sees it.
 struct Target {
@@ -33,8 +33,7 @@ struct Target {
 /// What a worker looks up: who owns each slot, and how to reach them. The worker alone touches the
 /// targets while it has the table; the plane builds a new table for every change.
 @safe struct WorkerTable {
-    // SAFETY: both arrays are this table's own and live until `free`, which the plane calls once the
-    // worker has been seen outside a batch after the exchange (WorkerCell.awaitQuiescence).
+    // SAFETY: both arrays are this table's own and live until `free`: until the worker has another table.
     let slots: UnsafeMutablePointer<UInt16>
     let slotCount: UInt32
     let targets: UnsafeMutablePointer<Target>

@@ -3,6 +3,7 @@
 public import BPFRuntime
 public import FanoutCore
 public import HostNetwork
+internal import LinuxNet
 public import Logging
 internal import Netlink
 

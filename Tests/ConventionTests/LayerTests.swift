@@ -36,7 +36,7 @@ struct LayerTests {
             ("Sources/LinuxNet/A.swift", "import BPFRuntime"),
             ("Sources/Netlink/A.swift", "internal import LinuxNet"),
             ("Sources/LinuxNet/A.swift", "internal import CLibMNL"),
-            ("Sources/LinuxNet/A.swift", "@_spi(Raw) internal import Logging"),
+            ("Sources/LinuxNet/A.swift", "@_spi(Raw) internal import NIOCore"),
             ("Sources/UserspacePlane/A.swift", "private import FanoutMetrics"),
             ("Sources/TCPlane/A.swift", "    import XDPNATPlane"),
             ("Sources/FanoutMetrics/A.swift", "import struct FanoutConfig.Settings"),

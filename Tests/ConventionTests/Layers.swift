@@ -35,7 +35,8 @@ enum Layers {
         "FanoutCore": Rule(layer: 0.5, imports: ["CDatapath"]),
         "KernelPrograms": Rule(layer: 0.5, imports: []),
         // 1: edges
-        "LinuxNet": Rule(layer: 1, imports: system.union(["CNet", "CDatapath", "FanoutCore"])),
+        "LinuxNet": Rule(
+            layer: 1, imports: system.union(["CNet", "CDatapath", "FanoutCore", "Logging"])),
         "Netlink": Rule(layer: 1, imports: system.union(["CLibMNL", "CNet", "FanoutCore"])),
         "BPFRuntime": Rule(
             layer: 1,
@@ -52,8 +53,6 @@ enum Layers {
         "HostNetwork": Rule(
             layer: 1.5,
             imports: system.union(["CDatapath", "FanoutCore", "LinuxNet", "Logging", "Netlink"])),
-        "Workers": Rule(
-            layer: 1.5, imports: system.union(["CDatapath", "CNet", "FanoutCore"])),
         // 2: adapters
         "UserspacePlane": adapter(),
         "TCPlane": adapter(kernelLibraries.union(["KernelPrograms"])),
@@ -77,7 +76,7 @@ enum Layers {
 
     private static func adapter(_ more: Set<String> = []) -> Rule {
         let below = edges.union([
-            "FanoutCore", "CNet", "CDatapath", "HostNetwork", "Logging", "Workers",
+            "FanoutCore", "CNet", "CDatapath", "HostNetwork", "Logging",
         ])
         return Rule(layer: 2, imports: system.union(below).union(more))
     }

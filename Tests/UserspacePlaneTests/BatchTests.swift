@@ -7,7 +7,6 @@ import PlaneContract
 import Testing
 
 @testable import UserspacePlane
-import Workers
 
 extension UserspacePlaneTests {
     /// One batch whose content is known: it waits in the socket before the worker takes it.
@@ -18,8 +17,8 @@ extension UserspacePlaneTests {
             let listener: Listener
             private let socket: Socket
             private let row = CounterRow()
-            private let cell: UnsafeMutablePointer<WorkerCell>
-            private let links: [Endpoint: DownstreamLink]
+            private let batches = BatchCount()
+            private let table: PreparedTable
             private var window: BatchWindow
             private let trials = Trials()
 
@@ -28,37 +27,29 @@ extension UserspacePlaneTests {
                 socket = try Socket.listening(on: listener.bind, sharing: .exclusive)
                 socket.acceptSuperPackets()
                 _ = try socket.requestReceiveBuffer(bytes: Sink.bufferBytes)
-                let table = try PreparedTable.make(for: listener, workers: 1, existing: [])[0]
-                links = table.links
+                table = try PreparedTable.make(for: listener, workers: 1, existing: [])[0]
                 window = BatchWindow(start: listener.settings.batchSize)
-                cell = .allocate(capacity: 1)
-                cell.initialize(to: WorkerCell(table.take()))
             }
 
             deinit {
-                WorkerTable.free(
-                    cell.pointee.currentTable().assumingMemoryBound(to: WorkerTable.self))
-                cell.deinitialize(count: 1)
-                cell.deallocate()
                 row.free()
+                batches.free()
             }
 
             /// Takes one batch and returns how many messages it had, and all counts.
             func turn() -> (messages: Int, counts: ListenerCounters) {
                 var worker = UserspaceWorker(
-                    descriptor: socket.descriptor, key: listener.balance.keySource,
-                    seed: listener.settings.seed,
-                    maxPacketSize: Int32(listener.settings.maxPacketSize), counters: row,
-                    cell: cell, memory: BatchMemory(capacity: window.capacity),
-                    bound: BoundAddress(listener.bind), turn: 0, random: 1, window: window,
-                    trials: trials.flags)
+                    .init(listener: listener, index: 0, cpu: nil, trials: trials),
+                    descriptor: socket.descriptor, table: table.table, mailbox: WorkerMailbox(),
+                    counters: row, batches: batches)
+                worker.window = window
                 let messages = worker.turnOnce(flags: 0x40)  // MSG_DONTWAIT
                 window = worker.window
                 var counts = ListenerCounters(listener: listener.name, mode: .userspace)
                 counts.add(row)
                 counts.downstreams = listener.downstreams.map { downstream in
                     var sum = DownstreamCounters(downstream)
-                    if let link = links[downstream.endpoint] { sum.add(link.counters) }
+                    if let link = table.links[downstream.endpoint] { sum.add(link.counters) }
                     return sum
                 }
                 return (Int(messages), counts)

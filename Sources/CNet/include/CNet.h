@@ -168,14 +168,9 @@ int cnet_xdp_transmit(int fd) CNET_HOT;
 int cnet_xdp_receive(int fd) CNET_HOT;
 /* Waits for something to read: 1, 0 after so many milliseconds (-1: no limit) or a signal, or -errno. */
 int cnet_wait_readable(int fd, int milliseconds) CNET_HOT;
-/* Waits for a packet at a socket, or for an event (cnet_event): what there is, CNET_SOCKET_* and
- * CNET_EVENT, 0 after so many milliseconds or a signal. */
-enum {
-	CNET_SOCKET_READY = 1,
-	CNET_EVENT = 2,
-	CNET_SOCKET_FAILED = 4, /* its interface is gone, or down */
-};
-int cnet_wait_either(int fd, int event, int milliseconds) CNET_HOT;
+/* Waits for a packet at a socket: 1, 0 after so many milliseconds or a signal, -1 when its interface is gone or
+ * down. */
+int cnet_wait_packets(int fd, int milliseconds) CNET_HOT;
 /* How many queues an interface has in use to receive and to transmit (ethtool(8) -l; ETHTOOL_GCHANNELS):
  * 0 or -errno, EOPNOTSUPP when the driver does not say. */
 int cnet_queues(const char *interface, uint32_t *receive, uint32_t *transmit);

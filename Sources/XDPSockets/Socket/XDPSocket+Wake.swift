@@ -35,28 +35,15 @@ extension XDPSocket {
 
     /// What ended a sleep.
     @frozen
-    public enum Awoken: Sendable { case packets, event, time, failed }
-
-    /// Sleeps until there is a packet to receive, or until an event is raised.
-    ///
-    /// - Parameters:
-    ///   - event: the descriptor of an eventfd(2).
-    ///   - milliseconds: at most; negative for no limit. A signal ends it too.
-    /// - Returns: `failed` when the interface is gone or down, as long as it is.
-    @_noLocks @_noAllocation
-    public func awaitPackets(orEvent event: Int32, milliseconds: Int32) -> Awoken {
-        let seen = Int(cnet_wait_either(descriptor, event, milliseconds))
-        if seen & CNET_EVENT != 0 { return .event }
-        if seen & CNET_SOCKET_READY != 0 { return .packets }
-        return seen & CNET_SOCKET_FAILED != 0 ? .failed : .time
-    }
+    public enum SleepEnd: Sendable { case packets, time, failed }
 
     /// Sleeps until there is a packet to receive.
     ///
     /// - Parameter milliseconds: at most; negative for no limit. A signal ends it too.
-    /// - Returns: whether there is one.
+    /// - Returns: `failed` when the interface is gone or down, as long as it is.
     @_noLocks @_noAllocation
-    public func awaitPackets(milliseconds: Int32) -> Bool {
-        cnet_wait_readable(descriptor, milliseconds) > 0
+    public func awaitPackets(milliseconds: Int32) -> SleepEnd {
+        let seen = cnet_wait_packets(descriptor, milliseconds)
+        return seen == 0 ? .time : seen < 0 ? .failed : .packets
     }
 }

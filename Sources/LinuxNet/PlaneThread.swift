@@ -3,7 +3,6 @@
 internal import Dispatch
 internal import FanoutCore
 internal import Glibc
-internal import LinuxNet
 internal import Synchronization
 
 /// The thread on which a plane does all that it does.
@@ -12,7 +11,7 @@ internal import Synchronization
 /// before another can be opened. None of Swift's shared threads should, of which there may be two: the other
 /// planes would wait as well. That one thread opens and closes all sockets of `af_xdp` also keeps those that
 /// share a memory in order.
-package final class PlaneThread: SerialExecutor {
+public final class PlaneThread: SerialExecutor {
     /// What the thread and its owner share; the thread outlives the owner by the job in hand.
     private final class Queue: Sendable {
         private let jobs = Mutex<[UnownedJob]>([])
@@ -44,18 +43,18 @@ package final class PlaneThread: SerialExecutor {
     private let isStarted = Mutex(false)
 
     /// - Parameter name: what `top -H` shows.
-    package init(name: String) { self.name = name }
+    public init(name: String) { self.name = name }
 
     deinit { queue.end() }
 
-    package func enqueue(_ job: consuming ExecutorJob) {
+    public func enqueue(_ job: consuming ExecutorJob) {
         let job = UnownedJob(job)
         start()
         queue.add(job)
     }
 
     // SAFETY: whoever runs on it keeps it.
-    package func asUnownedSerialExecutor() -> UnownedSerialExecutor {
+    public func asUnownedSerialExecutor() -> UnownedSerialExecutor {
         unsafe UnownedSerialExecutor(ordinary: self)
     }
 
