@@ -35,6 +35,8 @@ let cLayer: [Target] = [
         name: "CLibXDP", pkgConfig: "libxdp", providers: [.apt(["libxdp-dev"])]),
     .systemLibrary(
         name: "CLibMNL", pkgConfig: "libmnl", providers: [.apt(["libmnl-dev"])]),
+    // YAML links its static library, so that a program needs no package at run time.
+    .systemLibrary(name: "CLibYAML", providers: [.apt(["libyaml-dev"])]),
     // The same sources that ./configure && make builds into libreuseportlb.so.
     .target(
         name: "CReusePortLB", dependencies: ["CDatapath", "CLibBPF"],
@@ -54,6 +56,9 @@ let systemLayer: [Target] = [
             "CDatapath", "CNet", "FanoutCore", .product(name: "Logging", package: "swift-log"),
         ],
         swiftSettings: strict),
+    .target(
+        name: "YAML", dependencies: ["CLibYAML"], swiftSettings: strict,
+        linkerSettings: [.linkedLibrary(":libyaml.a")]),
     // Links libmnl, so only planes of the trait KernelModes may depend on it.
     .target(
         name: "Netlink", dependencies: ["CLibMNL", "CNet", "FanoutCore"], swiftSettings: strict),
@@ -115,19 +120,18 @@ let planesAndInputs: [Target] = [
         swiftSettings: strict),
     .target(
         name: "FanoutConfig",
-        dependencies: ["FanoutCore", "LinuxNet", .product(name: "Yams", package: "Yams")],
+        dependencies: ["FanoutCore", "LinuxNet", "YAML"],
         swiftSettings: strict),
     .target(
         name: "FanoutDiscovery",
         dependencies: [
-            "FanoutCore", "LinuxNet",
+            "FanoutCore", "LinuxNet", "YAML",
             .product(name: "AsyncHTTPClient", package: "async-http-client"),
             .product(name: "Logging", package: "swift-log"),
             .product(name: "NIOCore", package: "swift-nio"),
             .product(name: "NIOHTTP1", package: "swift-nio"),
             .product(name: "NIOPosix", package: "swift-nio"),
             .product(name: "NIOSSL", package: "swift-nio-ssl"),
-            .product(name: "Yams", package: "Yams"),
         ],
         swiftSettings: strict),
     .target(
@@ -245,9 +249,7 @@ let tests: [Target] = [
         swiftSettings: strictTests),
     .testTarget(
         name: "FanoutConfigTests",
-        dependencies: [
-            "FanoutConfig", "FanoutCore", "SchemaCheck", .product(name: "Yams", package: "Yams"),
-        ],
+        dependencies: ["FanoutConfig", "FanoutCore", "GoldenVectors", "SchemaCheck", "YAML"],
         swiftSettings: strictTests),
     .testTarget(
         name: "FanoutControlSocketTests",
@@ -267,7 +269,7 @@ let tests: [Target] = [
         name: "GoldenVectors", dependencies: ["CDatapath", "FanoutCore"],
         path: "Tests/GoldenVectors", exclude: ["golden.py"], swiftSettings: strictTests),
     .target(
-        name: "SchemaCheck", dependencies: [.product(name: "Yams", package: "Yams")],
+        name: "SchemaCheck", dependencies: ["YAML"],
         path: "Tests/SchemaCheck", swiftSettings: strictTests),
     .target(
         name: "LabNet",
@@ -415,7 +417,6 @@ let package = Package(
         .package(url: "https://github.com/apple/swift-log", from: "1.10.0"),
         .package(url: "https://github.com/apple/swift-nio", from: "2.80.0"),
         .package(url: "https://github.com/apple/swift-nio-ssl", from: "2.30.0"),
-        .package(url: "https://github.com/jpsim/Yams", from: "6.0.0"),
         .package(url: "https://github.com/swift-server/async-http-client", from: "1.25.0"),
         .package(url: "https://github.com/swift-server/swift-service-lifecycle", from: "2.6.0"),
     ],

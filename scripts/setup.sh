@@ -25,6 +25,7 @@ packages_for() {
     build)
         echo libbpf-dev libelf-dev libmnl-dev libxdp-dev        # the kernel modes
         echo linux-libc-dev pkg-config                          # and what they build with
+        echo libyaml-dev                                        # the configuration
         echo libc6-dev libstdc++-12-dev                                 # what swiftc links with
         echo git ca-certificates                                        # SwiftPM's dependencies
         ;;
@@ -57,7 +58,7 @@ packages_for() {
         ;;
     deb)
         packages_for library
-        echo debhelper dpkg-dev libelf-dev libmnl-dev libxdp-dev
+        echo debhelper dpkg-dev libelf-dev libmnl-dev libxdp-dev libyaml-dev
         echo python3 git                        # the list of what is inside
         ;;
     packages)

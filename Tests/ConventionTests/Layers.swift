@@ -31,12 +31,14 @@ enum Layers {
         "CLibBPF": Rule(layer: 0, imports: []),
         "CLibXDP": Rule(layer: 0, imports: []),
         "CLibMNL": Rule(layer: 0, imports: []),
+        "CLibYAML": Rule(layer: 0, imports: []),
         // ½: pure
         "FanoutCore": Rule(layer: 0.5, imports: ["CDatapath"]),
         "KernelPrograms": Rule(layer: 0.5, imports: []),
         // 1: edges
         "LinuxNet": Rule(
             layer: 1, imports: system.union(["CNet", "CDatapath", "FanoutCore", "Logging"])),
+        "YAML": Rule(layer: 1, imports: ["CLibYAML"]),
         "Netlink": Rule(layer: 1, imports: system.union(["CLibMNL", "CNet", "FanoutCore"])),
         "BPFRuntime": Rule(
             layer: 1,
@@ -58,8 +60,8 @@ enum Layers {
         "TCPlane": adapter(kernelLibraries.union(["KernelPrograms"])),
         "AFXDPPlane": adapter(kernelLibraries.union(["KernelPrograms"])),
         "XDPNATPlane": adapter(kernelLibraries.union(["KernelPrograms"])),
-        "FanoutConfig": adapter(["Yams"]),
-        "FanoutDiscovery": adapter(nio.union(["AsyncHTTPClient", "Yams"])),
+        "FanoutConfig": adapter(["YAML"]),
+        "FanoutDiscovery": adapter(nio.union(["AsyncHTTPClient", "YAML"])),
         "FanoutHealth": adapter(),
         "FanoutControlSocket": adapter(),
         "FanoutMetrics": adapter(nio),

@@ -52,16 +52,14 @@ struct BudgetTests {
         let text = String(repeating: opening, count: SourceLimits.bytes / opening.utf8.count)
         let (reading, time) = timed(Array(text.utf8))
         #expect(reading.errors.count == 1)
-        #expect(
-            reading.errors[0].contains("nested deeper than 16 levels")
-                || reading.errors[0].contains("indented by more than 128 columns"))
+        #expect(reading.errors[0].contains("nested deeper than 16 levels"))
         #expect(time < .milliseconds(50))
     }
 
     /// Patterns of which one and a half million repetitions make too many values.
     @Test(
         "too many values are refused before a tree is built from them",
-        arguments: [("a: [", "1,"), ("a: [", "?,"), ("a: {", ":,"), ("", "-\n"), ("", "b\n")])
+        arguments: [("a: [", "1,"), ("a: {", "b,"), ("", "-\n"), ("", "b:\n")])
     func tooMany(opening: String, item: String) {
         let text = opening + String(repeating: item, count: 1_500_000)
         let (reading, time) = timed(Array(text.utf8), runs: 1)

@@ -1,13 +1,14 @@
 // SPDX-License-Identifier: Apache-2.0
 
 import FanoutConfig
+import GoldenVectors
 import Testing
 import Tiers
 
 @Suite("No file crashes the reader", .tags(.unit))
 struct MutationTests {
     /// One to eight random edits of the example: bytes changed, removed, doubled, moved.
-    private func mutate(_ bytes: [UInt8], _ numbers: inout RepeatableNumbers) -> [UInt8] {
+    private func mutate(_ bytes: [UInt8], _ numbers: inout SplitMix64) -> [UInt8] {
         var bytes = bytes
         let pieces = [
             "\t", "\n", ":", "- ", "[", "]", "{", "}", "\"", "'", "#", "*a", "&a", "!!str ", "|",
@@ -35,7 +36,7 @@ struct MutationTests {
         "500 mutations of the example give a configuration or at least one problem, each on one line"
     )
     func mutations() {
-        var numbers = RepeatableNumbers(state: 1)
+        var numbers = SplitMix64(seed: 1)
         let example = Array(ExampleTests.everyKey.utf8)
         var valid = 0
         var invalid = 0

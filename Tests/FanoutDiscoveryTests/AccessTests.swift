@@ -136,7 +136,7 @@ extension DiscoveryTests.AccessTests {
 
     static let refusals: [(String, String)] = [
         ("", "the file is empty"),
-        ("a: [", "not YAML"),
+        ("a: [", "this is not YAML"),
         ("current-context: x", "there is no context called 'x'"),
         ("contexts: []", "current-context is not set"),
     ]

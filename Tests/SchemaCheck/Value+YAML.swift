@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 
-import Yams
+import YAML
 
 /// Why a text is no value that a schema could judge.
 public struct Unreadable: Error, CustomStringConvertible {
@@ -14,7 +14,7 @@ extension Value {
     ///
     /// - Parameter isStrict: refuses what YAML 1.1, which Kubernetes reads, takes for something else.
     public init(yaml text: String, isStrict: Bool = false) throws {
-        guard let node = try Yams.compose(yaml: text) else { throw Unreadable("an empty document") }
+        guard let node = try Self.tree(text) else { throw Unreadable("an empty document") }
         try self.init(node, isStrict)
     }
 
@@ -22,29 +22,34 @@ extension Value {
     public static func documents(yaml text: String, isStrict: Bool = true) throws -> [Value] {
         var result: [Value] = []
         for part in ("\n" + text).split(separator: "\n---", omittingEmptySubsequences: false) {
-            if let node = try Yams.compose(yaml: String(part)) {
+            if let node = try tree(String(part)) {
                 result.append(try Value(node, isStrict))
             }
         }
         return result.filter { $0 != .null }
     }
 
-    private init(_ node: Node, _ isStrict: Bool) throws {
-        switch node {
-        case .scalar(let scalar):
-            self =
-                scalar.style == .plain
-                ? try Self.plain(scalar.string, isStrict) : .text(scalar.string)
+    private static func tree(_ text: String) throws -> YAMLNode? {
+        let document = YAMLDocument(Array(text.utf8), limits: YAMLLimits(depth: 64))
+        if let fault = document.faults.first {
+            throw Unreadable("line \(fault.line ?? 0): \(fault.what)")
+        }
+        return document.root
+    }
+
+    private init(_ node: YAMLNode, _ isStrict: Bool) throws {
+        switch node.content {
+        case .scalar(let text, let style):
+            self = style == .plain ? try Self.plain(text, isStrict) : .text(text)
         case .sequence(let items): self = .list(try items.map { try Value($0, isStrict) })
-        case .mapping(let mapping):
+        case .mapping(let pairs):
             var members: [String: Value] = [:]
-            for (key, value) in mapping {
-                guard case .scalar(let name) = key else { throw Unreadable("a key is no text") }
-                guard members.updateValue(try Value(value, isStrict), forKey: name.string) == nil
-                else { throw Unreadable("\(name.string) stands twice") }
+            for (key, value) in pairs {
+                guard let name = key.text else { throw Unreadable("a key is no text") }
+                guard members.updateValue(try Value(value, isStrict), forKey: name) == nil
+                else { throw Unreadable("\(name) stands twice") }
             }
             self = .object(members)
-        case .alias(let alias): throw Unreadable("an alias: \(alias.anchor)")
         }
     }
 

@@ -1,24 +1,17 @@
 // SPDX-License-Identifier: Apache-2.0
 
 internal import FanoutCore
+internal import YAML
 
 /// A whole file, read section by section and then checked across sections.
 struct Document {
     private let findings: Findings
     private var configuration: Configuration?
 
-    init(_ tree: SyntaxTree) {
-        findings = Findings(file: tree.file)
-        guard !tree.root.isNothing else {
-            findings.error(
-                at: Origin(file: tree.file, key: ""), "the file is empty",
-                "write at least listeners")
-            return
-        }
-        let top = Origin(file: tree.file, line: 1, column: 1, key: "")
-        guard
-            let root = SectionReader(tree.root, as: .root, at: top, tree: tree, findings: findings)
-        else { return }
+    init(_ root: YAMLNode, file: String) {
+        findings = Findings(file: file)
+        let top = Origin(file: file, line: 1, column: 1, key: "")
+        guard let root = SectionReader(root, as: .root, at: top, findings: findings) else { return }
         var settings = ListenerSettings()
         var kept: Set<KeptCapability> = []
         if let reader = root.reader(for: .settings) {

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 
 internal import FanoutCore
-internal import Yams
+internal import YAML
 
 /// The keys of mode `xdp_nat`, as far as they could be read.
 struct NATDraft {
@@ -73,10 +73,10 @@ extension SectionReader {
         }
         var ports: [UInt16] = []
         for item in items {
-            guard case .scalar(let scalar) = item.value, scalar.style == .plain,
-                let port = Self.plainDecimal(scalar.string).flatMap(UInt16.init(exactly:)), port > 0
+            guard case .scalar(let text, .plain) = item.value.content,
+                let port = Self.plainDecimal(text).flatMap(UInt16.init(exactly:)), port > 0
             else {
-                let text = item.value.scalar?.string
+                let text = item.value.text
                 refuse(item.origin, "\(text?.quoted ?? "this") is not a port", key)
                 continue
             }

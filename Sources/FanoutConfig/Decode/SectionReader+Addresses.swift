@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 
 internal import FanoutCore
-internal import Yams
+internal import YAML
 
 extension SectionReader {
     /// `ip:port` whose zone, if any, makes sense.
@@ -73,7 +73,7 @@ extension SectionReader {
     /// A list of addresses without ports, or `any`.
     func addresses(_ key: ConfigKey) -> Located<ServedAddresses>? {
         guard let field = value(of: key) else { return nil }
-        if case .scalar(let scalar) = field.value, scalar.string == "any" {
+        if field.value.text == "any" {
             return Located(value: .any, origin: field.origin)
         }
         guard let items = items(of: key) else { return nil }
@@ -90,13 +90,13 @@ extension SectionReader {
         return Located(value: .listed(addresses), origin: field.origin)
     }
 
-    private func address(_ item: Located<Node>, _ key: ConfigKey) -> IPAddress? {
-        guard case .scalar(let scalar) = item.value else {
+    private func address(_ item: Located<YAMLNode>, _ key: ConfigKey) -> IPAddress? {
+        guard let text = item.value.text else {
             refuse(item.origin, "is not an IP address", key)
             return nil
         }
-        guard let address = IPAddress(scalar.string) else {
-            refuse(item.origin, "\(scalar.string.quoted) is not an IP address", key)
+        guard let address = IPAddress(text) else {
+            refuse(item.origin, "\(text.quoted) is not an IP address", key)
             return nil
         }
         if address.zone != nil || address.isWildcard {

@@ -1,11 +1,13 @@
 // SPDX-License-Identifier: Apache-2.0
 
-internal import Yams
+internal import YAML
 
 /// A single value as it is written.
 struct ScalarText {
     let text: String
-    let isQuoted: Bool
+    let style: YAMLNode.Style
+
+    var isQuoted: Bool { style != .plain }
 }
 
 extension SectionReader {
@@ -13,16 +15,15 @@ extension SectionReader {
     /// list or a mapping.
     func scalar(_ key: ConfigKey) -> Located<ScalarText>? {
         guard let field = value(of: key) else { return nil }
-        guard case .scalar(let scalar) = field.value else {
+        guard case .scalar(let text, let style) = field.value.content else {
             refuse(field.origin, "is not a single value", key)
             return nil
         }
-        guard !field.value.isNothing, !scalar.string.isEmpty else {
+        guard !field.value.isNull, !text.isEmpty else {
             refuse(field.origin, "is empty", key)
             return nil
         }
-        let text = ScalarText(text: scalar.string, isQuoted: scalar.style != .plain)
-        return Located(value: text, origin: field.origin)
+        return Located(value: ScalarText(text: text, style: style), origin: field.origin)
     }
 
     func refuse(_ origin: Origin, _ what: String, _ key: ConfigKey) {
@@ -72,8 +73,7 @@ extension SectionReader {
             return nil
         }
         // YAML's own escapes name characters.
-        if let node = value(of: key)?.value, case .scalar(let scalar) = node,
-            scalar.style == .doubleQuoted,
+        if field.value.style == .doubleQuoted,
             text.unicodeScalars.contains(where: { (0x80...0xff).contains($0.value) })
         {
             findings.warning(
@@ -111,7 +111,7 @@ extension SectionReader {
         _ key: ConfigKey, of type: Word.Type
     ) -> [Word]? {
         items(of: key)?.compactMap { item in
-            let text = item.value.scalar?.string
+            let text = item.value.text
             if let word = text.flatMap({ type.init(rawValue: $0) }) { return word }
             refuse(item.origin, "\(text?.quoted ?? "this") is none of them", key)
             return nil

@@ -56,13 +56,16 @@ extension Configuration {
 
     /// Reads YAML text that the caller holds as bytes; `file` is what problems call it.
     public static func read(_ bytes: [UInt8], file: String) -> ConfigurationResult {
-        do {
-            let source = try SourceText(bytes, file: file)
-            let problems = TokenScan.problems(of: source)
-            guard problems.isEmpty else { return .invalid(problems) }
-            return Document(try SyntaxTree(source)).result
+        let source: SourceText
+        do throws(ConfigProblem) {
+            source = try SourceText(bytes, file: file)
         } catch {
             return .invalid([error])
+        }
+        do throws(ConfigProblems) {
+            return Document(try source.tree(), file: file).result
+        } catch {
+            return .invalid(error.list)
         }
     }
 

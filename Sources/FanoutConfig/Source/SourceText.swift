@@ -1,10 +1,23 @@
 // SPDX-License-Identifier: Apache-2.0
 
+internal import YAML
+
+/// How much a configuration file may ask of its reader.
+public enum SourceLimits {
+    /// Longest file, bytes: 64 listeners with 1 024 receivers each take some 4 MiB.
+    public static let bytes = 8 << 20
+    /// Most values and list items: those 65 536 receivers take 330 000, with a weight each.
+    public static let nodes = 1_000_000
+    /// Most errors, and most warnings, that are reported of one file.
+    public static let problems = 1_000
+    /// Deepest nesting of lists and mappings.
+    public static let depth = 16
+}
+
 /// The text of a configuration file: UTF-8, not empty, not too long, without a byte order mark.
 struct SourceText {
     let file: String
     let bytes: [UInt8]
-    let text: String
 
     static let tooLong = (
         what: "the file is longer than \(SourceLimits.bytes) bytes",
@@ -20,24 +33,73 @@ struct SourceText {
                 file: file, line: 1, column: 1, what: "the file begins with a byte order mark",
                 remedy: "save it as UTF-8 without one")
         }
-        guard let text = String(validating: bytes, as: UTF8.self) else {
-            let (line, column) = Self.firstBadByte(of: bytes)
-            throw ConfigProblem(
-                file: file, line: line, column: column, what: "the file is not UTF-8",
-                remedy: "save it as UTF-8")
-        }
         self.file = file
         self.bytes = bytes
-        self.text = text
     }
 
-    private static func firstBadByte(of bytes: [UInt8]) -> (line: Int, column: Int) {
+    /// The first byte that is not UTF-8, or the first character that does not show, or that libyaml takes for a line
+    /// break while an editor shows none.
+    ///
+    /// - Parameter end: looks no further than there; nil: to the end of the text.
+    private func unshown(until end: YAMLFault?) -> ConfigProblem? {
         var iterator = bytes.makeIterator()
         var decoder = UTF8()
-        var place = (line: 1, column: 1)
-        while case .scalarValue(let scalar) = decoder.decode(&iterator) {
-            place = scalar == "\n" ? (place.line + 1, 1) : (place.line, place.column + 1)
+        var (line, column) = (1, 1)
+        let end = (end?.line ?? .max, end?.column ?? .max)
+        while (line, column) <= end {
+            switch decoder.decode(&iterator) {
+            case .emptyInput: return nil
+            case .error:
+                return ConfigProblem(
+                    file: file, line: line, column: column, what: "the file is not UTF-8",
+                    remedy: "save it as UTF-8")
+            case .scalarValue(let scalar):
+                switch scalar.value {
+                case 0x0a: (line, column) = (line + 1, 0)
+                case 0x09, 0x0d, 0x20..<0x7f: break
+                case 0..<0x20, 0x7f...0x9f, 0x2028, 0x2029, 0xfeff, 0xfffe, 0xffff:
+                    return ConfigProblem(
+                        file: file, line: line, column: column,
+                        what: "the file holds the control character \(scalar.codePoint)",
+                        remedy: "remove it")
+                default: break
+                }
+                column += 1
+            }
         }
-        return place
+        return nil
+    }
+
+    /// The document's tree.
+    ///
+    /// - Throws: every fault of the text as YAML.
+    func tree() throws(ConfigProblems) -> YAMLNode {
+        let document = YAMLDocument(
+            bytes,
+            limits: YAMLLimits(
+                nodes: SourceLimits.nodes, depth: SourceLimits.depth,
+                faults: SourceLimits.problems))
+        if let problem = unshown(until: document.faults.first) {
+            throw ConfigProblems(list: [problem])
+        }
+        guard document.faults.isEmpty else {
+            throw ConfigProblems(
+                list: document.faults.map {
+                    ConfigProblem(
+                        file: file, line: $0.line, column: $0.column, what: $0.what,
+                        remedy: $0.remedy)
+                })
+        }
+        guard let root = document.root, !root.isNull else {
+            throw ConfigProblems(
+                list: [
+                    ConfigProblem(
+                        file: file, what: "the file is empty", remedy: "write at least listeners")
+                ])
+        }
+        return root
     }
 }
+
+/// Problems that leave nothing to read.
+struct ConfigProblems: Error { let list: [ConfigProblem] }

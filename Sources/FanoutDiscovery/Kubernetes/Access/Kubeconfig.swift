@@ -2,7 +2,7 @@
 
 internal import FoundationEssentials
 internal import LinuxNet
-internal import Yams
+internal import YAML
 
 /// Reads kubeconfig files: clusters, users, and contexts that pair them
 /// (https://kubernetes.io/docs/reference/config-api/kubeconfig.v1).
@@ -10,22 +10,21 @@ enum Kubeconfig {
     /// What the file's current context leads to.
     static func location(_ path: String) throws(APIFailure) -> ClusterLocation {
         let bytes = try Material.file(path).read()
-        let root: Node
-        do {
-            // Composed and not loaded: aliases would make a small file a large value.
-            guard let node = try Yams.compose(yaml: String(decoding: bytes, as: UTF8.self)) else {
-                throw APIFailure(.credentials, "\(path): the file is empty")
-            }
-            root = node
-        } catch {
-            throw (error as? APIFailure) ?? APIFailure(.credentials, "\(path): not YAML: \(error)")
+        let document = YAMLDocument(bytes)
+        if let fault = document.faults.first {
+            let place = fault.line.map { " (line \($0))" } ?? ""
+            throw APIFailure(
+                .credentials, "\(path): \(fault.what)\(place); \(fault.remedy)")
+        }
+        guard let root = document.root else {
+            throw APIFailure(.credentials, "\(path): the file is empty")
         }
         return try Reader(path: path, root: root).location()
     }
 
     private struct Reader {
         let path: String
-        let root: Node
+        let root: YAMLNode
 
         func location() throws(APIFailure) -> ClusterLocation {
             guard let name = root.text("current-context"), !name.isEmpty else {
@@ -47,7 +46,9 @@ enum Kubeconfig {
             return location
         }
 
-        private func identify(_ location: inout ClusterLocation, by user: Node) throws(APIFailure) {
+        private func identify(_ location: inout ClusterLocation, by user: YAMLNode)
+            throws(APIFailure)
+        {
             if user["exec"] != nil || user["auth-provider"] != nil || user.text("username") != nil {
                 throw refusal(
                     "exec, auth-provider and username are not supported; use a token or a client "
@@ -69,16 +70,16 @@ enum Kubeconfig {
         /// The mapping called `key` of the item of this name in a list.
         private func item(
             _ list: String, _ name: String, _ key: String
-        ) throws(APIFailure) -> Node {
-            let found = root[list]?.sequence?.first { $0.text("name") == name }
-            guard let node = found?[key], node.mapping != nil else {
+        ) throws(APIFailure) -> YAMLNode {
+            let found = root[list]?.items?.first { $0.text("name") == name }
+            guard let node = found?[key], node.members != nil else {
                 throw refusal("there is no \(key) called '\(name)'")
             }
             return node
         }
 
         /// `KEY-data` in base64, else the path `KEY`, which is relative to the file's folder.
-        private func material(_ node: Node, _ key: String) throws(APIFailure) -> Material? {
+        private func material(_ node: YAMLNode, _ key: String) throws(APIFailure) -> Material? {
             if let text = node.text(key + "-data"), !text.isEmpty {
                 guard let data = Data(base64Encoded: text.filter { !$0.isWhitespace }) else {
                     throw refusal("\(key)-data is not base64")
@@ -108,13 +109,10 @@ enum Kubeconfig {
     }
 }
 
-extension Node {
-    /// The single value behind a key; nil when it is not there or null.
+extension YAMLNode {
+    /// The single value of a key; nil when there is none or it is null.
     fileprivate func text(_ key: String) -> String? {
-        guard mapping != nil, let node = self[key], case .scalar(let scalar) = node else {
-            return nil
-        }
-        let isNull = scalar.style == .plain && ["", "~", "null"].contains(scalar.string)
-        return isNull ? nil : scalar.string
+        guard let node = self[key], !node.isNull else { return nil }
+        return node.text
     }
 }
