@@ -18,7 +18,7 @@ extension DaemonTests.StreamTests {
         let device = open("/dev/full", O_WRONLY | O_CLOEXEC)
         defer { close(device) }
         let process = try ChildProcess(
-            Files.daemon, ["check"], output: .inherited(device), folder: folder)
+            Files.daemon, ["check", "--dump"], output: .inherited(device), folder: folder)
         #expect(try await process.exit() == .exited(1))
         #expect(process.record.state.errors == ["check: standard output takes no more"])
     }

@@ -121,7 +121,7 @@ struct ListenerTests {
         (
             "bind: 0.0.0.0:514\n\(receiver)settings: {max_packet_size: 0}",
             "5:33: listeners[0].settings."
-                + "max_packet_size: 0 is out of range; write a whole number from 1 to 65535"
+                + "max_packet_size: 0 is out of range; write bytes from 1 to 65535, such as 9000 or 16KiB"
         ),
         (
             "bind: 0.0.0.0:514\ndownstream: [{name: r, address: 'collector.example.com:2055'}]",

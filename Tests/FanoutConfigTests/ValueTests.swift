@@ -294,4 +294,42 @@ struct ValueTests {
             listener: "bind: 0.0.0.0:1\nkubernetes: {service: s, port: syslog-udp}")
         #expect(byName.listener?.kubernetes == .init(service: "s", port: .name("syslog-udp")))
     }
+
+    @Test(
+        "seconds and bytes may have a unit",
+        arguments: [
+            ("slow_start_secs: 30s", 30), ("slow_start_secs: 2m", 120),
+            ("slow_start_secs: 1h", 3600), ("slow_start_secs: \"45s\"", 45),
+        ])
+    func seconds(line: String, value: Int) {
+        let reading = Reading("settings: {\(line)}\n" + Reading.good)
+        #expect(reading.configuration?.settings.slowStartSeconds == value, "\(reading.errors)")
+    }
+
+    @Test(
+        "bytes may have a unit of powers of 1024",
+        arguments: [("16MiB", 16 << 20), ("64K", 64 << 10), ("1GiB", 1 << 30), ("4096", 4096)])
+    func bytes(text: String, value: Int) {
+        let reading = Reading("settings: {recv_buf_size: \(text)}\n" + Reading.good)
+        #expect(reading.configuration?.settings.receiveBufferBytes == value, "\(reading.errors)")
+    }
+
+    @Test(
+        "a unit that is not known, or a number beyond the range, is refused",
+        arguments: [
+            (
+                "recv_buf_size: 16MB",
+                "'16MB' is not a number in plain decimal digits; write bytes from 0"
+            ),
+            ("recv_buf_size: 2GiB", "2GiB is out of range; write bytes from 0 to 1073741824"),
+            ("recv_buf_size: 99999999999999GiB", "99999999999999GiB is out of range"),
+            ("slow_start_secs: 500ms", "'500ms' is not a number in plain decimal digits"),
+            ("slow_start_secs: 1.5m", "'1.5m' is not a number in plain decimal digits"),
+            ("slow_start_secs: 2h", "2h is out of range; write seconds from 0 to 3600"),
+            ("workers: 2K", "'2K' is not a number in plain decimal digits"),
+        ])
+    func badUnits(line: String, problem: String) {
+        let errors = Reading("settings: {\(line)}\n" + Reading.good).errors
+        #expect(errors.count == 1 && errors[0].contains(problem), "\(errors)")
+    }
 }

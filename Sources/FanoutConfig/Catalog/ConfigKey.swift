@@ -133,13 +133,13 @@ extension ConfigKey {
         case .downstreamMAC: .macAddress
         case .kubernetesNamespace, .kubernetesService: .dnsLabel
         case .kubernetesPort: .servicePort
-        case .maxPacketSize: .integer(1...65535)
+        case .maxPacketSize: .bytes(1...65535)
         case .maxDownstream, .batchSize: .integer(1...1024)
         case .workers: .integer(0...256)
-        case .receiveBuffer: .integer(0...(1 << 30))
+        case .receiveBuffer: .bytes(0...(1 << 30))
         case .seed: .integer(0...Int.max)
-        case .slowStart: .integer(0...3600)
-        case .healthInterval, .healthTimeout: .integer(1...3600)
+        case .slowStart: .seconds(0...3600)
+        case .healthInterval, .healthTimeout: .seconds(1...3600)
         case .healthProtocol: .choice(ProbeKind.allCases.map(\.rawValue))
         case .healthPort, .filePort, .dnsPort: .integer(1...65535)
         case .healthPayload: .payload

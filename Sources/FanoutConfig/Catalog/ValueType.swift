@@ -14,6 +14,10 @@ public enum ValueType: Equatable, Sendable {
     case interface
     /// A whole number in this range, in plain decimal digits.
     case integer(ClosedRange<Int>)
+    /// A number of seconds in this range: plain, or with `s`, `m` or `h` behind it.
+    case seconds(ClosedRange<Int>)
+    /// A number of bytes in this range: plain, or with `KiB`, `MiB` or `GiB` (or `K`, `M`, `G`) behind it.
+    case bytes(ClosedRange<Int>)
     /// `true` or `false`.
     case boolean
     /// One of these words.
@@ -43,6 +47,27 @@ public enum ValueType: Equatable, Sendable {
     /// A list of mappings.
     case list(of: ConfigSection)
 
+    /// The numbers that are allowed, for a key that takes one.
+    var range: ClosedRange<Int>? {
+        switch self {
+        case .integer(let range), .seconds(let range), .bytes(let range): range
+        default: nil
+        }
+    }
+
+    /// The units that may follow a number, and how many of the plain unit each is.
+    var units: [(name: String, factor: Int)] {
+        switch self {
+        case .seconds: [("s", 1), ("m", 60), ("h", 3600)]
+        case .bytes:
+            [
+                ("KiB", 1 << 10), ("MiB", 1 << 20), ("GiB", 1 << 30), ("K", 1 << 10),
+                ("M", 1 << 20), ("G", 1 << 30),
+            ]
+        default: []
+        }
+    }
+
     /// What to write, in words that a problem can end with.
     public var remedy: String {
         switch self {
@@ -53,6 +78,10 @@ public enum ValueType: Equatable, Sendable {
         case .interface: "write the name of a network interface, such as eth0"
         case .integer(let range):
             "write a whole number from \(range.lowerBound) to \(range.upperBound)"
+        case .seconds(let range):
+            "write seconds from \(range.lowerBound) to \(range.upperBound), such as 30, 30s or 2m"
+        case .bytes(let range):
+            "write bytes from \(range.lowerBound) to \(range.upperBound), such as 9000 or 16KiB"
         case .boolean: "write true or false"
         case .choice(let words): "write " + words.alternatives
         case .choices(let words): "write a list of " + words.alternatives

@@ -1,14 +1,18 @@
 // SPDX-License-Identifier: Apache-2.0
 
 extension SectionReader {
-    /// A whole number in plain decimal digits, within the range of the catalog.
+    /// A whole number in plain decimal digits, within the range of the catalog; with a unit behind it where the key
+    /// has units.
     ///
     /// `012`, `1:30`, `0x10`, `1e3` and `1_000` mean different numbers to different readers of
     /// YAML, so none of them is read.
     func integer(_ key: ConfigKey) -> Located<Int>? {
-        guard let field = scalar(key), case .integer(let range) = key.type else { return nil }
+        guard let field = scalar(key), let range = key.type.range else { return nil }
         let text = field.value.text
-        if let number = Self.plainDecimal(text) {
+        if let number = Self.number(text, units: key.type.units) {
+            if range.contains(number) { return Located(value: number, origin: field.origin) }
+            refuse(field.origin, "\(text) is out of range", key)
+        } else if let number = Self.plainDecimal(text) {
             if field.value.isQuoted {
                 findings.error(
                     at: field.origin, "\(text) stands in quotes",
@@ -25,6 +29,17 @@ extension SectionReader {
             findings.error(
                 at: field.origin, "\(text.quoted) is not a number in plain decimal digits",
                 meant.map { "write \($0)" } ?? key.type.remedy)
+        }
+        return nil
+    }
+
+    /// Plain decimal digits with one of the units behind them; nil when there is no unit. What exceeds an `Int` is
+    /// `Int.max`.
+    static func number(_ text: String, units: [(name: String, factor: Int)]) -> Int? {
+        for unit in units where text.hasSuffix(unit.name) {
+            guard let count = plainDecimal(String(text.dropLast(unit.name.count))) else { continue }
+            let (product, overflows) = count.multipliedReportingOverflow(by: unit.factor)
+            return overflows ? .max : product
         }
         return nil
     }

@@ -45,7 +45,7 @@ extension ValueType {
     /// The value that a default stands for.
     fileprivate func json(_ text: String) -> JSONText {
         switch self {
-        case .integer: Int(text).map(JSONText.integer) ?? .text(text)
+        case .integer, .seconds, .bytes: Int(text).map(JSONText.integer) ?? .text(text)
         case .boolean: .boolean(text == "true")
         default: .text(text)
         }

@@ -18,15 +18,17 @@ public enum ConfigurationReference {
             <!-- `make reference` writes this page from Sources/FanoutConfig/Catalog. -->
             # Configuration reference
 
-            The file is YAML: `udp-fanout check` prints what it means, defaults included, or every mistake in it with its
-            line. [config.example.yaml](../../config.example.yaml) shows every key in its place, and
+            The file is YAML. `udp-fanout check` reports every mistake with its line; `udp-fanout check --dump` prints the
+            effective configuration, defaults included. [config.example.yaml](../../config.example.yaml) shows every key in its place, and
             [config.schema.json](config.schema.json), which `udp-fanout schema` prints, has the same for editors:
 
             ```yaml
             # yaml-language-server: $schema=docs/reference/config.schema.json
             ```
 
-            Whole numbers are plain decimal digits, booleans `true` or `false`; anchors and aliases are refused.
+            Whole numbers are plain decimal digits, booleans `true` or `false`. A number of seconds may have a unit: `s`,
+            `m` or `h`. So may a number of bytes: `KiB`, `MiB` or `GiB`, or `K`, `M` or `G` for the same. Aliases and tags
+            are refused.
 
             \(sections.joined(separator: "\n\n"))
 

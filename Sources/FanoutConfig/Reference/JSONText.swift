@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 
 /// A JSON text whose members keep the order in which they are written.
-indirect enum JSONText {
+indirect enum JSONText: Sendable {
     case text(String)
     case integer(Int)
     case boolean(Bool)

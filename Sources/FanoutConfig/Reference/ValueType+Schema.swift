@@ -26,6 +26,19 @@ extension ValueType {
                 ("type", .text("integer")), ("minimum", .integer(range.lowerBound)),
                 ("maximum", .integer(range.upperBound)),
             ]
+        case .seconds(let range), .bytes(let range):
+            [
+                (
+                    "anyOf",
+                    .list([
+                        .object(ValueType.integer(range).schema),
+                        .object(
+                            Self.string(
+                                matching: "^(0|[1-9][0-9]*)("
+                                    + units.map(\.name).joined(separator: "|") + ")$")),
+                    ])
+                )
+            ]
         case .boolean: [("type", .text("boolean"))]
         case .choice(let words): [("enum", .list(words.map(JSONText.text)))]
         case .choices(let words): Self.array(of: ValueType.choice(words).schema)

@@ -17,14 +17,13 @@ struct DoctorCommand: ParsableCommand {
             rights it looks at. Exits 0 without a problem, else 1.
             """)
 
-    @Option(name: [.long, .customShort("c")], help: "The YAML configuration file.")
-    var config = "config.yaml"
+    @OptionGroup var file: ConfigOption
 
     @Flag(help: "Print one line of JSON.")
     var json = false
 
     func run() throws {
-        let report = DoctorReport(findings())
+        let report = DoctorReport(try findings())
         let text =
             json
             ? String(decoding: ControlLine.encode(report), as: UTF8.self)
@@ -33,7 +32,8 @@ struct DoctorCommand: ParsableCommand {
         if !report.ok { throw ExitCode(1) }
     }
 
-    private func findings() -> [Finding] {
+    private func findings() throws -> [Finding] {
+        let config = try file.path()
         let report = ConfigurationReport(path: config)
         guard let configuration = report.configuration else {
             return report.errors.map {

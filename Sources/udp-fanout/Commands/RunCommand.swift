@@ -12,8 +12,7 @@ struct RunCommand: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
         commandName: "run", abstract: "Run the daemon (the default).")
 
-    @Option(name: [.long, .customShort("c")], help: "The YAML configuration file.")
-    var config = "config.yaml"
+    @OptionGroup var file: ConfigOption
 
     @OptionGroup var log: LogOptions
 
@@ -31,6 +30,7 @@ struct RunCommand: AsyncParsableCommand {
 
     func run() async throws {
         let logger = try log.logger(otherwise: .info)
+        let config = try file.path()
         let signals = await SignalLoop(logger: logger)
         logger.info(
             "starting udp-fanout",
