@@ -151,6 +151,10 @@ let planesAndInputs: [Target] = [
             .product(name: "NIOPosix", package: "swift-nio"),
             .product(name: "NIOHTTP1", package: "swift-nio"),
         ],
+        resources: [
+            .embedInCode("Page/page.html"), .embedInCode("Page/page.css"),
+            .embedInCode("Page/page.js"),
+        ],
         swiftSettings: strict),
 ]
 

@@ -61,6 +61,14 @@ public enum ThisProcess {
         return result == 0 && limit.rlim_max == rlim_t.max
     }
 
+    /// The name of the host (gethostname(2)).
+    public static var hostName: String {
+        var bytes = [CChar](repeating: 0, count: 65)
+        guard unsafe gethostname(&bytes, bytes.count - 1) == 0 else { return "localhost" }
+        return String(
+            decoding: bytes.prefix { $0 != 0 }.map(UInt8.init(bitPattern:)), as: UTF8.self)
+    }
+
     /// Whose rights the process has (geteuid(2)); 0 is root.
     public static var effectiveUser: UInt32 { geteuid() }
 

@@ -47,7 +47,7 @@ extension Daemon {
                     + obstruction.remedy)
         }
         let met = explanation.receiver.map {
-            meter.rates(of: $0.endpoint, in: report.listener).refusals
+            meter.receiverRates(of: report.listener)[$0.endpoint]?.refusals ?? 0
         }
         if let name = report.receiver, met ?? 0 > 0 {
             report.reasons.append(

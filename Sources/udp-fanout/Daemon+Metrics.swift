@@ -26,7 +26,8 @@ extension Daemon {
     func serve(_ wanted: MetricsConfiguration) async throws(MetricsServerError) -> MetricsServer? {
         guard wanted.enabled else { return nil }
         return try await MetricsServer.start(
-            bind: wanted.bind, path: wanted.path, logger: logger,
+            bind: wanted.bind, path: wanted.path,
+            names: wanted.serverNames + [ThisProcess.hostName], logger: logger,
             liveness: { [liveness] in liveness.obstacle(at: MonotonicClock.now) },
             readiness: { await self.obstacle }
         ) { await self.snapshot() }
@@ -86,10 +87,9 @@ extension Daemon {
         snapshot.drains = view.drains
         snapshot.outOfReach = await reconciler.obstructions().outOfReach
         for listener in view.inForce.listeners {
+            let rates = meter.receiverRates(of: listener.name)
             snapshot.refusing[listener.name] = Set(
-                listener.downstreams.filter {
-                    meter.rates(of: $0.endpoint, in: listener.name).refusals > 0
-                }.map(\.name))
+                listener.downstreams.filter { (rates[$0.endpoint]?.refusals ?? 0) > 0 }.map(\.name))
         }
         snapshot.meter = meter
         snapshot.history = history

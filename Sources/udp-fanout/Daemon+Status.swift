@@ -29,27 +29,9 @@ extension Daemon {
         let view = await reconciler.view
         let verdicts = configuration.health.summary == nil ? nil : await health.report.verdicts
         let outOfReach = await reconciler.obstructions().outOfReach
-        let byName = Dictionary(counters.map { ($0.listener, $0) }) { $1 }
-        let listeners = view.inForce.listeners.map { listener in
-            let wanted = view.wanted.listeners.first { $0.name == listener.name } ?? listener
-            let counts =
-                byName[listener.name]
-                ?? ListenerCounters(listener: listener.name, mode: listener.mode)
-            var status = ListenerStatus(listener, counts, meter.rates(of: listener.name))
-            status.receivers = listener.downstreams.map { downstream in
-                let entry = DrainList.Entry(
-                    listener: listener.name, downstream: downstream.name)
-                let configured = wanted.downstreams.first { $0.endpoint == downstream.endpoint }
-                return ReceiverStatus(
-                    downstream, weight: configured?.weight ?? downstream.weight,
-                    isDrained: view.drains.entries.contains(entry),
-                    isWithinReach: outOfReach[listener.name]?.contains(downstream.name) != true,
-                    isHealthy: verdicts?[downstream.endpoint],
-                    counts.downstreams.first { $0.endpoint == downstream.endpoint },
-                    meter.rates(of: downstream.endpoint, in: listener.name))
-            }
-            return status
-        }
+        let listeners = ListenerStatus.list(
+            of: view.inForce, configured: view.wanted, counters: counters, drains: view.drains,
+            outOfReach: outOfReach, verdicts: verdicts, meter: meter)
         return StatusReport(
             version: Version.number, pid: ThisProcess.number, started: started.rfc3339,
             uptimeSeconds: (Double(MonotonicClock.now - startedTicks) / 1e9).coarse,
@@ -78,6 +60,39 @@ extension Double {
 }
 
 extension ListenerStatus {
+    /// The listeners with their receivers. O(receivers).
+    ///
+    /// - Parameter configured: the same before drains and slow start, for the weights of the configuration.
+    static func list(
+        of active: DesiredState, configured: DesiredState, counters: [ListenerCounters],
+        drains: DrainList, outOfReach: [String: Set<String>], verdicts: [Endpoint: Bool]?,
+        meter: RateMeter
+    ) -> [ListenerStatus] {
+        let counts = Dictionary(counters.map { ($0.listener, $0) }) { $1 }
+        let configured = Dictionary(configured.listeners.map { ($0.name, $0) }) { $1 }
+        return active.listeners.map { listener in
+            let own =
+                counts[listener.name]
+                ?? ListenerCounters(listener: listener.name, mode: listener.mode)
+            let weights = Dictionary(
+                (configured[listener.name] ?? listener).downstreams.map { ($0.endpoint, $0.weight) }
+            ) { $1 }
+            let receivers = Dictionary(own.downstreams.map { ($0.endpoint, $0) }) { $1 }
+            let rates = meter.receiverRates(of: listener.name)
+            var status = ListenerStatus(listener, own, meter.rates(of: listener.name))
+            status.receivers = listener.downstreams.map { downstream in
+                let entry = DrainList.Entry(listener: listener.name, downstream: downstream.name)
+                return ReceiverStatus(
+                    downstream, weight: weights[downstream.endpoint] ?? downstream.weight,
+                    isDrained: drains.entries.contains(entry),
+                    isWithinReach: outOfReach[listener.name]?.contains(downstream.name) != true,
+                    isHealthy: verdicts?[downstream.endpoint], receivers[downstream.endpoint],
+                    rates[downstream.endpoint] ?? Rates())
+            }
+            return status
+        }
+    }
+
     /// Without its receivers.
     fileprivate init(_ listener: Listener, _ counts: ListenerCounters, _ rates: Rates) {
         let drops = counts.drops.filter { $0.value > 0 }

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 
 import Glibc
+import Foundation
 import LabNet
 import Testing
 
@@ -67,6 +68,37 @@ extension DaemonTests.LogMessageTests {
         #expect(all.allSatisfy { LogLine($0) != nil }, "\(all)")
         #expect(all.first?.contains("starting udp-fanout") == true)
         #expect(all.last?.contains("udp-fanout stopped") == true)
+    }
+
+    @Test("are objects of JSON with --log-format json, one a line")
+    func json() async throws {
+        let folder = try ScratchFolder()
+        var config = try ConfigText.simple()
+        config.listeners[0].name = "a \"quoted\" name"
+        try folder.write(config.yaml, to: "config.yaml")
+        let daemon = try DaemonUnderTest(nil, ["--log-format", "json"], folder: folder)
+        try await eventually("it runs") {
+            daemon.process.record.state.errors.contains { $0.contains("udp-fanout is running") }
+        }
+        daemon.process.send(SIGTERM)
+        #expect(try await daemon.process.exit() == .exited(0))
+        let lines = daemon.process.record.state.errors
+        let objects = try lines.map { line in
+            try #require(
+                try JSONSerialization.jsonObject(with: Data(line.utf8)) as? [String: Any], "\(line)"
+            )
+        }
+        #expect(objects.first?["message"] as? String == "starting udp-fanout")
+        #expect(objects.last?["message"] as? String == "udp-fanout stopped")
+        for object in objects {
+            #expect(Set(object.keys).isSubset(of: ["timestamp", "level", "message", "metadata"]))
+            #expect(["info", "warn"].contains(object["level"] as? String))
+            #expect((object["timestamp"] as? String)?.hasSuffix("Z") == true)
+        }
+        let names = objects.compactMap { ($0["metadata"] as? [String: String])?["listener"] }
+        #expect(names.contains("a \"quoted\" name"))
+        let refused = try await DaemonUnderTest.run(["--log-format", "xml"], folder: folder)
+        #expect(refused.code == 2)
     }
 
     @Test("Ctrl+C is named too")

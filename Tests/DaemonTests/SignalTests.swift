@@ -60,7 +60,7 @@ extension DaemonTests.SignalTests {
             let text = try await MetricsPage.scrape(port).text
             let client = try HTTP.connect(port, receiveBufferBytes: 4096)
             defer { close(client) }
-            let request = "GET /metrics HTTP/1.1\r\nHost: t\r\n\r\n"
+            let request = "GET /metrics HTTP/1.1\r\nHost: localhost\r\n\r\n"
             #expect(send(client, request, request.utf8.count, 0) == request.utf8.count)
             var first: UInt8 = 0
             #expect(recv(client, &first, 1, Int32(MSG_PEEK)) == 1)

@@ -14,7 +14,7 @@ enum CatalogCheck {
         let query = try PromQuery(text)
         var known = ofTarget
         for name in query.metrics {
-            let metric = try #require(MetricCatalog(rawValue: name), "\(title): no metric \(name)")
+            let metric = try #require(Metric.named(name), "\(title): no metric \(name)")
             known.formUnion(metric.labels)
         }
         #expect(query.labels.isSubset(of: known), "\(title): \(query.labels.subtracting(known))")
@@ -32,7 +32,7 @@ enum CatalogCheck {
 
     /// What stands in `{{…}}` of a legend, or behind `$labels.` of an annotation.
     static func expectTemplate(_ text: String, of query: String, _ title: String) throws {
-        let metrics = try PromQuery(query).metrics.compactMap(MetricCatalog.init(rawValue:))
+        let metrics = try PromQuery(query).metrics.compactMap(Metric.named)
         let known = ofTarget.union(metrics.flatMap(\.labels))
         let named =
             text.matches(of: /\{\{\s*([a-z_]+)\s*\}\}/).map { String($0.output.1) }

@@ -49,6 +49,6 @@ struct RatesTests {
         var meter = RateMeter()
         meter.note([counters(0)], at: begin)
         meter.note([counters(8, receiver: 8)], at: begin + .seconds(4))
-        #expect(meter.rates(of: Self.endpoint, in: "in").packetsForwarded == 2)
+        #expect(meter.receiverRates(of: "in")[Self.endpoint]?.packetsForwarded == 2)
     }
 }

@@ -52,15 +52,16 @@ struct ExpositionTests {
 
     @Test("every metric has HELP and TYPE exactly once, and its samples right behind them")
     func everyMetricOnce() {
-        let listeners: [ListenerCounters] = [
+        var listeners: [ListenerCounters] = [
             .sample("one", downstreams: 3), .sample("two", mode: .tcEBPF, downstreams: 2),
             .sample("three", mode: .xdpNAT, downstreams: 1),
         ]
+        listeners[0].downstreams[0].drops[.refused] = 1
         var snapshot = MetricsSnapshot.of(listeners, events: ["ingress_new_nat": 7])
         snapshot.transmitErrors = ["eth0": 3]
         let lines = page(snapshot).split(separator: "\n")
-        for metric in MetricCatalog.allCases {
-            let name = metric.rawValue
+        for metric in Metric.all {
+            let name = metric.name
             let help = lines.filter { $0.hasPrefix("# HELP \(name) ") }
             #expect(help == ["# HELP \(name) \(metric.help)"])
             let type = lines.indices.filter { lines[$0].hasPrefix("# TYPE \(name) ") }
@@ -77,13 +78,30 @@ struct ExpositionTests {
     func labelsFollowTheCatalogue() throws {
         let text = page(.of([.sample("one", downstreams: 2)]))
         let byName = Dictionary(
-            uniqueKeysWithValues: MetricCatalog.allCases.map { ($0.rawValue, $0.labels) })
+            uniqueKeysWithValues: Metric.all.map { ($0.name, $0.labels) })
         for line in text.split(separator: "\n") where !line.hasPrefix("#") {
             let name = String(line.prefix { $0 != "{" && $0 != " " })
             let labels = line.contains("{") ? line.split(separator: "{")[1] : ""
             let names = labels.split(separator: ",").map { String($0.prefix { $0 != "=" }) }
             #expect(try #require(byName[name]) == names, "\(line)")
         }
+    }
+
+    @Test("a listener has every reason from 0, a receiver only those that have counted")
+    func reasons() {
+        var counters = ListenerCounters.sample("one", downstreams: 2)
+        counters.drops = [:]
+        counters.downstreams[0].drops = [.refused: 0]
+        counters.downstreams[1].drops = [.refused: 2]
+        let text = page(.of([counters]))
+        let own = #"udp_fanout_packets_dropped_total{listener="one",mode="userspace",reason="#
+        for reason in DropReason.allCases {
+            #expect(value(of: own + "\"\(reason.rawValue)\"}", in: text) == 0)
+        }
+        let lines = text.split(separator: "\n").filter {
+            $0.hasPrefix("udp_fanout_downstream_packets_dropped_total{")
+        }
+        #expect(lines.count == 1 && lines[0].hasSuffix(#"reason="refused"} 2"#), "\(lines)")
     }
 
     @Test("a downstream that health checks disable is not active")
@@ -125,7 +143,9 @@ struct ExpositionTests {
 
     @Test("a downstream is charged only with reasons that lie with downstreams")
     func downstreamReasons() {
-        let text = page(.of([.sample("one", downstreams: 1)]))
+        var counters = ListenerCounters.sample("one", downstreams: 1)
+        for reason in DropReason.allCases { counters.downstreams[0].drops[reason] = 1 }
+        let text = page(.of([counters]))
         let start = "udp_fanout_downstream_packets_dropped_total{"
         let lines = text.split(separator: "\n").filter { $0.hasPrefix(start) }
         #expect(lines.count == DropReason.allCases.count(where: \.isDownstreams))
@@ -179,12 +199,12 @@ struct ExpositionTests {
     @Test("200 listeners with 5 downstreams each get every sample")
     func large() {
         let lines = page(.large).split(separator: "\n")
-        let perDownstream = 5 + DropReason.allCases.count(where: \.isDownstreams)
+        let perDownstream = 5
         let perListener = 11 + DropReason.allCases.count + 5 * perDownstream
-        // Build, start, two results of reloads, two of the last one, refused, three of the process, and
+        // Build, start, two results of reloads, two of the last one, refused, six of the process, and
         // eight of discovery.
         let queue = 5 + QueueCounters.KernelEvent.allCases.count
-        let others = 18 + ProbeResult.allCases.count + queue
+        let others = 21 + ProbeResult.allCases.count + queue
         #expect(lines.count { !$0.hasPrefix("#") } == 200 * perListener + others)
     }
 }

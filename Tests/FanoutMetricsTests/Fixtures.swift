@@ -88,7 +88,9 @@ extension MetricsSnapshot {
 }
 
 extension ProcessSample {
-    static let sample = ProcessSample(residentBytes: 4096, openFDs: 5, cpuSeconds: 1.5)
+    static let sample = ProcessSample(
+        residentBytes: 4096, virtualBytes: 8192, openFDs: 5, maxFDs: 1024,
+        startTimeSeconds: 1_700_000_000.25, cpuSeconds: 1.5)
 }
 
 /// The page of a snapshot as text.

@@ -76,18 +76,9 @@ let goldenPage = #"""
     # HELP udp_fanout_downstream_bytes_forwarded_total UDP payload bytes handed to the kernel for this downstream.
     # TYPE udp_fanout_downstream_bytes_forwarded_total counter
     udp_fanout_downstream_bytes_forwarded_total{listener="syslog",mode="userspace",downstream="r1"} 5760
-    # HELP udp_fanout_downstream_packets_dropped_total Datagrams meant for this downstream that were not sent, by reason.
+    # HELP udp_fanout_downstream_packets_dropped_total Datagrams meant for this downstream that were not sent, by reason; a reason appears with the first drop.
     # TYPE udp_fanout_downstream_packets_dropped_total counter
-    udp_fanout_downstream_packets_dropped_total{listener="syslog",mode="userspace",downstream="r1",reason="family_mismatch"} 0
-    udp_fanout_downstream_packets_dropped_total{listener="syslog",mode="userspace",downstream="r1",reason="would_block"} 0
     udp_fanout_downstream_packets_dropped_total{listener="syslog",mode="userspace",downstream="r1",reason="no_buffers"} 3
-    udp_fanout_downstream_packets_dropped_total{listener="syslog",mode="userspace",downstream="r1",reason="refused"} 0
-    udp_fanout_downstream_packets_dropped_total{listener="syslog",mode="userspace",downstream="r1",reason="unreachable"} 0
-    udp_fanout_downstream_packets_dropped_total{listener="syslog",mode="userspace",downstream="r1",reason="message_too_long"} 0
-    udp_fanout_downstream_packets_dropped_total{listener="syslog",mode="userspace",downstream="r1",reason="not_permitted"} 0
-    udp_fanout_downstream_packets_dropped_total{listener="syslog",mode="userspace",downstream="r1",reason="send_error"} 0
-    udp_fanout_downstream_packets_dropped_total{listener="syslog",mode="userspace",downstream="r1",reason="ttl_expired"} 0
-    udp_fanout_downstream_packets_dropped_total{listener="syslog",mode="userspace",downstream="r1",reason="rewrite_failed"} 0
     # HELP udp_fanout_downstream_refused_total ICMP errors that came back from this downstream: nothing listens there, or a firewall rejects datagrams; about datagrams already counted as forwarded.
     # TYPE udp_fanout_downstream_refused_total counter
     udp_fanout_downstream_refused_total{listener="syslog",mode="userspace",downstream="r1"} 4
@@ -135,24 +126,33 @@ let goldenPage = #"""
     # HELP udp_fanout_config_last_reload_successful Whether the last reload of the configuration succeeded (1 or 0).
     # TYPE udp_fanout_config_last_reload_successful gauge
     udp_fanout_config_last_reload_successful 0
-    # HELP udp_fanout_config_last_reload_success_timestamp_seconds When a configuration was last taken into force, in seconds since 1970-01-01 UTC.
+    # HELP udp_fanout_config_last_reload_success_timestamp_seconds When a configuration was last applied, in seconds since 1970-01-01 UTC.
     # TYPE udp_fanout_config_last_reload_success_timestamp_seconds gauge
     udp_fanout_config_last_reload_success_timestamp_seconds 1700000000.25
     # HELP udp_fanout_config_reloads_total Loads of the configuration, by result; the one at start-up is the first success.
     # TYPE udp_fanout_config_reloads_total counter
-    udp_fanout_config_reloads_total{result="success"} 3
     udp_fanout_config_reloads_total{result="failure"} 1
+    udp_fanout_config_reloads_total{result="success"} 3
     # HELP udp_fanout_metrics_connections_refused_total Connections to the metrics port that were closed because too many were open.
     # TYPE udp_fanout_metrics_connections_refused_total counter
     udp_fanout_metrics_connections_refused_total 9
-    # HELP process_resident_memory_bytes Resident memory size in bytes.
-    # TYPE process_resident_memory_bytes gauge
-    process_resident_memory_bytes 4096
-    # HELP process_open_fds Open file descriptors.
-    # TYPE process_open_fds gauge
-    process_open_fds 5
+    # HELP process_start_time_seconds When the process started, in seconds since 1970-01-01 UTC.
+    # TYPE process_start_time_seconds gauge
+    process_start_time_seconds 1700000000.25
     # HELP process_cpu_seconds_total User and system CPU time spent, in seconds.
     # TYPE process_cpu_seconds_total counter
     process_cpu_seconds_total 1.5
+    # HELP process_resident_memory_bytes Resident memory size in bytes.
+    # TYPE process_resident_memory_bytes gauge
+    process_resident_memory_bytes 4096
+    # HELP process_virtual_memory_bytes Virtual memory size in bytes.
+    # TYPE process_virtual_memory_bytes gauge
+    process_virtual_memory_bytes 8192
+    # HELP process_open_fds Open file descriptors.
+    # TYPE process_open_fds gauge
+    process_open_fds 5
+    # HELP process_max_fds Limit of open file descriptors.
+    # TYPE process_max_fds gauge
+    process_max_fds 1024
 
     """#

@@ -33,7 +33,7 @@ struct HostileClientTests {
         let reply = try await withServer(limits, snapshot: { .large }) { port in
             let clients = try (0..<500).map { _ in
                 let client = try RawClient(port: port, receiveBufferBytes: 4096)
-                client.send("GET /metrics HTTP/1.1\r\nHost: test\r\n\r\n")
+                client.send("GET /metrics HTTP/1.1\r\nHost: localhost\r\n\r\n")
                 return client
             }
             return try withExtendedLifetime(clients) {
@@ -167,7 +167,7 @@ struct HostileClientTests {
     func garbageBehind() async throws {
         let statuses = try await withServer { port in
             let client = try RawClient(port: port)
-            client.send("GET /metrics HTTP/1.1\r\nHost: test\r\n\r\n\0\0garbage\r\n\r\n")
+            client.send("GET /metrics HTTP/1.1\r\nHost: localhost\r\n\r\n\0\0garbage\r\n\r\n")
             return [try client.reply().status, try client.reply().status]
         }
         #expect(statuses == [200, 400])
@@ -178,7 +178,9 @@ extension RawClient {
     /// Asks for the metrics, and returns when the server has read that: it stands in one piece with
     /// another request, which has been answered.
     fileprivate func ask() throws {
-        let requests = ["/healthz", "/metrics"].map { "GET \($0) HTTP/1.1\r\nHost: test\r\n\r\n" }
+        let requests = ["/healthz", "/metrics"].map {
+            "GET \($0) HTTP/1.1\r\nHost: localhost\r\n\r\n"
+        }
         send(requests.joined())
         _ = try reply()
     }

@@ -87,7 +87,7 @@ struct LifecycleTests {
         let idleIsClosed = Gate()
         async let scrape = blocking {
             let client = try RawClient(port: port)
-            client.send("GET /metrics HTTP/1.1\r\nHost: test\r\n\r\n")
+            client.send("GET /metrics HTTP/1.1\r\nHost: localhost\r\n\r\n")
             return String(decoding: try client.rest(), as: UTF8.self)
         }
         async let idle = blocking {
@@ -123,7 +123,7 @@ struct LifecycleTests {
         let port = server.boundEndpoint.port
         async let rest = blocking {
             let client = try RawClient(port: port)
-            client.send("GET /metrics HTTP/1.1\r\nHost: test\r\n\r\n")
+            client.send("GET /metrics HTTP/1.1\r\nHost: localhost\r\n\r\n")
             return try client.rest()
         }
         #expect(try await blocking { gate.waitForArrivals(1) })

@@ -13,9 +13,11 @@ struct ProcessSampleTests {
     @Test("time and memory are read behind a name with blanks and parentheses")
     func parsesStat() {
         let sample = ProcessSample(
-            stat: "42 (a) b) (c) \(fields) 1 2 3", openFDs: 7, pageBytes: 4096,
-            ticksPerSecond: 100)
-        let expected = ProcessSample(residentBytes: 300 * 4096, openFDs: 7, cpuSeconds: 3)
+            stat: "42 (a) b) (c) \(fields) 1 2 3", openFDs: 7, maxFDs: 64, pageBytes: 4096,
+            ticksPerSecond: 100, bootTimeSeconds: 1_000_000)
+        let expected = ProcessSample(
+            residentBytes: 300 * 4096, virtualBytes: 99_999_999, openFDs: 7, maxFDs: 64,
+            startTimeSeconds: 1_000_010, cpuSeconds: 3)
         #expect(sample == expected)
     }
 
@@ -26,7 +28,9 @@ struct ProcessSampleTests {
         ])
     func refusesOtherShapes(line: String) {
         #expect(
-            ProcessSample(stat: line, openFDs: 0, pageBytes: 4096, ticksPerSecond: 100) == nil)
+            ProcessSample(
+                stat: line, openFDs: 0, maxFDs: 1, pageBytes: 4096, ticksPerSecond: 100,
+                bootTimeSeconds: 0) == nil)
     }
 
     @Test("this process's descriptors, memory and time are counted")
@@ -37,5 +41,10 @@ struct ProcessSampleTests {
         #expect(sample.openFDs >= 50)
         #expect(sample.residentBytes > 1 << 20)
         #expect(sample.cpuSeconds > 0)
+        #expect(sample.virtualBytes > sample.residentBytes && sample.maxFDs >= sample.openFDs)
+        // Since the machine runs, and not in the future; the same each time.
+        let now = Double(time(nil))
+        #expect(sample.startTimeSeconds > 1_600_000_000 && sample.startTimeSeconds < now + 2)
+        #expect(ProcessSample.current()?.startTimeSeconds == sample.startTimeSeconds)
     }
 }

@@ -106,7 +106,7 @@ final class RawClient {
     }
 
     func get(_ target: String, header: String = "") throws -> Reply {
-        send("GET \(target) HTTP/1.1\r\nHost: test\r\n\(header)\r\n")
+        send("GET \(target) HTTP/1.1\r\nHost: localhost\r\n\(header)\r\n")
         return try reply()
     }
 

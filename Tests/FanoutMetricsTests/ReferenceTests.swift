@@ -18,8 +18,8 @@ struct ReferenceTests {
 
     @Test("tells of every label that a metric bears, and of no other")
     func labels() {
-        let told = MetricCatalog.labelMeanings.map(\.label)
+        let told = MetricsReference.labelMeanings.map(\.label)
         #expect(Set(told).count == told.count)
-        #expect(Set(told) == Set(MetricCatalog.allCases.flatMap(\.labels)))
+        #expect(Set(told) == Set(Metric.all.flatMap(\.labels)))
     }
 }

@@ -20,7 +20,7 @@ struct RequestTests {
     func head() async throws {
         let (head, next) = try await withServer { port in
             let client = try RawClient(port: port)
-            client.send("HEAD /healthz HTTP/1.1\r\nHost: test\r\n\r\n")
+            client.send("HEAD /healthz HTTP/1.1\r\nHost: localhost\r\n\r\n")
             let head = try client.reply(toHead: true)
             return (head, try client.get("/healthz"))
         }
@@ -103,7 +103,7 @@ struct RequestTests {
     func otherMethods(method: String) async throws {
         let (refusal, next) = try await withServer { port in
             let client = try RawClient(port: port)
-            client.send("\(method) /metrics HTTP/1.1\r\nHost: test\r\n\r\n")
+            client.send("\(method) /metrics HTTP/1.1\r\nHost: localhost\r\n\r\n")
             return (try client.reply(), try client.get("/healthz"))
         }
         #expect(refusal.status == 405 && refusal.header("allow") == "get, head")
@@ -124,7 +124,7 @@ struct RequestTests {
     func upgrade() async throws {
         let rest = try await withServer { port in
             let client = try RawClient(port: port)
-            client.send("GET /healthz HTTP/1.1\r\nHost: test\r\nConnection: Upgrade\r\n")
+            client.send("GET /healthz HTTP/1.1\r\nHost: localhost\r\nConnection: Upgrade\r\n")
             client.send("Upgrade: h2c\r\n\r\n")
             return try client.rest()
         }
@@ -141,7 +141,7 @@ struct RequestTests {
     func bodies(method: String, header: String, status: Int) async throws {
         let reply = try await withServer { port in
             let client = try RawClient(port: port)
-            client.send("\(method) /metrics HTTP/1.1\r\nHost: test\r\n\(header)\r\n\r\n")
+            client.send("\(method) /metrics HTTP/1.1\r\nHost: localhost\r\n\(header)\r\n\r\n")
             let isTaken = client.send(repeatElement(UInt8(ascii: "x"), count: 100_000))
             let reply = try client.reply(toHead: method == "HEAD")
             client.finishSending()
@@ -156,7 +156,9 @@ struct RequestTests {
     func pipelining() async throws {
         let statuses = try await withServer { port in
             let client = try RawClient(port: port)
-            let pair = ["/healthz", "/nowhere"].map { "GET \($0) HTTP/1.1\r\nHost: t\r\n\r\n" }
+            let pair = ["/healthz", "/nowhere"].map {
+                "GET \($0) HTTP/1.1\r\nHost: localhost\r\n\r\n"
+            }
             client.send(String(repeating: pair.joined(), count: 500))
             return try (0..<1000).map { _ in try client.reply().status }
         }
@@ -185,10 +187,52 @@ struct RequestTests {
     func halfClose() async throws {
         let text = try await withServer { port in
             let client = try RawClient(port: port)
-            client.send("GET /metrics HTTP/1.1\r\nHost: test\r\n\r\n")
+            client.send("GET /metrics HTTP/1.1\r\nHost: localhost\r\n\r\n")
             client.finishSending()
             return String(decoding: try client.rest(), as: UTF8.self)
         }
         #expect(text.hasPrefix("HTTP/1.1 200 ") && text.contains("udp_fanout_build_info"))
+    }
+
+    @Test(
+        "a request without Host, or with two, is refused",
+        arguments: [
+            ("GET /metrics HTTP/1.1\r\n\r\n", 400),
+            ("GET /metrics HTTP/1.1\r\nHost: a\r\nHost: a\r\n\r\n", 400),
+            ("GET /healthz HTTP/1.0\r\nHost: a\r\nHost: b\r\n\r\n", 400),
+            ("GET /healthz HTTP/1.0\r\n\r\n", 200),
+            ("GET /healthz HTTP/1.1\r\nHost: a\r\n\r\n", 200),
+            ("GET /healthz HTTP/1.1\r\nHost:\r\n\r\n", 200),
+        ])
+    func hostCount(request: String, status: Int) async throws {
+        let reply = try await withServer { port in
+            let client = try RawClient(port: port)
+            client.send(request)
+            return try client.reply()
+        }
+        #expect(reply.status == status)
+    }
+
+    /// Pages of other sites may have their own names point to this host.
+    @Test(
+        "the status page and its numbers are for addresses, localhost and names of this host alone",
+        arguments: [
+            ("localhost", 200), ("LOCALHOST:9090", 200), ("127.0.0.1:9090", 200),
+            ("[::1]:9090", 200),
+            ("[::1]", 200), ("192.0.2.7", 200), ("node1.example.com", 200),
+            ("Node1.Example.com.:80", 200),
+            ("attacker.example", 421), ("localhost.attacker.example", 421),
+            ("127.0.0.1.example", 421),
+            ("[::1", 421), ("", 421),
+        ])
+    func rebinding(host: String, status: Int) async throws {
+        let statuses = try await withServer(names: ["node1.example.com"]) { port in
+            try ["/", "/status.json", "/metrics", "/healthz", "/readyz"].map { target in
+                let client = try RawClient(port: port)
+                client.send("GET \(target) HTTP/1.1\r\nHost: \(host)\r\n\r\n")
+                return try client.reply().status
+            }
+        }
+        #expect(statuses == [status, status, 200, 200, 200], "\(host)")
     }
 }

@@ -26,7 +26,7 @@ extension Endpoint {
 
 /// Runs a server on a port of the kernel's choice; `clients` runs where it may block.
 func withServer<Value: Sendable>(
-    _ limits: MetricsServer.Limits = patient, path: String = "/metrics",
+    _ limits: MetricsServer.Limits = patient, path: String = "/metrics", names: [String] = [],
     liveness: @escaping @Sendable () -> String? = { nil },
     readiness: @escaping @Sendable () async -> String? = { nil },
     snapshot: @escaping @Sendable () async -> MetricsSnapshot = { .of([.sample("one")]) },
@@ -34,7 +34,8 @@ func withServer<Value: Sendable>(
 ) async throws -> Value {
     let logger = Logger(label: "test") { _ in SwiftLogNoOpLogHandler() }
     let server = try await MetricsServer.start(
-        bind: .loopback(0), path: path, logger: logger, limits: limits, liveness: liveness,
+        bind: .loopback(0), path: path, names: names, logger: logger, limits: limits,
+        liveness: liveness,
         readiness: readiness, snapshot: snapshot)
     let port = server.boundEndpoint.port
     do {

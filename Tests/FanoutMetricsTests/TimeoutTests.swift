@@ -67,7 +67,7 @@ struct TimeoutTests {
         limits.answerTime = Self.short
         let (closed, rest) = try await withServer(limits, snapshot: { .large }) { port in
             let client = try RawClient(port: port, receiveBufferBytes: 4096)
-            client.send("GET /metrics HTTP/1.1\r\nHost: test\r\n\r\n")
+            client.send("GET /metrics HTTP/1.1\r\nHost: localhost\r\n\r\n")
             return (client.waitForClose(), try client.rest())
         }
         #expect(closed)

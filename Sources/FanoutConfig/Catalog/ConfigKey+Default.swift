@@ -60,6 +60,7 @@ extension ConfigKey {
         case .healthMinHealthy: .value("0")
         case .metricsBind: .value("0.0.0.0:9090")
         case .metricsPath: .value("/metrics")
+        case .metricsServerNames: .absent("none")
         case .controlEnabled: .value("true")
         case .controlSocket: .absent("control.sock in the runtime folder of the daemon's user")
         }

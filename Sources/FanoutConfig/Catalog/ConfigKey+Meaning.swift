@@ -89,6 +89,8 @@ extension ConfigKey {
         case .metricsEnabled: "Whether metrics are served."
         case .metricsBind: "TCP address of the server, which also answers /healthz and /readyz."
         case .metricsPath: "Path of the metrics."
+        case .metricsServerNames:
+            "Further names by which browsers may ask for the status page, besides IP addresses, localhost and the host's name."
         case .controlEnabled: "Whether there is a control socket."
         case .controlSocket: "Path of the control socket."
         }

@@ -75,6 +75,7 @@ public enum ConfigKey: String, CaseIterable, Hashable, Sendable {
     case metricsEnabled = "metrics.enabled"
     case metricsBind = "metrics.bind"
     case metricsPath = "metrics.path"
+    case metricsServerNames = "metrics.server_names"
 
     case controlEnabled = "control.enabled"
     case controlSocket = "control.socket"
@@ -148,6 +149,7 @@ extension ConfigKey {
         case .healthRise, .healthFall: .integer(1...100)
         case .healthMinHealthy: .integer(0...100)
         case .metricsPath: .urlPath
+        case .metricsServerNames: .domainNames
         case .controlSocket: .socketPath
         case .listenerOneArm, .listenerUnanswered, .listenerPreserveSource, .kubernetesVIP,
             .pinCPUs,

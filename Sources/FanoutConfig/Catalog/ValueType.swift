@@ -36,6 +36,8 @@ public enum ValueType: Equatable, Sendable {
     case dnsLabel
     /// A name of DNS: labels of 1...63 letters, digits, `-` and `_` with dots between them.
     case domainName
+    /// A list of such names.
+    case domainNames
     /// 1...65535, or a DNS label.
     case servicePort
     /// The path of a URL.
@@ -91,6 +93,7 @@ public enum ValueType: Equatable, Sendable {
         case .macAddress: "write six bytes, such as 02:00:00:00:00:01"
         case .dnsLabel: "write lower-case letters, digits and inner '-', at most 63 of them"
         case .domainName: "write a name such as receivers.example.com"
+        case .domainNames: "write a list of names such as [node1.example.com]"
         case .servicePort: "write a number from 1 to 65535 or the name of a port of the service"
         case .urlPath: "write a path, such as /metrics"
         case .socketPath: "write an absolute path, such as /run/udp-fanout/control.sock"

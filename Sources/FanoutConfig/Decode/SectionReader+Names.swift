@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 
 internal import FanoutCore
+internal import YAML
 
 extension SectionReader {
     /// A DNS label (RFC 1123, section 2.1), as Kubernetes names namespaces and services.
@@ -18,17 +19,7 @@ extension SectionReader {
     /// end.
     func domainName(_ key: ConfigKey) -> Located<String>? {
         guard let field = scalar(key) else { return nil }
-        var text = field.value.text
-        if text.hasSuffix(".") { text.removeLast() }
-        let labels = text.split(separator: ".", omittingEmptySubsequences: false)
-        let isName = labels.allSatisfy { label in
-            (1...63).contains(label.utf8.count)
-                && label.utf8.allSatisfy { byte in
-                    (48...57).contains(byte) || (65...90).contains(byte)
-                        || (97...122).contains(byte) || "-_".utf8.contains(byte)
-                }
-        }
-        guard isName, text.utf8.count <= 253 else {
+        guard let text = Self.domainName(field.value.text) else {
             refuse(field.origin, "\(field.value.text.quoted) is not a name of DNS", key)
             return nil
         }
@@ -37,7 +28,30 @@ extension SectionReader {
                 at: field.origin, "\(text) is an address and needs no DNS", "write downstream")
             return nil
         }
-        return Located(value: text.lowercased(), origin: field.origin)
+        return Located(value: text, origin: field.origin)
+    }
+
+    /// A list of such names.
+    func domainNames(_ key: ConfigKey) -> [String] {
+        (items(of: key) ?? []).compactMap { item in
+            if let name = item.value.text.flatMap(Self.domainName) { return name }
+            refuse(item.origin, "\(item.value.text?.quoted ?? "this") is not a name of DNS", key)
+            return nil
+        }
+    }
+
+    /// In lower case, without a dot at its end; nil when it is no name.
+    private static func domainName(_ written: String) -> String? {
+        let text = written.hasSuffix(".") ? String(written.dropLast()) : written
+        let labels = text.split(separator: ".", omittingEmptySubsequences: false)
+        let isName = labels.allSatisfy { label in
+            (1...63).contains(label.utf8.count)
+                && label.utf8.allSatisfy { byte in
+                    (48...57).contains(byte) || (65...90).contains(byte)
+                        || (97...122).contains(byte) || "-_".utf8.contains(byte)
+                }
+        }
+        return isName && text.utf8.count <= 253 ? text.lowercased() : nil
     }
 
     /// A port number, or the name of a port: a DNS label with at least one letter.

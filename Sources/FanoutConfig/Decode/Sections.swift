@@ -69,5 +69,6 @@ extension MetricsConfiguration {
         if let field = reader.boolean(.metricsEnabled) { enabled = field.value }
         if let field = reader.endpoint(.metricsBind) { bind = field.value }
         if let field = reader.urlPath(.metricsPath) { path = field.value }
+        serverNames = reader.domainNames(.metricsServerNames)
     }
 }

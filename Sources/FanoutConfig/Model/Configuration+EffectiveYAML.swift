@@ -37,6 +37,10 @@ extension Configuration {
             $0.plain(.metricsEnabled, metrics.enabled)
             $0.text(.metricsBind, metrics.bind.description)
             $0.text(.metricsPath, metrics.path)
+            if !metrics.serverNames.isEmpty {
+                let names = metrics.serverNames.map(YAMLWriter.quote).joined(separator: ", ")
+                $0.plain(.metricsServerNames, "[\(names)]")
+            }
         }
         writer.section(.control) {
             $0.plain(.controlEnabled, control.enabled)

@@ -63,6 +63,7 @@ extension ValueType {
                 ("pattern", .text(#"^[A-Za-z0-9_-]{1,63}(\.[A-Za-z0-9_-]{1,63})*\.?$"#)),
                 ("maxLength", .integer(254)),
             ]
+        case .domainNames: Self.array(of: ValueType.domainName.schema)
         case .servicePort:
             [
                 (

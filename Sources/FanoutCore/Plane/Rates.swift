@@ -54,21 +54,24 @@ public struct RateMeter: Equatable, Sendable {
         return rates
     }
 
-    /// The same of a receiver of it.
-    public func rates(of downstream: Endpoint, in listener: String) -> Rates {
-        var rates = Rates()
-        guard let (old, new, seconds) = ends(of: listener),
-            let now = new.downstreams.first(where: { $0.endpoint == downstream })
-        else { return rates }
-        // One that has joined since had nothing before.
-        let then = old.downstreams.first { $0.endpoint == downstream }
-        rates.packetsForwarded = Self.rate(
-            then?.packetsForwarded ?? 0, now.packetsForwarded, seconds)
-        rates.bytesForwarded = Self.rate(then?.bytesForwarded ?? 0, now.bytesForwarded, seconds)
-        rates.packetsDropped = Self.rate(
-            then?.drops.values.reduce(0, +) ?? 0, now.drops.values.reduce(0, +), seconds)
-        rates.refusals = Self.rate(then?.refusals ?? 0, now.refusals, seconds)
-        return rates
+    /// The rates of a listener's receivers; empty as long as the listener has been noted less than twice. O(receivers).
+    public func receiverRates(of listener: String) -> [Endpoint: Rates] {
+        guard let (old, new, seconds) = ends(of: listener) else { return [:] }
+        let before = Dictionary(old.downstreams.map { ($0.endpoint, $0) }) { $1 }
+        let pairs = new.downstreams.map { now in
+            // One that has joined since had nothing before.
+            let then = before[now.endpoint]
+            var rates = Rates()
+            rates.packetsForwarded = Self.rate(
+                then?.packetsForwarded ?? 0, now.packetsForwarded, seconds)
+            rates.bytesForwarded = Self.rate(
+                then?.bytesForwarded ?? 0, now.bytesForwarded, seconds)
+            rates.packetsDropped = Self.rate(
+                then?.drops.values.reduce(0, +) ?? 0, now.drops.values.reduce(0, +), seconds)
+            rates.refusals = Self.rate(then?.refusals ?? 0, now.refusals, seconds)
+            return (now.endpoint, rates)
+        }
+        return Dictionary(pairs) { $1 }
     }
 
     private func ends(of listener: String) -> (ListenerCounters, ListenerCounters, Double)? {

@@ -33,6 +33,7 @@ struct StatusListener {
         }
         receiverCount = counters.downstreams.count
         readyCount = counters.downstreams.count(where: \.isReady)
+        let rates = meter.receiverRates(of: counters.listener)
         receivers = Self.chosen(counters.downstreams, limit).map { downstream in
             let entry = DrainList.Entry(listener: counters.listener, downstream: downstream.name)
             return StatusReceiver(
@@ -43,8 +44,7 @@ struct StatusListener {
                     isWithinReach: !outOfReach.contains(downstream.name)),
                 isHealthy: verdicts[downstream.endpoint],
                 isRefusing: refusing.contains(downstream.name),
-                rate: meter.rates(of: downstream.endpoint, in: counters.listener)
-                    .packetsForwarded)
+                rate: rates[downstream.endpoint]?.packetsForwarded ?? 0)
         }
     }
 

@@ -35,29 +35,12 @@ struct StatusPage {
     }
 
     var html: String {
-        """
-        <!DOCTYPE html>
-        <html lang="en">
-        <head>
-        <meta charset="utf-8">
-        <meta name="viewport" content="width=device-width, initial-scale=1">
-        <meta name="color-scheme" content="light dark">
-        <noscript><meta http-equiv="refresh" content="10"></noscript>
-        <title>udp-fanout</title>
-        <link rel="icon" href="data:,">
-        <style nonce="\(nonce)">\(Self.style)</style>
-        </head>
-        <body>
-        \(header)
-        <main data-shape="\(view.shape)">
-        \(notices)\(tiles)\(view.listeners.map(section).joined(separator: "\n"))\(omittedNote)
-        </main>
-        \(footer)
-        <script nonce="\(nonce)">\(Self.script)</script>
-        </body>
-        </html>
-
-        """
+        PageTemplate.page.filled([
+            "nonce": nonce, "style": PageTemplate.style, "script": PageTemplate.script,
+            "header": header, "shape": view.shape, "footer": footer,
+            "main": "\(notices)\(tiles)"
+                + view.listeners.map(section).joined(separator: "\n") + omittedNote,
+        ])
     }
 
     private var header: String {

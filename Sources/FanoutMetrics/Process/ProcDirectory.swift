@@ -10,6 +10,20 @@ enum ProcDirectory {
     /// The unit of the times in /proc/PID/stat (`USER_HZ`).
     static var ticksPerSecond: UInt64 { UInt64(clamping: sysconf(Int32(_SC_CLK_TCK))) }
 
+    /// The soft limit of open files (getrlimit(2)).
+    static var maxFDs: UInt64 {
+        var limit = rlimit()
+        unsafe getrlimit(__rlimit_resource_t(RLIMIT_NOFILE.rawValue), &limit)
+        return UInt64(limit.rlim_cur)
+    }
+
+    /// Time that the machine has been up, suspended time included (clock_gettime(2), CLOCK_BOOTTIME).
+    static var secondsSinceBoot: Double {
+        var time = timespec()
+        unsafe clock_gettime(CLOCK_BOOTTIME, &time)
+        return Double(time.tv_sec) + Double(time.tv_nsec) / 1e9
+    }
+
     /// The first 4095 bytes of a file; nil when it cannot be read. /proc answers one read with a whole
     /// line, and no line that is asked for here is longer.
     static func text(of path: String) -> String? {

@@ -1,16 +1,29 @@
 // SPDX-License-Identifier: Apache-2.0
 
+internal import LinuxNet
+
 /// What this process uses, as the kernel tells it under /proc/self.
 public struct ProcessSample: Equatable, Sendable {
     /// Resident memory.
     public var residentBytes: UInt64
+    public var virtualBytes: UInt64
     public var openFDs: UInt64
+    /// The limit of open files.
+    public var maxFDs: UInt64
+    /// Seconds since 1970-01-01 UTC.
+    public var startTimeSeconds: Double
     /// User and system time since the process started.
     public var cpuSeconds: Double
 
-    public init(residentBytes: UInt64, openFDs: UInt64, cpuSeconds: Double) {
+    public init(
+        residentBytes: UInt64, virtualBytes: UInt64, openFDs: UInt64, maxFDs: UInt64,
+        startTimeSeconds: Double, cpuSeconds: Double
+    ) {
         self.residentBytes = residentBytes
+        self.virtualBytes = virtualBytes
         self.openFDs = openFDs
+        self.maxFDs = maxFDs
+        self.startTimeSeconds = startTimeSeconds
         self.cpuSeconds = cpuSeconds
     }
 
@@ -19,10 +32,15 @@ public struct ProcessSample: Equatable, Sendable {
     /// - Parameters:
     ///   - stat: the line.
     ///   - openFDs: the number of entries in /proc/PID/fd.
-    ///   - pageBytes: the size of a memory page, in which fields 24 is given.
-    ///   - ticksPerSecond: the clock in which fields 14 and 15 are given, above 0.
+    ///   - maxFDs: the limit of open files.
+    ///   - pageBytes: the size of a memory page, in which field 24 is given.
+    ///   - ticksPerSecond: the clock in which fields 14, 15 and 22 are given, above 0.
+    ///   - bootTimeSeconds: when the machine started, seconds since 1970-01-01 UTC; field 22 counts from there.
     /// - Returns: nil when the line has another shape.
-    public init?(stat: String, openFDs: UInt64, pageBytes: UInt64, ticksPerSecond: UInt64) {
+    public init?(
+        stat: String, openFDs: UInt64, maxFDs: UInt64, pageBytes: UInt64, ticksPerSecond: UInt64,
+        bootTimeSeconds: Double
+    ) {
         // Field 2 is the program's name in parentheses and may itself hold blanks and parentheses.
         guard ticksPerSecond > 0, let nameEnd = stat.lastIndex(of: ")") else { return nil }
         let fields = stat[stat.index(after: nameEnd)...].split(whereSeparator: \.isWhitespace)
@@ -30,10 +48,15 @@ public struct ProcessSample: Equatable, Sendable {
         guard fields.count > 24 - firstField,
             let userTicks = UInt64(fields[14 - firstField]),
             let systemTicks = UInt64(fields[15 - firstField]),
+            let startTicks = UInt64(fields[22 - firstField]),
+            let virtualBytes = UInt64(fields[23 - firstField]),
             let residentPages = UInt64(fields[24 - firstField])
         else { return nil }
         residentBytes = residentPages * pageBytes
+        self.virtualBytes = virtualBytes
         self.openFDs = openFDs
+        self.maxFDs = maxFDs
+        startTimeSeconds = bootTimeSeconds + Double(startTicks) / Double(ticksPerSecond)
         cpuSeconds = Double(userTicks + systemTicks) / Double(ticksPerSecond)
     }
 
@@ -45,7 +68,12 @@ public struct ProcessSample: Equatable, Sendable {
         // The descriptor through which the directory was counted is gone again.
         let openFDs = UInt64(entries) - min(UInt64(entries), 1)
         return ProcessSample(
-            stat: stat, openFDs: openFDs, pageBytes: ProcDirectory.pageBytes,
-            ticksPerSecond: ProcDirectory.ticksPerSecond)
+            stat: stat, openFDs: openFDs, maxFDs: ProcDirectory.maxFDs,
+            pageBytes: ProcDirectory.pageBytes, ticksPerSecond: ProcDirectory.ticksPerSecond,
+            bootTimeSeconds: bootTime)
     }
+
+    /// Read once, so that the start time stays the same when the time of day is set.
+    private static let bootTime =
+        (WallClock.now.secondsSinceEpoch - ProcDirectory.secondsSinceBoot).rounded()
 }

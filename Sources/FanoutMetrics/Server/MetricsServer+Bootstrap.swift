@@ -11,6 +11,7 @@ extension MetricsServer {
         let scrapes: ScrapeQueue
         let limits: Limits
         let path: String
+        let names: ServerNames
         let liveness: @Sendable () -> String?
         let readiness: @Sendable () async -> String?
     }

@@ -34,13 +34,15 @@ public actor MetricsServer {
     /// - Parameters:
     ///   - bind: port 0 lets the kernel choose one.
     ///   - path: where the metrics are, such as `/metrics`; comes before every other page.
+    ///   - names: names of this host by which browsers may ask for the status page, besides addresses and `localhost`.
     ///   - liveness: why the process does not do its work and must be restarted; nil when it does. Called on the
     ///     server's thread, which may not wait.
     ///   - readiness: why there is no service at this moment; nil when there is.
     ///   - snapshot: called for a scrape, never twice at a time, on no particular thread.
     /// - Throws: `MetricsServerError` when the port cannot be opened; nothing is left behind then.
     public static func start(
-        bind: Endpoint, path: String, logger: Logger, limits: Limits = Limits(),
+        bind: Endpoint, path: String, names: [String] = [], logger: Logger,
+        limits: Limits = Limits(),
         liveness: @escaping @Sendable () -> String? = { nil },
         readiness: @escaping @Sendable () async -> String? = { nil },
         snapshot: @escaping @Sendable () async -> MetricsSnapshot
@@ -54,6 +56,7 @@ public actor MetricsServer {
                     snapshot: snapshot)
                 let shared = Shared(
                     table: table, scrapes: scrapes, limits: limits, path: path,
+                    names: ServerNames(names),
                     liveness: liveness, readiness: readiness)
                 return NIOLoopBound(shared, eventLoop: loop)
             }.get()

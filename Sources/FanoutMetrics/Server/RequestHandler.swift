@@ -15,6 +15,7 @@ final class RequestHandler: ChannelInboundHandler {
     private let connection: Connection
     private let scrapes: ScrapeQueue
     private let metricsPath: String
+    private let names: ServerNames
     private let liveness: @Sendable () -> String?
     private let readiness: @Sendable () async -> String?
     private var request: HTTPRequestHead?
@@ -26,6 +27,7 @@ final class RequestHandler: ChannelInboundHandler {
         self.connection = connection
         scrapes = shared.scrapes
         metricsPath = shared.path
+        names = shared.names
         liveness = shared.liveness
         readiness = shared.readiness
     }
@@ -63,7 +65,14 @@ final class RequestHandler: ChannelInboundHandler {
         if !request.isKeepAlive || request.headers.contains(name: "upgrade") {
             connection.endsAfterAnswer = true
         }
+        guard request.hasProperHost else {
+            connection.endsAfterAnswer = true
+            return respond(.hostMissing)
+        }
         switch Route(method: request.method, target: request.uri, metricsPath: metricsPath) {
+        case .document(let document)
+        where document != .metrics && !names.take(request.headers["host"].first):
+            respond(.hostUnknown)
         case .document(let document):
             connection.enter(.answering)
             scrapes.scrape(document, for: connection) { [weak self] in self?.respond($0) }
@@ -164,6 +173,12 @@ final class RequestHandler: ChannelInboundHandler {
 }
 
 extension HTTPRequestHead {
+    /// Whether it has the one Host that HTTP/1.1 asks for (RFC 9112, section 3.2); older versions have none.
+    fileprivate var hasProperHost: Bool {
+        let count = headers["host"].count
+        return count == 1 || (count == 0 && version == .http1_0)
+    }
+
     /// Whether bytes follow the header (RFC 9112, section 6.3).
     fileprivate var announcesBody: Bool {
         headers.contains(name: "transfer-encoding")

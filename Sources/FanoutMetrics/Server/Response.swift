@@ -74,6 +74,14 @@ struct Response {
     static let headerTooLarge = Response(
         .requestHeaderFieldsTooLarge, "the request's header is too long", endsConnection: true)
     static let malformed = Response(.badRequest, "this is not HTTP/1.1", endsConnection: true)
+    static let hostMissing = Response(
+        .badRequest, "a request needs one Host header (RFC 9112, section 3.2)",
+        endsConnection: true)
+    /// For a page that a browser shows.
+    static let hostUnknown = Response(
+        .misdirectedRequest,
+        "this host has no such name; open the page by an IP address, as localhost or by the host's name, or "
+            + "set metrics.server_names")
     static let overdue = Response(
         .serviceUnavailable, "the counters could not be read in time", endsConnection: true)
 

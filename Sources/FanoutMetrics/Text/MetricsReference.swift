@@ -8,7 +8,7 @@ public enum MetricsReference {
     public static var markdown: String {
         """
         <!-- SPDX-License-Identifier: Apache-2.0 -->
-        <!-- `make reference` writes this page from Sources/FanoutMetrics/Text. -->
+        <!-- `make reference` writes this page from Sources/FanoutMetrics/Text/Metrics.swift. -->
         # Metrics reference
 
         What `/metrics` shows, in Prometheus' text format. A metric that has nothing to say is left out: those of AF_XDP
@@ -44,18 +44,80 @@ public enum MetricsReference {
     }
 
     private static var rows: String {
-        MetricCatalog.allCases.map { metric in
+        Metric.all.map { metric in
             let labels = metric.labels.map { "`\($0)`" }.joined(separator: ", ")
-            return "| `\(metric.rawValue)` | \(metric.kind.rawValue) | \(labels) | \(metric.help) |"
+            return "| `\(metric.name)` | \(metric.kind.rawValue) | \(labels) | \(metric.help) |"
         }.joined(separator: "\n")
     }
 
     private static var labels: String {
-        MetricCatalog.labelMeanings.map { "| `\($0.label)` | \($0.meaning) |" }
+        labelMeanings.map { "| `\($0.label)` | \($0.meaning) |" }
             .joined(separator: "\n")
     }
 
     private static var reasons: String {
         DropReason.allCases.map { "| `\($0.rawValue)` | \($0.meaning) |" }.joined(separator: "\n")
+    }
+
+    /// What each label says.
+    public static let labelMeanings: [(label: String, meaning: String)] = [
+        ("listener", "the listener's `name`"),
+        ("mode", "its `mode`: " + words(of: ForwardingMode.self)),
+        ("downstream", "the receiver's `name`"),
+        (
+            "reason",
+            "of a drop see below; of a relist `start`, `changed`, `expired`, `future`, `broken`"
+        ),
+        ("interface", "the network interface, in modes af_xdp and xdp_nat"),
+        ("queue", "the number of its receive queue"),
+        (
+            "event",
+            "of AF_XDP sockets " + words(of: QueueCounters.KernelEvent.self)
+                + "; of mode xdp_nat see [xdp-nat.md](../xdp-nat.md)"
+        ),
+        (
+            "source",
+            "what receivers are looked up in, such as `endpointslices:trading/udp-receivers`"
+        ),
+        (
+            "state",
+            "of an endpoint " + words(of: DiscoveredEndpoint.Readiness.self)
+                + ", or why it cannot be one"
+        ),
+        ("code", "of an error: an HTTP status or a word"),
+        (
+            "result",
+            "of a probe " + words(of: ProbeResult.self) + "; of a load `success`, `failure`"
+        ),
+        ("version", "the daemon's version"),
+        ("kernel_modes", "whether the modes that run in the kernel are compiled in"),
+    ]
+
+    private static func words<Word: CaseIterable & RawRepresentable<String>>(
+        of type: Word.Type
+    ) -> String {
+        type.allCases.map { "`\($0.rawValue)`" }.joined(separator: ", ")
+    }
+}
+
+extension DropReason {
+    /// What stands behind `because`.
+    var meaning: String {
+        switch self {
+        case .noHealthy: "no receiver was ready"
+        case .oversize: "it was longer than `max_packet_size`"
+        case .familyMismatch:
+            "its source could not be kept: client and receiver differ in address family"
+        case .wouldBlock: "the send buffer was full (EAGAIN)"
+        case .noBuffers: "the kernel was out of memory or queue space (ENOBUFS, ENOMEM)"
+        case .refused: "nobody listens at the receiver (ECONNREFUSED)"
+        case .unreachable:
+            "there was no way to the receiver (ENETUNREACH, EHOSTUNREACH and the like)"
+        case .messageTooLong: "the path to the receiver cannot carry so much (EMSGSIZE)"
+        case .notPermitted: "a firewall or the socket forbids it (EPERM, EACCES)"
+        case .sendError: "sending failed for another reason"
+        case .ttlExpired: "its TTL or hop limit was used up, in a kernel mode"
+        case .rewriteFailed: "the kernel refused to alter the packet, in a kernel mode"
+        }
     }
 }

@@ -21,11 +21,11 @@ struct SampleWriter {
     }
 
     /// HELP and TYPE.
-    mutating func begin(_ metric: MetricCatalog) {
+    mutating func begin(_ metric: Metric) {
         let start = bytes.count
-        name = Array(metric.rawValue.utf8)
-        bytes.append(contentsOf: "# HELP \(metric.rawValue) \(metric.help)\n".utf8)
-        bytes.append(contentsOf: "# TYPE \(metric.rawValue) \(metric.kind.rawValue)\n".utf8)
+        name = Array(metric.name.utf8)
+        bytes.append(contentsOf: "# HELP \(metric.name) \(metric.help)\n".utf8)
+        bytes.append(contentsOf: "# TYPE \(metric.name) \(metric.kind.rawValue)\n".utf8)
         block = start..<bytes.count
     }
 
@@ -33,8 +33,6 @@ struct SampleWriter {
     mutating func end() {
         if bytes.count == block.upperBound { bytes.removeLast(block.count) }
     }
-
-    mutating func sample(_ value: UInt64) { sample([], value) }
 
     /// Seconds keep their fraction; whole ones are written without one.
     mutating func sample(_ value: Double) {

@@ -46,6 +46,9 @@ struct NATRunCommand: AsyncParsableCommand {
         help: "-l: CRITICAL, ERROR, WARNING, INFO, DEBUG or TRACE.")
     var loglevel = "INFO"
 
+    @Option(help: "How log lines look: text or json.")
+    var logFormat = LogFormat.text
+
     @Option(
         name: [.customLong("max_ports"), .customLong("max-ports")],
         help: "-mp: how many ports there may be.")
@@ -131,7 +134,7 @@ struct NATRunCommand: AsyncParsableCommand {
     private func logger() throws -> Logger {
         var level = try Self.level(loglevel)
         if debug >= 3 { level = .trace } else if debug >= 1, level != .trace { level = .debug }
-        return try LogOptions.logger(flag: level)
+        return try LogOptions.logger(flag: level, format: logFormat)
     }
 
     /// sbulb's levels, in any case, and our own.

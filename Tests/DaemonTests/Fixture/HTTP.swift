@@ -19,7 +19,8 @@ enum HTTP {
     private static func exchange(_ path: String, _ port: UInt16) throws -> Reply {
         let socket = try connect(port)
         defer { close(socket) }
-        let request = Array("GET \(path) HTTP/1.1\r\nHost: t\r\nConnection: close\r\n\r\n".utf8)
+        let request = Array(
+            "GET \(path) HTTP/1.1\r\nHost: localhost\r\nConnection: close\r\n\r\n".utf8)
         guard send(socket, request, request.count, Int32(MSG_NOSIGNAL)) == request.count else {
             throw Failed("send")
         }

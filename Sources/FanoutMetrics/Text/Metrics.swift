@@ -1,0 +1,215 @@
+// SPDX-License-Identifier: Apache-2.0
+
+internal import FanoutCore
+
+/// A metric of `/metrics`. Its line in `Metric.all` drives the exposition with HELP and TYPE, the reference, and the
+/// tests of dashboards and alerts.
+public struct Metric: Sendable {
+    /// What the text format's TYPE line says.
+    public enum Kind: String, Hashable, Sendable {
+        /// Only grows; starts again at 0 with the process or with the listener.
+        case counter
+        /// A value of this moment.
+        case gauge
+    }
+
+    public let name: String
+    public let kind: Kind
+    /// What the HELP line says: one sentence, without backslash or newline.
+    public let help: String
+    let samples: MetricSamples
+
+    /// The names of its labels, in their order in samples.
+    public var labels: [String] { samples.labels }
+
+    private static func counter(
+        _ name: String, _ samples: MetricSamples, _ help: String
+    ) -> Metric { Metric(name: name, kind: .counter, help: help, samples: samples) }
+
+    private static func gauge(
+        _ name: String, _ samples: MetricSamples, _ help: String
+    ) -> Metric { Metric(name: name, kind: .gauge, help: help, samples: samples) }
+
+    /// The metric of this name.
+    public static func named(_ name: String) -> Metric? { byName[name] }
+
+    private static let byName = Dictionary(uniqueKeysWithValues: all.map { ($0.name, $0) })
+
+    /// Every metric, in the order of the page. One without samples (no listener, say) is left out of the page.
+    public static let all: [Metric] = [
+        .counter(
+            "udp_fanout_packets_received_total", .listener { $0.packetsReceived },
+            "Datagrams received."),
+        .counter(
+            "udp_fanout_packets_forwarded_total", .listener { $0.packetsForwarded },
+            "Datagrams handed to the kernel for a downstream."),
+        .counter(
+            "udp_fanout_packets_dropped_total", .listenerReasons { $0.drops },
+            "Datagrams received but not forwarded, by reason; "
+                + "received = forwarded + the sum over all reasons."),
+        .counter(
+            "udp_fanout_packets_no_healthy_total", .listener { $0.drops[.noHealthy] ?? 0 },
+            "Datagrams dropped because no downstream was ready; also counted as "
+                + "udp_fanout_packets_dropped_total{reason=no_healthy}."),
+        .counter(
+            "udp_fanout_bytes_received_total", .listener { $0.bytesReceived },
+            "UDP payload bytes received."),
+        .counter(
+            "udp_fanout_bytes_forwarded_total", .listener { $0.bytesForwarded },
+            "UDP payload bytes handed to the kernel for a downstream."),
+        .counter(
+            "udp_fanout_kernel_drops_total", .listener { $0.kernelDrops },
+            "Datagrams that the kernel threw away before they could be received "
+                + "(socket buffer full or checksum wrong); no part of received."),
+        .counter(
+            "udp_fanout_replies_dropped_total", .listener { $0.repliesDropped },
+            "Datagrams that receivers sent back and that the kernel dropped, since the listener "
+                + "forwards one way; no part of received."),
+        .counter(
+            "udp_fanout_receive_calls_total", .listener { $0.receiveCalls },
+            "Receive calls that returned at least one datagram."),
+        .counter("udp_fanout_send_calls_total", .listener { $0.sendCalls }, "Send calls."),
+        .gauge(
+            "udp_fanout_workers", .listener { UInt64(clamping: $0.workers) },
+            "Worker threads of the listener."),
+
+        .counter(
+            "udp_fanout_afxdp_rx_ring_empty_total", .queue { $0.receiveRingEmpty },
+            "Looks at the queue's receive ring that found nothing, of the worker in mode af_xdp."),
+        .counter(
+            "udp_fanout_afxdp_fill_ring_full_total", .queue { $0.fillRingFull },
+            "Times that frames were left over because the queue's fill ring had no room for them."
+        ),
+        .counter(
+            "udp_fanout_afxdp_frames_exhausted_total", .queue { $0.framesExhausted },
+            "Times that every frame was in use when the kernel needed some to receive into."),
+        .counter(
+            "udp_fanout_afxdp_parse_errors_total", .queue { $0.parseErrors },
+            "Packets that the XDP program steered to the queue's worker and that are no datagram "
+                + "for a listener; no part of received."),
+        .counter(
+            "udp_fanout_afxdp_kernel_sends_total", .queue { $0.kernelSends },
+            "Datagrams that the kernel sent, since no transmit ring led to their receiver; part of "
+                + "forwarded."),
+        .counter(
+            "udp_fanout_afxdp_kernel_events_total", .queueEvents,
+            "What the kernel counted at the queue's AF_XDP sockets (XDP_STATISTICS), by event; "
+                + "packets lost there are no part of received."),
+        .counter(
+            "udp_fanout_answers_received_total", .listener { $0.answers?.packetsReceived },
+            "Packets of servers for clients, in mode xdp_nat."),
+        .counter(
+            "udp_fanout_answers_forwarded_total", .listener { $0.answers?.packetsForwarded },
+            "Packets of servers that were sent on to clients."),
+        .counter(
+            "udp_fanout_answers_dropped_total", .listenerReasons { $0.answers?.drops },
+            "Packets of servers for clients that were not sent on, by reason; "
+                + "received = forwarded + the sum over all reasons."),
+        .counter(
+            "udp_fanout_answer_bytes_received_total", .listener { $0.answers?.bytesReceived },
+            "Payload bytes of servers' packets for clients."),
+        .counter(
+            "udp_fanout_answer_bytes_forwarded_total", .listener { $0.answers?.bytesForwarded },
+            "Payload bytes of servers' packets sent on to clients."),
+        .counter(
+            "udp_fanout_nat_events_total", .words("event") { $0.snapshot.events },
+            "What became of packets at the interfaces of mode xdp_nat."),
+        .counter(
+            "udp_fanout_xdp_transmit_errors_total",
+            .words("interface") { $0.snapshot.transmitErrors },
+            "Packets of mode xdp_nat, counted as forwarded, that the driver of the interface did not "
+                + "send."),
+
+        .counter(
+            "udp_fanout_downstream_packets_forwarded_total", .downstream { $0.packetsForwarded },
+            "Datagrams handed to the kernel for this downstream."),
+        .counter(
+            "udp_fanout_downstream_bytes_forwarded_total", .downstream { $0.bytesForwarded },
+            "UDP payload bytes handed to the kernel for this downstream."),
+        .counter(
+            "udp_fanout_downstream_packets_dropped_total", .downstreamReasons,
+            "Datagrams meant for this downstream that were not sent, by reason; a reason appears "
+                + "with the first drop."),
+        .counter(
+            "udp_fanout_downstream_refused_total", .downstream { $0.refusals },
+            "ICMP errors that came back from this downstream: nothing listens there, or a firewall "
+                + "rejects datagrams; about datagrams already counted as forwarded."),
+        .gauge(
+            "udp_fanout_downstream_weight", .downstream { UInt64($0.weight) },
+            "Share of new traffic relative to the listener's other downstreams; 0 = draining."),
+        .gauge(
+            "udp_fanout_downstream_active", .readyReceivers,
+            "Downstreams of the listener that get new traffic: a weight above 0, and not disabled "
+                + "by health checks."),
+        .gauge(
+            "udp_fanout_downstream_health", .health,
+            "Whether the downstream is healthy (1 or 0) by its probes and refusals; without health checks there "
+                + "is no sample."),
+        .counter(
+            "udp_fanout_health_probes_total", .probes,
+            "Health probes that are over, by result; error = not sent for a reason of this host."),
+
+        .gauge(
+            "udp_fanout_discovery_endpoints",
+            .sources("state") { $0.endpoints.mapValues { UInt64($0) } },
+            "Endpoints that the source knows, by state; fqdn, no_port and bad_address cannot receive."
+        ),
+        .gauge(
+            "udp_fanout_discovery_sync_age_seconds", .syncAge,
+            "Seconds since the source last confirmed what is known, or since it began; an idle "
+                + "Kubernetes watch is confirmed once a minute."),
+        .counter(
+            "udp_fanout_discovery_relists_total", .sources("reason") { $0.status.relists },
+            "How often the source has read everything anew, by reason."),
+        .counter(
+            "udp_fanout_discovery_errors_total", .sources("code") { $0.status.errors },
+            "What went wrong at the source, by code; what is known stays in use."),
+        .gauge(
+            "udp_fanout_discovery_unused_receivers", .unusedReceivers,
+            "Receivers found for the listener and not used, by reason."),
+
+        .gauge(
+            "udp_fanout_build_info", .build, "Always 1; the labels describe the build."),
+        .gauge(
+            "udp_fanout_start_time_seconds", .single { $0.snapshot.startTimeSeconds },
+            "When the daemon started, in seconds since 1970-01-01 UTC."),
+        .gauge(
+            "udp_fanout_config_last_reload_successful",
+            .single { $0.snapshot.reload.lastSuccessful ? 1 : 0 },
+            "Whether the last reload of the configuration succeeded (1 or 0)."),
+        .gauge(
+            "udp_fanout_config_last_reload_success_timestamp_seconds",
+            .single { $0.snapshot.reload.lastSuccessTimestampSeconds },
+            "When a configuration was last applied, in seconds since 1970-01-01 UTC."),
+        .counter(
+            "udp_fanout_config_reloads_total",
+            .words("result") {
+                ["success": $0.snapshot.reload.successes, "failure": $0.snapshot.reload.failures]
+            }, "Loads of the configuration, by result; the one at start-up is the first success."),
+        .counter(
+            "udp_fanout_metrics_connections_refused_total",
+            .single { Double($0.server.connectionsRefused) },
+            "Connections to the metrics port that were closed because too many were open."),
+
+        .gauge(
+            "process_start_time_seconds", .single { $0.process?.startTimeSeconds },
+            "When the process started, in seconds since 1970-01-01 UTC."),
+        .counter(
+            "process_cpu_seconds_total", .single { $0.process?.cpuSeconds },
+            "User and system CPU time spent, in seconds."),
+        .gauge(
+            "process_resident_memory_bytes",
+            .single { ($0.process?.residentBytes).map { Double($0) } },
+            "Resident memory size in bytes."),
+        .gauge(
+            "process_virtual_memory_bytes",
+            .single { ($0.process?.virtualBytes).map { Double($0) } },
+            "Virtual memory size in bytes."),
+        .gauge(
+            "process_open_fds", .single { ($0.process?.openFDs).map { Double($0) } },
+            "Open file descriptors."),
+        .gauge(
+            "process_max_fds", .single { ($0.process?.maxFDs).map { Double($0) } },
+            "Limit of open file descriptors."),
+    ]
+}
