@@ -302,7 +302,7 @@ let tests: [Target] = [
     .testTarget(
         name: "AFXDPPlaneTests",
         dependencies: [
-            "AFXDPPlane", "BPFRuntime", "CDatapath", "FanoutCore", "HostNetwork",
+            "AFXDPPlane", "BPFRuntime", "CDatapath", "CLibBPF", "FanoutCore", "HostNetwork",
             "KernelPrograms", "LabNet", "LinuxNet", "Netlink", "PlaneContract", "TCPlane",
             "UserspacePlane", "XDPSockets",
             .product(name: "Logging", package: "swift-log"),

@@ -45,6 +45,7 @@ extension AFXDPPlane {
         isShort = isShort && !claimed.subtracting(kept).isEmpty
         listeners = next
         self.network = network
+        watch?.looked(at: network)
         self.links = links
         reach.tell(of: next, on: network)
         let names = Set(next.map(\.name))

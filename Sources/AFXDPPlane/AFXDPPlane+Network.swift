@@ -54,7 +54,9 @@ extension AFXDPPlane {
     /// Begins to follow the network, unless it is followed already. What changes after this has an event.
     func follow() throws(PlaneError) {
         guard watch == nil else { return }
-        watch = try NetworkWatch { [weak self] in await self?.refresh(since: $0) ?? true }
+        watch = try NetworkWatch { [weak self] since, _ in
+            await self?.refresh(since: since) ?? true
+        }
         clock = Task { [weak self] in
             while (try? await Task.sleep(for: Self.period)) != nil {
                 guard let self else { return }
@@ -96,7 +98,13 @@ extension AFXDPPlane {
     }
 
     /// Now and then: what the kernel does not tell of.
-    private func tick() { _ = refresh(isRetrying: isShort || !closed.isEmpty) }
+    private func tick() {
+        _ = refresh(isRetrying: isShort || !closed.isEmpty)
+        guard watch != nil else { return }
+        for interface in served.values where !interface.isAttached {
+            restores.restore(at: interface.interface, logger) { try interface.attachAgain() }
+        }
+    }
 
     /// Keeps the neighbours that lead to receivers, and has those found that are not known yet.
     func keepNeighbours(_ network: NetworkView) {

@@ -27,7 +27,8 @@ extension AFXDPPlane {
         served.values.map { interface in
             Attachment(
                 mode: Self.mode, interface: interface.interface.name,
-                hook: interface.mode.rawValue)
+                hook: interface.mode.rawValue,
+                restores: restores.counts[interface.interface.index] ?? 0)
         }.sorted { $0.interface < $1.interface }
     }
 

@@ -27,6 +27,7 @@ public actor AFXDPPlane: DataPlane {
     var network: NetworkView?
     var links = LinkLayer()
     var reach: ReachLog
+    var restores = HookRestores()
     var netlink: Netlink?
     /// The ways to receivers, which the planes of a daemon share.
     let memory: PathMemory

@@ -20,7 +20,9 @@ final class ServedInterface {
     var mode: XDPMode { link.mode }
     private var device: LinkLayer.Device
     private var program: SteerProgram
-    private let link: XDPLink
+    private var link: XDPLink
+    /// Where the interface is; a thread of another namespace would ask about another interface of that number.
+    private let namespace = NetworkNamespace.current
     private var destinations: Set<ServedDestination> = []
     private let source: ProgramSource
     private let cpus: [Int]
@@ -163,6 +165,18 @@ final class ServedInterface {
     func fits(_ plan: InterfacePlan) -> Bool {
         let isWanted = plan.mode == .auto || plan.mode.rawValue == link.mode.rawValue
         return isWanted && plan.polls == isPolling
+    }
+
+    /// Whether the program is at the interface, or that cannot be told.
+    var isAttached: Bool {
+        NetworkNamespace.current != namespace || link.interface == interface.index
+    }
+
+    /// Attaches the program where something has detached it; never in the place of another.
+    func attachAgain() throws(BPFError) {
+        let wanted: XDPAttach = link.mode == .native ? .native : .skb
+        link = try Self.attach(program, to: interface.index, wanted)
+        logAttached()
     }
 
     /// Takes the program off the interface; packets pass to the network stack from then on.

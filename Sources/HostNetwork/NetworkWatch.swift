@@ -22,24 +22,29 @@ package final class NetworkWatch: Sendable {
     /// When to try again what did not work out.
     private static let retry = Duration.seconds(1)
 
+    private let interest: Interest
+    private let hint: AsyncStream<Void>.Continuation
+
     /// What changes after this has returned is told.
     ///
     /// - Parameters:
     ///   - mindsFeatures: whether what drivers can do with frames of XDP matters (`XDPFeatures`).
+    ///   - keepsRoutes: whether answers about routes are kept that no view shows.
     ///   - follow: looks, and follows what it sees; returns false when that did not work out,
     ///     and is asked again then. Never runs twice at once. A look since the moment that it is given, which is
-    ///     some time after the last event, will do.
+    ///     some time after the last event, will do. Not called for events of what `looked` has not told of.
     /// - Throws: `PlaneError` when the kernel does not tell.
     package init(
-        mindsFeatures: Bool = false,
-        follow: @escaping @Sendable (ContinuousClock.Instant) async -> Bool
+        mindsFeatures: Bool = false, keepsRoutes: Bool = false,
+        follow: @escaping @Sendable (ContinuousClock.Instant, NetworkChange) async -> Bool
     ) throws(PlaneError) {
         let (events, hint) = AsyncStream.makeStream(
             of: Void.self, bufferingPolicy: .bufferingNewest(1))
-        let lastEvent = LastEvent()
-        let note: @Sendable (NetlinkEvent) -> Void = { _ in
-            lastEvent.moment.withLock { $0 = .now }
-            hint.yield()
+        let interest = Interest(keepsRoutes: keepsRoutes)
+        self.interest = interest
+        self.hint = hint
+        let note: @Sendable (NetlinkEvent) -> Void = { event in
+            if interest.note(event) { hint.yield() }
         }
         do throws(NetlinkError) {
             monitor = try NetlinkMonitor(body: note)
@@ -55,11 +60,19 @@ package final class NetworkWatch: Sendable {
         task = Task {
             for await _ in events {
                 guard (try? await Task.sleep(for: Self.patience)) != nil else { return }
-                while await !follow(min(.now, lastEvent.moment.withLock { $0 } + Self.delay)) {
+                var (change, moment) = interest.take()
+                while await !follow(min(.now, moment + Self.delay), change) {
                     guard (try? await Task.sleep(for: Self.retry)) != nil else { return }
+                    let more = interest.take()
+                    (change, moment) = (max(change, more.change), max(moment, more.moment))
                 }
             }
         }
+    }
+
+    /// Takes note of what a plane has looked at; other things' events are passed over from now on.
+    package func looked(at view: NetworkView) {
+        if interest.follow(view) { hint.yield() }
     }
 
     deinit { stop() }
@@ -76,7 +89,42 @@ package final class NetworkWatch: Sendable {
     }
 }
 
-/// When the kernel last told of something.
-private final class LastEvent: Sendable {
-    let moment = Mutex(ContinuousClock.Instant.now)
+/// What the kernel last told of, as far as the plane minds it.
+private final class Interest: Sendable {
+    private struct State {
+        var interest: NetworkInterest
+        var change = NetworkChange.none
+        var moment = ContinuousClock.Instant.now
+
+        mutating func add(_ more: NetworkChange) -> Bool {
+            guard more > .none else { return false }
+            change = max(change, more)
+            moment = .now
+            return true
+        }
+    }
+
+    private let state: Mutex<State>
+
+    init(keepsRoutes: Bool) {
+        state = Mutex(State(interest: NetworkInterest(keepsRoutes: keepsRoutes)))
+    }
+
+    /// - Returns: whether the plane is to look.
+    func follow(_ view: NetworkView) -> Bool {
+        state.withLock { $0.add($0.interest.follow(view)) }
+    }
+
+    /// - Returns: whether the plane is to look.
+    func note(_ event: NetlinkEvent) -> Bool {
+        state.withLock { $0.add($0.interest.effect(of: event)) }
+    }
+
+    /// What is to be followed, and since when.
+    func take() -> (change: NetworkChange, moment: ContinuousClock.Instant) {
+        state.withLock { state in
+            defer { state.change = .none }
+            return (state.change, state.moment)
+        }
+    }
 }

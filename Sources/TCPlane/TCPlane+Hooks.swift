@@ -14,7 +14,7 @@ extension TCPlane {
         for (index, hook) in hooks where !indices.contains(index) {
             hook.remove()
             hooks[index] = nil
-            unhooked.remove(index)
+            restores.forget(index)
         }
     }
 
@@ -34,29 +34,15 @@ extension TCPlane {
     }
 
     private func restore(_ hook: InterfaceHook, _ program: TCProgram, by want: WantedHook) {
-        let index = want.interface.index
-        var place: Logger.Metadata = [
-            "interface": "\(hook.interface.name)", "ifindex": "\(index)",
-        ]
+        var place: Logger.Metadata = [:]
         if hook.isTakenByAnother {
             place["reason"] = "another udp-fanout put its program in the place of this one's"
             place["remedy"] = "stop one, or name both in one file"
         }
-        if !unhooked.contains(index) {
-            logger.warning(
-                "somebody took the program off the interface, it is put back", metadata: place)
-        }
         hook.forget()
-        do throws(BPFError) {
+        restores.restore(at: hook.interface, logger, place: place) {
             try hook.put(program, by: want.attach)
-            unhooked.remove(index)
             logAttached(hook)
-        } catch {
-            // Once is enough; it is tried again until it works.
-            guard unhooked.insert(index).inserted else { return }
-            logger.error(
-                "the program cannot be put back, nothing is forwarded",
-                metadata: place.merging(["error": "\(error)"]) { $1 })
         }
     }
 }

@@ -42,7 +42,9 @@ extension TCPlane {
     /// Begins to follow the network, unless it is followed already. What changes after this has an event.
     func follow() throws(PlaneError) {
         guard watch == nil else { return }
-        watch = try NetworkWatch { [weak self] in await self?.refresh(since: $0) ?? true }
+        watch = try NetworkWatch { [weak self] since, _ in
+            await self?.refresh(since: since) ?? true
+        }
         clock = Task { [weak self] in
             while (try? await Task.sleep(for: Self.period)) != nil {
                 guard let self else { return }

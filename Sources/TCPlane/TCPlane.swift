@@ -39,8 +39,7 @@ public actor TCPlane: DataPlane {
     var anticipated: Anticipated<NetworkView>?
     var watch: NetworkWatch?
     var clock: Task<Void, Never>?
-    /// Interfaces at which the program could not be put back, which was said.
-    var unhooked: Set<UInt32> = []
+    var restores = HookRestores()
     /// What was counted in rows that are no more, by listener.
     var past: [String: Tally] = [:]
 
@@ -126,6 +125,7 @@ public actor TCPlane: DataPlane {
         }
         listeners = next
         self.network = network
+        watch?.looked(at: network)
         reach.tell(of: next, on: network)
         let names = Set(next.map(\.name))
         past = past.filter { names.contains($0.key) }
@@ -138,7 +138,8 @@ public actor TCPlane: DataPlane {
         hooks.values.map { hook in
             Attachment(
                 mode: Self.mode, interface: hook.interface.name,
-                hook: hook.kind?.rawValue ?? "none")
+                hook: hook.kind?.rawValue ?? "none",
+                restores: restores.counts[hook.interface.index] ?? 0)
         }.sorted { $0.interface < $1.interface }
     }
 

@@ -20,6 +20,8 @@ final class NATHook {
     /// Why it is not native, though that was tried.
     private(set) var nativeRefusal: BPFError?
     private let folder: PinFolder
+    /// Where the interface is; a thread of another namespace would ask about another interface of that number.
+    private let namespace = NetworkNamespace.current
     private var link: XDPLink?
     /// The maps that are pinned, as the memory of a program identifies them; empty when they may be those of
     /// several programs.
@@ -46,6 +48,18 @@ final class NATHook {
             pinned = left?.identity ?? [:]
             link = consume found
         }
+    }
+
+    /// Whether the link that was made is still at the interface, or that cannot be told: `bpftool link detach` leaves
+    /// it without one.
+    var isAttached: Bool {
+        NetworkNamespace.current != namespace || link?.interface == interface.index
+    }
+
+    /// Attaches `program` where something has detached it; never in the place of another.
+    func attachAgain(_ program: NATProgram, by wanted: XDPAttach) throws(BPFError) {
+        detach()
+        try put(program, by: wanted)
     }
 
     /// Whether the program is at the hook in a way that satisfies `wanted`.

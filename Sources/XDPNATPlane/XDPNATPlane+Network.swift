@@ -48,12 +48,13 @@ extension XDPNATPlane {
     /// Begins to follow the network, unless it is followed already. What changes after this has an event.
     func follow() throws(PlaneError) {
         guard watch == nil else { return }
-        watch = try NetworkWatch(mindsFeatures: true) { [weak self] in
-            await self?.refresh(since: $0) ?? true
+        watch = try NetworkWatch(mindsFeatures: true, keepsRoutes: true) { [weak self] in
+            await self?.refresh(since: $0, $1) ?? true
         }
         clock = Task { [weak self] in
             while (try? await Task.sleep(for: Self.period)) != nil {
                 guard let self else { return }
+                await self.restoreHooks()
                 await self.keepNeighbours()
                 await self.forgetLeft()
             }
@@ -77,11 +78,12 @@ extension XDPNATPlane {
     ///
     /// - Parameter since: when that was.
     /// - Returns: false when that did not work out; everything is as it was then.
-    private func refresh(since: ContinuousClock.Instant) -> Bool {
-        anticipated = nil
+    private func refresh(since: ContinuousClock.Instant, _ change: NetworkChange) -> Bool {
+        if change == .network { anticipated = nil }
         // An event may still be on its way here when the hooks have been left to another process.
         guard watch != nil, !listeners.isEmpty else { return true }
         if let program = serving?.program { forgetRoutes(of: program) }
+        guard change == .network else { return true }
         do throws(PlaneError) {
             let now = try look(for: listeners, since: since)
             guard now != network else { return true }

@@ -163,18 +163,19 @@ extension XDPNATPlane {
         _ program: NATProgram, at opened: [NATHook], _ wanted: [WantedHook]
     ) throws(BPFError) {
         let all = Array(zip(opened, wanted))
-        var tried: [(hook: NATHook, want: WantedHook)] = []
+        // With the mode before: another one may be what the driver refuses.
+        var tried: [(hook: NATHook, before: XDPAttach?)] = []
         do throws(BPFError) {
             for (hook, want) in all.filter({ !$0.0.isOccupied }) + all.filter({ $0.0.isOccupied }) {
                 let isAdopted = hook.left != nil
-                tried.append((hook, want))
+                tried.append((hook, hook.mode.map { $0 == .native ? .native : .skb }))
                 try hook.put(program, by: want.attach)
                 if hooks[hook.interface.index] == nil { logAttached(hook, isAdopted: isAdopted) }
             }
         } catch {
-            for (hook, want) in tried {
-                if hooks[hook.interface.index] != nil, let serving {
-                    _ = try? hook.put(serving.program, by: want.attach)
+            for (hook, before) in tried {
+                if hooks[hook.interface.index] != nil, let serving, let before {
+                    _ = try? hook.put(serving.program, by: before)
                 } else {
                     hook.remove()
                 }
@@ -191,6 +192,21 @@ extension XDPNATPlane {
         for (index, hook) in hooks where !indices.contains(index) {
             hook.remove()
             hooks[index] = nil
+            restores.forget(index)
+        }
+    }
+
+    /// Attaches the program where something has detached it. No event tells of that.
+    func restoreHooks() {
+        guard let serving, let network else { return }
+        let wanted = WantedHook.all(
+            of: listeners, on: network, left: serving.layout.left.interfaces)
+        for want in wanted {
+            guard let hook = hooks[want.interface.index], !hook.isAttached else { continue }
+            restores.restore(at: hook.interface, logger) {
+                try hook.attachAgain(serving.program, by: want.attach)
+                logAttached(hook, isAdopted: false)
+            }
         }
     }
 

@@ -46,6 +46,7 @@ public actor XDPNATPlane: DataPlane {
     let memory: PathMemory
     var anticipated: Anticipated<NetworkView>?
     var watch: NetworkWatch?
+    var restores = HookRestores()
     var clock: Task<Void, Never>?
     /// What was counted in rows that are no more, by listener.
     var past: [String: NATTally] = [:]
@@ -132,6 +133,7 @@ public actor XDPNATPlane: DataPlane {
         }
         listeners = next
         self.network = network
+        watch?.looked(at: network)
         warn(of: network)
         tellOfStack(network)
         countErrors()
@@ -145,7 +147,8 @@ public actor XDPNATPlane: DataPlane {
         hooks.values.map { hook in
             Attachment(
                 mode: Self.mode, interface: hook.interface.name,
-                hook: hook.mode?.rawValue ?? "none")
+                hook: hook.mode?.rawValue ?? "none",
+                restores: restores.counts[hook.interface.index] ?? 0)
         }.sorted { $0.interface < $1.interface }
     }
 

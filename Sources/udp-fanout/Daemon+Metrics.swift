@@ -81,6 +81,7 @@ extension Daemon {
             discovery: await discoveryReport, reload: reloads,
             build: BuildInfo(version: Version.number, kernelModes: Version.hasKernelModes),
             startTimeSeconds: started.secondsSinceEpoch)
+        snapshot.attachments = await reconciler.attachments()
         snapshot.transmitErrors = await reconciler.transmitErrors()
         snapshot.uptime = .nanoseconds(Int64(MonotonicClock.now - startedTicks))
         snapshot.inForce = view.inForce.listeners

@@ -1,6 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 
+import BPFRuntime
+import CLibBPF
 import FanoutCore
+import Glibc
 import LabNet
 import PlaneContract
 import Testing
@@ -9,6 +12,66 @@ extension AFXDPPlaneTests {
     @Suite("while the network changes")
     struct NetworkChangeTests {
         private static let attached = "attached XDP program"
+
+        /// Detaches every XDP link of an interface, as `bpftool link detach` does; in the interface's network.
+        private func detachLinks(of interface: UInt32) {
+            var identifier: UInt32 = 0
+            while bpf_link_get_next_id(identifier, &identifier) == 0 {
+                let link = bpf_link_get_fd_by_id(identifier)
+                guard link >= 0 else { continue }
+                defer { close(link) }
+                var info = bpf_link_info()
+                var size = UInt32(MemoryLayout<bpf_link_info>.size)
+                guard bpf_obj_get_info_by_fd(link, &info, &size) == 0,
+                    info.type == BPF_LINK_TYPE_XDP.rawValue, info.xdp.ifindex == interface
+                else { continue }
+                bpf_link_detach(link)
+            }
+        }
+
+        @Test("a program that something detaches is attached again within two seconds, and counted")
+        func detached() async throws {
+            let (lab, log) = (try VethLab(), LogRecorder())
+            try await lab.withPost(log: log) { post in
+                try await post.forwards()
+                detachLinks(of: if_nametoindex("lb0"))
+                #expect(try XDPOccupant.of(interface: if_nametoindex("lb0")) == nil)
+                try await eventually(within: .seconds(4), "it is attached again") {
+                    try XDPOccupant.of(interface: if_nametoindex("lb0")) != nil
+                }
+                try await post.forwards()
+                try await post.forwardsExactly(100)
+                #expect(await post.rig.plane.attachments().map(\.restores) == [1])
+            }
+            #expect(
+                log.lines("the program was detached from the interface, it is attached again").count
+                    == 1)
+        }
+
+        @Test("a change to a mode that the driver refuses changes nothing")
+        func refusedMode() async throws {
+            let lab = try VethLab()
+            // A veth refuses a program when its peer has more queues to send than it has to receive.
+            try lab.balancer.ip("link delete lb0")
+            try lab.balancer.ip(
+                "link add lb0 numrxqueues 1 numtxqueues 1 type veth peer name c0 netns "
+                    + "\(lab.client.path) numrxqueues 4 numtxqueues 4")
+            for (network, name, number) in [(lab.balancer, "lb0", 1), (lab.client, "c0", 2)] {
+                try network.set("ipv4/conf/\(name)/rp_filter", to: "0")
+                try network.ip("link set \(name) up")
+                try network.ip("address add \(VethLab.v4(0, number))/24 dev \(name)")
+            }
+            try lab.client.ip("route add default via \(VethLab.v4(0, 1))")
+            try await lab.withPost(mode: .skb) { post in
+                try await post.forwards()
+                var listener = post.listener
+                listener.settings.xdpMode = .native
+                await #expect(throws: PlaneError.self) { try await post.rig.apply([listener]) }
+                #expect(await post.rig.plane.attachments().map(\.hook) == ["skb"])
+                try await post.forwards()
+                try await post.forwardsExactly(100)
+            }
+        }
 
         @Test("an interface that goes down and up serves on, with the program that it had")
         func downAndUp() async throws {

@@ -110,7 +110,7 @@ struct TCModeTests {
                         "bpftool link detach pinned \(link.split(separator: "\n")[0])")
                 }
                 let line = try await daemon.says(
-                    "somebody took the program off the interface, it is put back")
+                    "the program was detached from the interface, it is attached again")
                 #expect(line.level == "warn" && line.fields["interface"] == "lb0")
                 try await daemon.says(Self.attached, times: 2)
                 try lab.traffic().send([UInt8](repeating: 0, count: 64))

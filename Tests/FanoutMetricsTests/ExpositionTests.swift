@@ -59,6 +59,7 @@ struct ExpositionTests {
         listeners[0].downstreams[0].drops[.refused] = 1
         var snapshot = MetricsSnapshot.of(listeners, events: ["ingress_new_nat": 7])
         snapshot.transmitErrors = ["eth0": 3]
+        snapshot.attachments = [Attachment(mode: .xdpNAT, interface: "eth0", hook: "native")]
         let lines = page(snapshot).split(separator: "\n")
         for metric in Metric.all {
             let name = metric.name

@@ -98,7 +98,7 @@ struct PathMemoryTests {
         try await Namespace.run(["link set lo up"]) {
             let beginning = ContinuousClock.now
             let moments = Mutex<[ContinuousClock.Instant]>([])
-            let watch = try NetworkWatch { moment in
+            let watch = try NetworkWatch { moment, _ in
                 moments.withLock { $0.append(moment) }
                 return true
             }
@@ -109,6 +109,83 @@ struct PathMemoryTests {
             #expect(moments.withLock { $0[0] } > before)
             #expect(ContinuousClock.now - watch.recently < .milliseconds(100))
             watch.stop()
+        }
+    }
+
+    /// On a large link there are hundreds of neighbour events a second, and the planes' own probes make some.
+    @Test(
+        "the watch passes over events of what was not looked at, and tells of the others",
+        .enabled(if: Privilege.isRoot))
+    func interest() async throws {
+        try await Namespace.run([
+            "link set lo up", "link add wire type veth peer name erew",
+            "link set wire addrgenmode none up", "link set erew addrgenmode none",
+            "link set erew up", "address add 10.9.0.1/24 dev wire",
+            "route add 10.8.0.0/16 via 10.9.0.2",
+        ]) {
+            let changes = Mutex<[NetworkChange]>([])
+            let watch = try NetworkWatch { _, change in
+                changes.withLock { $0.append(change) }
+                return true
+            }
+            defer { watch.stop() }
+            let used = try #require(IPAddress("10.8.1.1"))
+            var netlink = try Netlink()
+            watch.looked(
+                at: try NetworkView.ask(&netlink, names: nil, known: [:], receivers: [used]))
+            func neighbour(_ last: Int, _ mac: Int) throws {
+                try Namespace.command(
+                    "ip neigh replace 10.9.0.\(last) lladdr 02:00:00:00:00:0\(mac) dev wire nud reachable"
+                )
+            }
+            func count() -> Int { changes.withLock(\.count) }
+            try await Task.sleep(for: .seconds(1))
+            let before = count()
+            for number in 10..<60 { try neighbour(number, number % 8) }
+            try Namespace.command("ip route add 10.7.0.0/16 via 10.9.0.3")
+            try await Task.sleep(for: .milliseconds(300))
+            #expect(count() == before)
+
+            try neighbour(2, 1)
+            try await eventually("the next hop's address is told") { count() == before + 1 }
+            // Only the state of the same address: what a probe does.
+            try Namespace.command(
+                "ip neigh replace 10.9.0.2 lladdr 02:00:00:00:00:01 dev wire nud stale")
+            try await Task.sleep(for: .milliseconds(300))
+            #expect(count() == before + 1)
+            try neighbour(2, 2)
+            try await eventually("another address is told") { count() == before + 2 }
+            try Namespace.command("ip route add 10.8.1.0/24 via 10.9.0.4")
+            try await eventually("a route to a receiver is told") { count() == before + 3 }
+            try Namespace.command("ip link set wire mtu 1400")
+            try await eventually("a link is told") { count() >= before + 4 }
+            #expect(changes.withLock { $0.allSatisfy { $0 == .network } })
+        }
+    }
+
+    @Test(
+        "with routes kept, another address of any neighbour is told", .enabled(if: Privilege.isRoot)
+    )
+    func keptRoutes() async throws {
+        try await Namespace.run([
+            "link set lo up", "link add wire type veth peer name erew",
+            "link set wire addrgenmode none up", "link set erew addrgenmode none",
+            "link set erew up", "address add 10.9.0.1/24 dev wire",
+        ]) {
+            let changes = Mutex<[NetworkChange]>([])
+            let watch = try NetworkWatch(keepsRoutes: true) { _, change in
+                changes.withLock { $0.append(change) }
+                return true
+            }
+            defer { watch.stop() }
+            try await Task.sleep(for: .seconds(1))
+            changes.withLock { $0 = [] }
+            for mac in [1, 2] {
+                try Namespace.command(
+                    "ip neigh replace 10.9.0.7 lladdr 02:00:00:00:00:0\(mac) dev wire nud reachable"
+                )
+            }
+            try await eventually("it is told") { changes.withLock { $0 == [.routes] } }
         }
     }
 }

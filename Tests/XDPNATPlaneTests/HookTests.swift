@@ -85,6 +85,104 @@ extension XDPNATPlaneTests {
             }
         }
 
+        /// The pinned link of an interface; to be called in the balancer.
+        private func link(_ net: NATNet, _ interface: String) throws -> XDPLink {
+            let folder = "nat-\(if_nametoindex(interface))-net-\(NetworkNamespace.current)"
+            let path = "\(net.pins.path)/udp-fanout/\(folder)/xdp_link"
+            guard let link = try XDPLink.pinned(at: path) else {
+                throw Failed("no link at \(path)")
+            }
+            return link
+        }
+
+        @Test("a program that something detaches is attached again within two seconds, and counted")
+        func detached() async throws {
+            let net = try NATNet(.oneArm)
+            let servers = [try net.server(0)]
+            try await net.balancer.run {
+                let log = LogRecorder()
+                let rig = try await net.rig([net.listener(servers)], logger: log.logger)
+                let client = try net.talker()
+                #expect(try await client.ask("1", net.service()).text == "a 1")
+                for count in 1...2 as ClosedRange<UInt64> {
+                    try link(net, "lb0").detach()
+                    #expect(try XDPOccupant.of(interface: if_nametoindex("lb0")) == nil)
+                    try await eventually(within: .seconds(4), "it is attached again") {
+                        try XDPOccupant.of(interface: if_nametoindex("lb0"))?.name == "xdp_nat_skb"
+                    }
+                    #expect(await rig.plane.attachments().map(\.restores) == [count])
+                    #expect(try await client.ask("2", net.service()).text == "a 2")
+                }
+                #expect(
+                    log.lines("the program was detached from the interface, it is attached again")
+                        .count == 2)
+                await rig.stop()
+                #expect(net.pins.isEmpty)
+            }
+        }
+
+        @Test("a foreign program in its place stays, and is said once; the own returns after it")
+        func foreign() async throws {
+            let net = try NATNet(.oneArm)
+            let servers = [try net.server(0)]
+            try await net.balancer.run {
+                let log = LogRecorder()
+                let rig = try await net.rig([net.listener(servers)], logger: log.logger)
+                var object = try BPFObject(opening: .xdpSteer)
+                try object.load()
+                let other = try object.program(named: "udp_fanout_xdp")
+                try link(net, "lb0").detach()
+                let foreign = try XDPLink(attaching: other, to: if_nametoindex("lb0"), .skb)
+                try await Task.sleep(for: .seconds(5))
+                #expect(
+                    try XDPOccupant.of(interface: if_nametoindex("lb0"))?.name == "udp_fanout_xdp")
+                let said = log.lines("the program cannot be attached again, nothing is forwarded")
+                #expect(
+                    said.count == 1 && said[0].fields["error"]?.contains("udp_fanout_xdp") == true)
+                #expect(await rig.plane.attachments().map(\.restores) == [0])
+                try foreign.detach()
+                try await eventually(within: .seconds(4), "it is attached again") {
+                    try XDPOccupant.of(interface: if_nametoindex("lb0"))?.name == "xdp_nat_skb"
+                }
+                let client = try net.talker()
+                #expect(try await client.ask("1", net.service()).text == "a 1")
+                await rig.stop()
+            }
+        }
+
+        @Test("a change to a mode that the driver refuses changes nothing")
+        func refusedMode() async throws {
+            let net = try NATNet(.oneArm)
+            let servers = [try net.server(0)]
+            try await net.balancer.run {
+                // A veth refuses a program when its peer has more queues to send than it has to receive.
+                try net.balancer.ip("link delete lb0")
+                let gateway = try #require(net.gateway)
+                try net.balancer.ip(
+                    "link add lb0 numrxqueues 1 numtxqueues 1 type veth peer name gb0 netns "
+                        + "\(gateway.path) numrxqueues 4 numtxqueues 4")
+                for (network, name, number) in [(gateway, "gb0", 1), (net.balancer, "lb0", 2)] {
+                    try network.ip("link set \(name) up")
+                    try network.ip("address add \(VethLab.v4(200, number))/24 dev \(name)")
+                }
+                try net.balancer.ip("route add default via \(VethLab.v4(200, 1))")
+                try gateway.ip("route add default via \(VethLab.v4(200, 2)) table 100")
+                var listener = net.listener(servers)
+                listener.settings.xdpMode = .skb
+                let rig = try await net.rig([listener])
+                let client = try net.talker()
+                #expect(try await client.ask("1", net.service()).text == "a 1")
+                listener.settings.xdpMode = .native
+                await #expect(throws: PlaneError.self) { try await rig.apply([listener]) }
+                #expect(
+                    try XDPOccupant.of(interface: if_nametoindex("lb0"))?.name == "xdp_nat_skb")
+                #expect(await rig.plane.attachments().map(\.hook) == ["skb"])
+                #expect(try await client.ask("2", net.service()).text == "a 2")
+                await rig.stop()
+                #expect(net.pins.isEmpty)
+            }
+        }
+
         @Test("an interface that is deleted and made again is served again")
         func remade() async throws {
             try await inLab(.routed) { net, servers, rig in

@@ -7,11 +7,14 @@ public struct Attachment: Equatable, Sendable {
     public let interface: String
     /// The kind of hook in the words of its mode, such as `tcx` or `native`.
     public let hook: String
+    /// How often the program was attached again after something else had detached it.
+    public let restores: UInt64
 
-    public init(mode: ForwardingMode, interface: String, hook: String) {
+    public init(mode: ForwardingMode, interface: String, hook: String, restores: UInt64 = 0) {
         self.mode = mode
         self.interface = interface
         self.hook = hook
+        self.restores = restores
     }
 }
 

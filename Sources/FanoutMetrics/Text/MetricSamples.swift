@@ -137,6 +137,20 @@ struct MetricSamples: Sendable {
         SampleWriter.labels(("interface", queue.interface), ("queue", "\(queue.queue)"))
     }
 
+    // MARK: Interfaces
+
+    static func attachments(
+        _ value: @escaping @Sendable (Attachment) -> UInt64
+    ) -> MetricSamples {
+        MetricSamples(labels: ["interface", "mode"]) { exposition in
+            for attachment in exposition.snapshot.attachments {
+                let labels = SampleWriter.labels(
+                    ("interface", attachment.interface), ("mode", attachment.mode.rawValue))
+                exposition.page.sample(labels, value(attachment))
+            }
+        }
+    }
+
     // MARK: Discovery
 
     static func sources(

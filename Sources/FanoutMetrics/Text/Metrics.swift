@@ -121,6 +121,10 @@ public struct Metric: Sendable {
                 + "send."),
 
         .counter(
+            "udp_fanout_hook_restores_total", .attachments { $0.restores },
+            "Times that a program was attached again after something else had detached it."),
+
+        .counter(
             "udp_fanout_downstream_packets_forwarded_total", .downstream { $0.packetsForwarded },
             "Datagrams handed to the kernel for this downstream."),
         .counter(

@@ -13,6 +13,8 @@ public struct MetricsSnapshot: Equatable, Sendable {
     public var events: [String: UInt64]
     /// Packets that drivers did not take, by the interface that they were to leave by.
     public var transmitErrors: [String: UInt64] = [:]
+    /// The programs at interfaces.
+    public var attachments: [Attachment] = []
     /// What health checks have found; nil when there are none.
     public var health: HealthReport?
     /// What discovery has found; nil when no listener uses it.
