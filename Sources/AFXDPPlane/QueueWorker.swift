@@ -1,7 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 
+internal import BPFRuntime
 internal import CDatapath
 internal import FanoutCore
+internal import Glibc
 internal import HostNetwork
 internal import LinuxNet
 internal import Logging
@@ -147,5 +149,77 @@ internal import XDPSockets
     /// What the kernel counted at its sockets, those included that are closed.
     var statistics: XDPStatistics {
         ([ingress] + egresses.values).compactMap(\.statistics).reduce(pastStatistics, +)
+    }
+}
+
+/// An AF_XDP socket at a fixed place in memory, so that tables can name it. The plane opens and closes it;
+/// in between the worker alone uses its rings.
+@safe final class SharedSocket: @unchecked Sendable {
+    // SAFETY: initialised in init; freed in deinit, after the worker has taken a table that does not name
+    // it, or has ended.
+    let pointer: UnsafeMutablePointer<XDPSocket>
+    let queue: InterfaceQueue
+    /// Among the sockets of the memory.
+    let number: UInt8
+
+    init(_ socket: consuming XDPSocket) {
+        queue = socket.queue
+        number = socket.number
+        unsafe pointer = .allocate(capacity: 1)
+        unsafe pointer.initialize(to: socket)
+    }
+
+    deinit {
+        unsafe pointer.deinitialize(count: 1)
+        unsafe pointer.deallocate()
+    }
+
+    /// Of the sockets that are open, what the kernel counted; nil when it does not say.
+    var statistics: XDPStatistics? { unsafe try? pointer.pointee.statistics() }
+
+    /// Whether packets wait for the worker, or are in its hands.
+    var hasInput: Bool { unsafe pointer.pointee.receive.unread > 0 }
+
+    /// For an XSKMAP.
+    var descriptor: Int32 { unsafe pointer.pointee.descriptor }
+
+    var isZeroCopy: Bool { unsafe pointer.pointee.isZeroCopy }
+}
+
+extension PlaneError {
+    /// The oldest kernel that the program and the sockets run on: XDP programs for packets in several
+    /// pieces (`xdp.frags`, Linux 5.18).
+    static let oldestKernel = "5.18"
+
+    /// What libbpf or the kernel refused.
+    init(_ error: BPFError) {
+        self.init(
+            error, mode: .afXDP, oldestKernel: Self.oldestKernel,
+            lacking: Capabilities.kernelPrograms.subtracting(.permitted).names)
+    }
+
+    /// The program that is on the interface is that of another daemon.
+    init(serving interface: String, _ occupant: XDPOccupant) {
+        self.init(
+            operation: "attach", subject: "\(SteerProgram.name) to interface \(interface)",
+            code: EBUSY, reason: "another udp-fanout serves it (program \(occupant.number))",
+            remedy: "end that one first, or name another interface")
+    }
+
+    /// A queue that no worker can be made for.
+    init(opening queue: InterfaceQueue, _ error: any Error) {
+        switch error {
+        case let error as XDPSocketError:
+            self.init(
+                operation: error.operation, subject: error.subject, code: error.errno,
+                reason: error.reason, remedy: error.remedy)
+        case let error as SystemError:
+            self.init(
+                operation: error.operation, subject: "\(queue)", code: error.code,
+                reason: error.reason, remedy: "raise the limits of open files and threads (ulimit)")
+        default:
+            self.init(
+                operation: "open", subject: "\(queue)", reason: "\(error)", remedy: "see the log")
+        }
     }
 }

@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 
 internal import CLibBPF
+internal import CNet
+package import FanoutCore
 internal import Glibc
 
 /// Something that libbpf or the kernel refused, and what to do about it.
@@ -98,5 +100,95 @@ public struct BPFError: Error, Equatable, Sendable, CustomStringConvertible {
             return "compile the program for target bpf, in this machine's byte order"
         default: return "see bpf(2); the kernel may be too old for this program"
         }
+    }
+}
+
+extension BPFError {
+    /// An XDP program that an interface did not take. The kernel gives its reason to a tracepoint alone
+    /// (`bpf:bpf_xdp_link_attach_failed`), so the errno has to do.
+    init(attaching subject: String, to interface: UInt32, _ mode: XDPMode, errno code: Int32) {
+        let known = Self.name(ofInterface: interface)
+        let name = known ?? "\(interface)"
+        // For an interface that is not there the kernel says EINVAL.
+        let code = known == nil && code == EINVAL ? ENODEV : code
+        // EBUSY and EEXIST also mean a program of the other mode; one that has just gone is not named.
+        if code == EBUSY || code == EEXIST {
+            let other = try? XDPOccupant.of(interface: interface)
+            self.init(
+                operation: "attach", subject: subject, errno: EBUSY,
+                reason: other.map {
+                    "the XDP program \($0.name ?? "without a name") (number \($0.number), "
+                        + "\($0.mode.rawValue)) of another tool is there"
+                },
+                remedy:
+                    "end that tool (bpftool net show dev \(name) and bpftool link show find it; "
+                    + "ip link set dev \(name) xdp off removes what no link holds), or use another "
+                    + "mode here")
+            return
+        }
+        self.init(
+            operation: "attach", subject: "\(subject) (\(mode.rawValue))", errno: code,
+            remedy: Self.remedy(for: code, name, mode))
+    }
+
+    private static func remedy(for code: Int32, _ name: String, _ mode: XDPMode) -> String? {
+        switch code {
+        case ENODEV: return "there is no such interface any more"
+        case EOPNOTSUPP:
+            return mode == .skb
+                ? nil
+                : "the driver has no XDP, or not beside these: "
+                    + "ethtool -K \(name) lro off rx-gro-hw off"
+        // veth says ERANGE, other drivers EINVAL.
+        case ERANGE, EINVAL:
+            return "the MTU may be too large for the driver: ip link set dev \(name) mtu 1500, and "
+                + "the same at the other end of a veth"
+        // veth counts its queues against its peer's; virtio_net and others need a spare one a CPU.
+        case ENOSPC, ENOMEM:
+            // SAFETY: the call reads the name before it returns.
+            return unsafe cnet_has_combined_queues(name) == 0
+                ? "there are too few queues: ethtool -L \(name) rx N tx N (a veth needs as many to "
+                    + "receive as its other end has to transmit)"
+                : "the driver wants other queues: ethtool -L \(name) combined N"
+        default: return nil
+        }
+    }
+
+    private static func name(ofInterface interface: UInt32) -> String? {
+        var name = [CChar](repeating: 0, count: Int(IF_NAMESIZE))
+        // SAFETY: the C library writes at most IF_NAMESIZE bytes, NUL included.
+        guard unsafe if_indextoname(interface, &name) != nil else { return nil }
+        return String(decoding: name.prefix { $0 != 0 }.map(UInt8.init(bitPattern:)), as: UTF8.self)
+    }
+}
+
+extension PlaneError {
+    /// What libbpf or the kernel refused to a plane.
+    ///
+    /// - Parameters:
+    ///   - oldestKernel: the version of Linux that can verify the plane's program, as `5.12`.
+    ///   - lacking: capabilities that loading the program takes and the process has not, by name. A kernel
+    ///     that refuses the program does so for them, whatever its verifier says.
+    package init(
+        _ error: BPFError, mode: ForwardingMode, oldestKernel: String, lacking: [String]
+    ) {
+        var (reason, remedy) = (error.reason, error.remedy)
+        let isRefused = !error.log.isEmpty || error.errno == EPERM || error.errno == EACCES
+        if isRefused, !lacking.isEmpty {
+            remedy =
+                lacking.joined(separator: " and ") + (lacking.count == 1 ? " is" : " are")
+                + " missing, which mode \(mode.rawValue) needs; run as root or grant all that it needs "
+                + "(the mode's unit in packaging/systemd does; udp-fanout doctor lists them)"
+        } else if !error.log.isEmpty {
+            reason =
+                (["\(reason), the verifier's last words:"] + error.log)
+                .joined(separator: "\n    ") + "\n"
+            remedy =
+                "mode \(mode.rawValue) needs Linux \(oldestKernel), and this is "
+                + "\(BPFRuntimeInfo.kernelRelease); on a newer one " + remedy
+        }
+        self.init(
+            operation: error.operation, subject: error.subject, code: error.errno, reason: reason,
+            remedy: remedy)
     }
 }

@@ -156,3 +156,167 @@ public struct BPFMap: ~Copyable, Sendable {
             remedy: "a \(what) has \(wanted) bytes, not \(given)")
     }
 }
+
+/// Many entries in one call of the kernel's (BPF_MAP_UPDATE_BATCH, Linux 5.6).
+extension BPFMap {
+    /// Puts values behind keys, in their order; a map that is written to this way must not be a per-CPU one.
+    ///
+    /// Arrays of maps wait for the programs that run, and a batch waits once (since Linux 6.8) where single
+    /// calls wait each (kernel/bpf/syscall.c, maybe_wait_bpf_programs). They take batches from Linux 5.19
+    /// on; before that the entries are set one by one.
+    package borrowing func set<Key: BitwiseCopyable, Value: BitwiseCopyable>(
+        _ entries: [(key: Key, value: Value)]
+    ) throws(BPFError) {
+        guard entries.count > 1 else {
+            for entry in entries { try set(entry.key, to: entry.value) }
+            return
+        }
+        try fits(MemoryLayout<Key>.size, MemoryLayout<Value>.size, isWholeValue: true)
+        let keys = [UInt8](native: entries.map(\.key))
+        let values = [UInt8](native: entries.map(\.value))
+        guard try !write(keys, values, count: entries.count) else { return }
+        for entry in entries { try set(entry.key, to: entry.value) }
+    }
+
+    /// Sets the values of every CPU behind these keys to zeros.
+    package borrowing func clear<Key: BitwiseCopyable>(_ keys: [Key]) throws(BPFError) {
+        guard keys.count > 1 else {
+            for key in keys { try clear(key) }
+            return
+        }
+        try fits(MemoryLayout<Key>.size, 0, isWholeValue: false)
+        // A part at a time: with many CPUs each value is long.
+        for part in keys.parts(of: 128) {
+            let values = [UInt8](repeating: 0, count: part.count * perCPUBytes * Self.cpus)
+            guard try !write([UInt8](native: Array(part)), values, count: part.count) else {
+                continue
+            }
+            for key in part { try clear(key) }
+        }
+    }
+
+    private borrowing func fits(_ key: Int, _ value: Int, isWholeValue: Bool) throws(BPFError) {
+        guard key == keyBytes, !isWholeValue || value == valueBytes else {
+            throw BPFError(
+                operation: "use", subject: subject, errno: EINVAL,
+                remedy: "keys have \(keyBytes) bytes and values \(valueBytes)")
+        }
+    }
+
+    /// - Returns: false when maps of this kind take no batches.
+    private borrowing func write(
+        _ keys: [UInt8], _ values: [UInt8], count: Int
+    ) throws(BPFError) -> Bool {
+        var done = UInt32(count)
+        var options = bpf_map_batch_opts()
+        options.sz = MemoryLayout<bpf_map_batch_opts>.size
+        // SAFETY: the kernel reads `count` keys and values of the map's sizes, which they have.
+        let result = unsafe bpf_map_update_batch(descriptor, keys, values, &done, &options)
+        // ENOTSUPP of the kernel's own, which is no errno of user space.
+        if result == -EOPNOTSUPP || result == -524 { return false }
+        guard result == 0 else {
+            throw BPFError(operation: "write", subject: subject, errno: -result)
+        }
+        return true
+    }
+}
+
+extension Array {
+    /// The elements in order, so many at a time.
+    fileprivate func parts(of size: Int) -> [ArraySlice<Element>] {
+        stride(from: 0, to: count, by: size).map { self[$0..<Swift.min($0 + size, count)] }
+    }
+}
+
+// Maps that another object, or another process, has made: found by their pins. To open them by their numbers,
+// or by that of a program that has them, takes CAP_SYS_ADMIN (kernel/bpf/syscall.c, bpf_map_get_fd_by_id).
+
+extension BPFMap {
+    /// A map that was pinned, by this process or another.
+    ///
+    /// - Parameter name: what the map is called, to know it from other objects.
+    /// - Returns: nil when nothing is there.
+    /// - Throws: `BPFError` when it cannot be opened, with EINVAL when something else is there.
+    package static func pinned(at path: String, named name: String) throws(BPFError) -> BPFMap? {
+        // SAFETY: the path is read before the call returns.
+        let found = unsafe bpf_obj_get(path)
+        if found == -ENOENT { return nil }
+        guard found >= 0 else {
+            throw BPFError(operation: "open", subject: path, errno: -found)
+        }
+        guard Self.name(of: found) == name else {
+            _ = close(found)
+            throw BPFError(
+                operation: "open", subject: path, errno: EINVAL, reason: "it is no map \(name)")
+        }
+        return try BPFMap(owning: found, subject: path)
+    }
+
+    /// Has the map outlive this process, in place of what is pinned there: in one step.
+    package borrowing func pin(at path: String) throws(BPFError) {
+        let beside = path + "-next"
+        // SAFETY: the paths are read before the calls return.
+        _ = unsafe unlink(beside)
+        let result = unsafe bpf_obj_pin(descriptor, beside)
+        guard result == 0 else {
+            throw BPFError(operation: "pin", subject: path, errno: -result)
+        }
+        guard unsafe rename(beside, path) == 0 else {
+            let code = Glibc.errno
+            _ = unsafe unlink(beside)
+            throw BPFError(operation: "pin", subject: path, errno: code)
+        }
+    }
+
+    /// The kernel's number of the map.
+    package var number: UInt32 {
+        var info = bpf_map_info()
+        var size = UInt32(MemoryLayout<bpf_map_info>.size)
+        // SAFETY: the kernel writes at most `size` bytes.
+        guard unsafe bpf_obj_get_info_by_fd(descriptor, &info, &size) == 0 else { return 0 }
+        return info.id
+    }
+
+    private static func name(of descriptor: Int32) -> String {
+        var info = bpf_map_info()
+        var size = UInt32(MemoryLayout<bpf_map_info>.size)
+        // SAFETY: the kernel writes at most `size` bytes, and the name with its NUL.
+        guard unsafe bpf_obj_get_info_by_fd(descriptor, &info, &size) == 0 else { return "" }
+        return unsafe withUnsafeBytes(of: &info.name) { name in
+            unsafe String(decoding: name.prefix { $0 != 0 }, as: UTF8.self)
+        }
+    }
+}
+
+extension BPFObject {
+    /// Has the object use a map that is there already, before `load`.
+    ///
+    /// - Throws: `BPFError` with EINVAL when that is of other sizes.
+    package mutating func share(_ map: String, _ existing: borrowing BPFMap) throws(BPFError) {
+        // SAFETY: the map lives as long as the object.
+        guard let found = unsafe bpf_object__find_map_by_name(handle, map) else {
+            throw BPFError(operation: "find map", subject: "\(name)/\(map)", errno: ENOENT)
+        }
+        let sizes = unsafe (
+            Int(bpf_map__key_size(found)), Int(bpf_map__value_size(found)),
+            Int(bpf_map__max_entries(found))
+        )
+        guard sizes == (existing.keyBytes, existing.valueBytes, existing.entries) else {
+            throw BPFError(
+                operation: "share map", subject: "\(name)/\(map)", errno: EINVAL,
+                reason:
+                    "it has \(sizes.2) entries of \(sizes.0) and \(sizes.1) bytes, the one there "
+                    + "\(existing.entries) of \(existing.keyBytes) and \(existing.valueBytes)")
+        }
+        // SAFETY: libbpf takes a descriptor of its own.
+        let result = unsafe bpf_map__reuse_fd(found, existing.descriptor)
+        guard result == 0 else {
+            throw BPFError(operation: "share map", subject: "\(name)/\(map)", errno: -result)
+        }
+    }
+
+    /// Whether the object has a map of that name.
+    package func hasMap(named map: String) -> Bool {
+        unsafe bpf_object__find_map_by_name(handle, map) != nil
+    }
+}

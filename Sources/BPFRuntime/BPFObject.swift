@@ -116,3 +116,159 @@ public struct BPFObject: ~Copyable {
         _ = unsafe libbpf_set_print(nil)
     }()
 }
+
+/// Constants: the `const volatile` globals of a program, which the verifier takes for literals and
+/// whose dead branches it removes.
+extension BPFObject {
+    /// Gives a constant its value, before `load`.
+    ///
+    /// - Parameters:
+    ///   - constant: the name of the global in the source.
+    ///   - value: of exactly the size of the global.
+    /// - Throws: `BPFError` with ENOENT and the names there are, EINVAL for a value of another size or
+    ///   after `load`.
+    public mutating func set(
+        _ constant: String, to value: some FixedWidthInteger & BitwiseCopyable
+    ) throws(BPFError) {
+        let variables = constants
+        guard let place = variables.first(where: { $0.name == constant }) else {
+            let names = variables.map(\.name).joined(separator: ", ")
+            throw failure(constant, ENOENT, remedy: "the object has \(names)")
+        }
+        // SAFETY: the bytes of an integer, copied before the call returns.
+        let bytes = unsafe withUnsafeBytes(of: value) { unsafe [UInt8]($0) }
+        guard bytes.count == place.size else {
+            throw failure(
+                constant, EINVAL, remedy: "it takes \(place.size) bytes, not \(bytes.count)")
+        }
+        var size = 0
+        // SAFETY: libbpf owns the initial value, `size` bytes of it, as long as the object; it is
+        // copied at once, and set_initial_value copies it back.
+        guard let map = unsafe bpf_object__find_map_by_name(handle, Self.section),
+            let start = unsafe bpf_map__initial_value(map, &size),
+            place.offset + place.size <= size
+        else { throw failure(constant, ENOENT, remedy: "the object has no initial value for it") }
+        var section = unsafe [UInt8](UnsafeRawBufferPointer(start: start, count: size))
+        section.replaceSubrange(place.offset..<place.offset + place.size, with: bytes)
+        let result = unsafe bpf_map__set_initial_value(map, section, size)
+        if result < 0 { throw failure(constant, -result, remedy: "set constants before load") }
+    }
+
+    /// What the object says that a constant is; nil when it has none of that name and size.
+    public func value<Value: FixedWidthInteger & BitwiseCopyable>(
+        of constant: String, as type: Value.Type
+    ) -> Value? {
+        var size = 0
+        // SAFETY: libbpf owns the initial value, `size` bytes of it, and it is copied at once.
+        guard let place = constants.first(where: { $0.name == constant }),
+            place.size == MemoryLayout<Value>.size,
+            let map = unsafe bpf_object__find_map_by_name(handle, Self.section),
+            let start = unsafe bpf_map__initial_value(map, &size),
+            place.offset + place.size <= size
+        else { return nil }
+        let section = unsafe [UInt8](UnsafeRawBufferPointer(start: start, count: size))
+        return [UInt8](section[place.offset..<place.offset + place.size]).words(of: type).first
+    }
+
+    /// The names of the constants, in the order in which they lie in memory.
+    public var constantNames: [String] { constants.map(\.name) }
+
+    private static var section: String { ".rodata" }
+
+    /// Where one constant lies in its section, in bytes.
+    private struct Place {
+        let name: String
+        let offset: Int
+        let size: Int
+    }
+
+    /// Read from the type information (BTF): Documentation/bpf/btf.rst, "BTF_KIND_DATASEC".
+    private var constants: [Place] {
+        // SAFETY: the types live as long as the object; a section's type is followed by as many
+        // entries as the low 16 bits of its info say.
+        guard let types = unsafe bpf_object__btf(handle) else { return [] }
+        let id = unsafe btf__find_by_name_kind(types, Self.section, UInt32(CLIBBPF_KIND_DATASEC))
+        guard id > 0, let section = unsafe btf__type_by_id(types, UInt32(id)),
+            let first = unsafe btf_var_secinfos(section)
+        else { return [] }
+        let count = unsafe Int(section.pointee.info & 0xffff)
+        return unsafe UnsafeBufferPointer(start: first, count: count).compactMap {
+            (entry: btf_var_secinfo) -> Place? in
+            guard let variable = unsafe btf__type_by_id(types, entry.type),
+                let name = unsafe btf__name_by_offset(types, variable.pointee.name_off)
+            else { return nil }
+            return unsafe Place(
+                name: String(cString: name), offset: Int(entry.offset), size: Int(entry.size))
+        }
+    }
+
+    private func failure(_ constant: String, _ code: Int32, remedy: String) -> BPFError {
+        BPFError(
+            operation: "set constant", subject: "\(name)/\(constant)", errno: code, remedy: remedy)
+    }
+}
+
+/// The maps of an object: sized before `load`, used after it.
+extension BPFObject {
+    /// How many entries a map has room for, before `load`.
+    ///
+    /// - Throws: `BPFError` with ENOENT and the names there are, EBUSY after `load`.
+    public mutating func size(_ map: String, entries: Int) throws(BPFError) {
+        let found = try unsafe find(map)
+        // SAFETY: maps live as long as the object.
+        let result = unsafe bpf_map__set_max_entries(found, UInt32(entries))
+        if result < 0 { throw refused("size map", map, result) }
+    }
+
+    /// How long the values of the maps in an array of maps are, before `load`.
+    ///
+    /// - Throws: `BPFError` as `size`, with EINVAL for a map that holds no maps.
+    public mutating func size(mapsIn map: String, valueBytes: Int) throws(BPFError) {
+        // SAFETY: the template lives as long as the object.
+        guard let template = unsafe bpf_map__inner_map(try find(map)) else {
+            throw BPFError(
+                operation: "size map", subject: "\(name)/\(map)", errno: EINVAL,
+                remedy: "it is no array of maps")
+        }
+        let result = unsafe bpf_map__set_value_size(template, UInt32(valueBytes))
+        if result < 0 { throw refused("size map", map, result) }
+    }
+
+    /// A loaded map.
+    ///
+    /// - Throws: `BPFError` with ENOENT and the names there are, EINVAL before `load`.
+    public func map(named wanted: String) throws(BPFError) -> BPFMap {
+        // SAFETY: only its descriptor leaves here.
+        let descriptor = unsafe bpf_map__fd(try find(wanted))
+        guard descriptor >= 0 else { throw refused("find map", wanted, -EINVAL) }
+        let copy = fcntl(descriptor, F_DUPFD_CLOEXEC, 0)
+        guard copy >= 0 else { throw refused("duplicate", wanted, -Glibc.errno) }
+        return try BPFMap(owning: copy, subject: "\(name)/\(wanted)")
+    }
+
+    /// The names of its maps, in the order of the object.
+    public var mapNames: [String] {
+        var names: [String] = []
+        // SAFETY: maps and their names live as long as the object.
+        var map = unsafe bpf_object__next_map(handle, nil)
+        while let current = unsafe map {
+            unsafe names.append(String(cString: bpf_map__name(current)))
+            unsafe map = bpf_object__next_map(handle, current)
+        }
+        return names
+    }
+
+    private func find(_ map: String) throws(BPFError) -> OpaquePointer {
+        // SAFETY: the map lives as long as the object.
+        guard let found = unsafe bpf_object__find_map_by_name(handle, map) else {
+            throw BPFError(
+                operation: "find map", subject: "\(name)/\(map)", errno: ENOENT,
+                remedy: "the object has \(mapNames.joined(separator: ", "))")
+        }
+        return unsafe found
+    }
+
+    private func refused(_ operation: String, _ map: String, _ result: Int32) -> BPFError {
+        BPFError(operation: operation, subject: "\(name)/\(map)", errno: -result)
+    }
+}

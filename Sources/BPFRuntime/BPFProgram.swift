@@ -81,3 +81,145 @@ public struct BPFProgram: ~Copyable, Sendable {
             verdict: options.retval, output: output, nanoseconds: options.duration)
     }
 }
+
+extension BPFProgram {
+    /// The kernel's number of it; 0 when the kernel does not say.
+    public var number: UInt32 {
+        var info = bpf_prog_info()
+        var size = UInt32(MemoryLayout<bpf_prog_info>.size)
+        // SAFETY: the kernel writes at most `size` bytes.
+        guard unsafe bpf_obj_get_info_by_fd(descriptor, &info, &size) == 0 else { return 0 }
+        return info.id
+    }
+
+    /// The name that a program of the kernel has, whoever loaded it: 15 characters at most.
+    ///
+    /// - Parameter number: the kernel's, as `bpftool prog show` prints it.
+    /// - Returns: nil when there is no such program any more, or it may not be looked at.
+    public static func name(ofNumber number: UInt32) -> String? {
+        let program = bpf_prog_get_fd_by_id(number)
+        guard program >= 0 else { return nil }
+        defer { _ = close(program) }
+        var info = bpf_prog_info()
+        var size = UInt32(MemoryLayout<bpf_prog_info>.size)
+        // SAFETY: the kernel writes at most `size` bytes, and the name with its NUL.
+        guard unsafe bpf_obj_get_info_by_fd(program, &info, &size) == 0 else { return nil }
+        return unsafe withUnsafeBytes(of: &info.name) { name in
+            unsafe String(decoding: name.prefix { $0 != 0 }, as: UTF8.self)
+        }
+    }
+}
+
+/// An XDP program in the two kinds of it that an object has.
+///
+/// Drivers want the one that takes packets in several pieces (`xdp.frags`, Linux 5.18) when the MTU is more
+/// than a page. In the network stack (`XDPMode.skb`) the other one is right: for a program that takes several
+/// pieces Linux 6.18 makes a new skb there and forgets how long its link-layer header is
+/// (`skb_pp_cow_data`, net/core/skbuff.c), so programs at the TC hook behind it look for headers in the wrong place.
+public struct XDPProgram: ~Copyable, Sendable {
+    /// For drivers.
+    public let native: BPFProgram
+    /// For the network stack.
+    public let skb: BPFProgram
+
+    /// Two programs that do the same.
+    public init(native: consuming BPFProgram, skb: consuming BPFProgram) {
+        self.native = native
+        self.skb = skb
+    }
+
+    /// - Parameter name: of the one for drivers; the other one's has `_skb` behind it.
+    /// - Throws: `BPFError` as `BPFObject.program(named:)`.
+    public init(of object: borrowing BPFObject, named name: String) throws(BPFError) {
+        let native = try object.program(named: name)
+        let skb = try object.program(named: name + "_skb")
+        self.init(native: native, skb: skb)
+    }
+}
+
+extension XDPLink {
+    /// Attaches in the driver or, when that refuses, in the network stack, each time the kind made for it.
+    ///
+    /// - Throws: `BPFError` as for one program.
+    public init(attaching program: borrowing XDPProgram, to interface: UInt32) throws(BPFError) {
+        do throws(BPFError) {
+            try self.init(attaching: program.native, to: interface, .native)
+        } catch {
+            if [EPERM, ENODEV, EBUSY].contains(error.errno) { throw error }
+            try self.init(attaching: program.skb, to: interface, .skb, after: error)
+        }
+    }
+
+    /// Attaches the kind made for `mode`.
+    ///
+    /// - Throws: `BPFError` as for one program.
+    public init(
+        attaching program: borrowing XDPProgram, to interface: UInt32, _ mode: XDPMode
+    ) throws(BPFError) {
+        switch mode {
+        case .native: try self.init(attaching: program.native, to: interface, mode)
+        case .skb: try self.init(attaching: program.skb, to: interface, mode)
+        }
+    }
+
+    /// Exchanges the program for the kind made for where the link is: each packet meets the one before or
+    /// the new one.
+    public borrowing func replace(with program: borrowing XDPProgram) throws(BPFError) {
+        switch mode {
+        case .native: try replace(with: program.native)
+        case .skb: try replace(with: program.skb)
+        }
+    }
+}
+
+/// What an XDP program decides about a packet (`enum xdp_action`, include/uapi/linux/bpf.h). The
+/// kernel takes any other number for `aborted`.
+public enum XDPVerdict: UInt32, CaseIterable, Sendable {
+    /// The program failed: dropped, and reported by the tracepoint `xdp_exception`.
+    case aborted = 0
+    case drop = 1
+    /// On to the network stack.
+    case pass = 2
+    /// Back out of the interface on which it came.
+    case transmit = 3
+    /// To another interface, CPU or AF_XDP socket.
+    case redirect = 4
+}
+
+/// What the socket buffer of a test run says of its packet (`struct __sk_buff`, as far as the kernel
+/// lets it be set: net/bpf/test_run.c). A packet whose Ethernet destination is zeros is for this host
+/// when the interface is the loopback.
+public struct SocketBuffer: Equatable, Sendable {
+    /// The interface that the packet is on; 0 for the loopback. It must exist.
+    public var interface: UInt32
+    /// The interface by which it came; any number.
+    public var ingressInterface: UInt32
+    /// Bytes of payload in a segment of a super-packet (`gso_size`); 0 for any other packet.
+    public var segmentBytes: UInt32
+    /// Segments of a super-packet (`gso_segs`); 0 when nobody has counted them.
+    public var segments: UInt32
+    /// Whether a NIC has summed up the packet (CHECKSUM_COMPLETE): the run fails when that sum is no
+    /// longer the packet's afterwards. Linux 6.11.
+    public var isSummed: Bool
+
+    public init(
+        interface: UInt32 = 0, ingressInterface: UInt32 = 0, segmentBytes: UInt32 = 0,
+        segments: UInt32 = 0, isSummed: Bool = false
+    ) {
+        self.interface = interface
+        self.ingressInterface = ingressInterface
+        self.segmentBytes = segmentBytes
+        self.segments = segments
+        self.isSummed = isSummed
+    }
+
+    /// As the kernel reads it.
+    var context: __sk_buff {
+        var context = unsafe __sk_buff()
+        unsafe context.ifindex = interface
+        unsafe context.ingress_ifindex = ingressInterface
+        unsafe context.gso_size = segmentBytes
+        unsafe context.gso_segs = segments
+        return unsafe context
+    }
+}

@@ -1,5 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 
+internal import CDatapath
+internal import CLibBPF
 internal import Glibc
 package import KernelPrograms
 
@@ -46,4 +48,58 @@ public enum ProgramSource: Sendable {
                 remedy: "give an object made from \(origin) of this version")
         }
     }
+}
+
+/// Kernel programs that come from a file.
+public enum ObjectFile {
+    /// More than any object of bpf/ takes.
+    public static let maximumBytes = 16 << 20
+
+    /// The bytes of the file.
+    ///
+    /// - Throws: `BPFError` when it cannot be read or is longer than `maximumBytes`.
+    public static func bytes(at path: String) throws(BPFError) -> [UInt8] {
+        let file = unsafe open(path, O_RDONLY | O_CLOEXEC)
+        guard file >= 0 else { throw failure(path, Glibc.errno) }
+        defer { _ = close(file) }
+        var bytes: [UInt8] = []
+        var piece = [UInt8](repeating: 0, count: 1 << 16)
+        while true {
+            // SAFETY: the kernel writes within the piece.
+            let count = unsafe read(file, &piece, piece.count)
+            if count < 0 { throw failure(path, Glibc.errno) }
+            if count == 0 { return bytes }
+            bytes += piece[..<count]
+            if bytes.count > maximumBytes { throw failure(path, EFBIG) }
+        }
+    }
+
+    private static func failure(_ path: String, _ code: Int32) -> BPFError {
+        BPFError(
+            operation: "read", subject: path, errno: code,
+            remedy: "name a file that can be read, such as one made from bpf/tc_fanout.bpf.c")
+    }
+}
+
+/// What `--version` says about the kernel side.
+public enum BPFRuntimeInfo {
+    /// The version of the libbpf that is linked, such as `v1.1`.
+    public static var libbpfVersion: String {
+        // SAFETY: libbpf returns a constant string.
+        unsafe String(cString: libbpf_version_string())
+    }
+
+    /// The kernel that runs, as `uname -r` prints it.
+    public static var kernelRelease: String {
+        var names = utsname()
+        // SAFETY: the kernel fills in the structure, each text with its NUL.
+        guard unsafe uname(&names) == 0 else { return "unknown" }
+        return unsafe withUnsafeBytes(of: &names.release) { text in
+            unsafe String(decoding: text.prefix { $0 != 0 }, as: UTF8.self)
+        }
+    }
+
+    /// The version of the layouts, hashes and meanings that kernel programs and daemon share
+    /// (`LB_ABI_VERSION`); two builds of one version give every flow the same receiver.
+    public static let abiVersion = Int(LB_ABI_VERSION)
 }

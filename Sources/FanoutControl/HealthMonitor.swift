@@ -2,6 +2,7 @@
 
 public import FanoutCore
 public import Logging
+internal import Synchronization
 
 /// Follows the health of the receivers: has them probed, keeps the verdicts, says in the log what has
 /// turned, and has somebody act on it.
@@ -168,5 +169,29 @@ public actor HealthMonitor: HealthSource {
                 metadata: ["listener": "\(name)"])
         }
         open = now
+    }
+}
+
+/// Results on their way from the probing thread: put in without waiting, taken out all at once.
+final class ProbeMailbox: Sendable {
+    /// One element for any number of results since the last.
+    let arrivals: AsyncStream<Void>
+    private let arrived: AsyncStream<Void>.Continuation
+    private let reports = Mutex<[ProbeReport]>([])
+
+    init() {
+        (arrivals, arrived) = AsyncStream.makeStream(bufferingPolicy: .bufferingNewest(1))
+    }
+
+    func put(_ more: [ProbeReport]) {
+        reports.withLock { $0 += more }
+        arrived.yield()
+    }
+
+    func take() -> [ProbeReport] {
+        reports.withLock { reports in
+            defer { reports = [] }
+            return reports
+        }
     }
 }

@@ -179,3 +179,149 @@ public actor Reconciler {
         return all.sorted { $0.listener < $1.listener }
     }
 }
+
+/// What is wanted and what is in force, at one moment.
+public struct StateView: Equatable, Sendable {
+    /// What the configuration wants, whoever is healthy or drained.
+    public let wanted: DesiredState
+    /// What the data planes do.
+    public let inForce: DesiredState
+    public let drains: DrainList
+}
+
+extension Reconciler {
+    public var view: StateView { StateView(wanted: wanted, inForce: inForce, drains: drains) }
+
+    /// Takes receivers out of service, or puts them back.
+    ///
+    /// - Returns: what changed in the data planes.
+    /// - Throws: the `PlaneError` of the plane that could not follow; everything is as it was then.
+    @discardableResult
+    public func drain(
+        _ entries: Set<DrainList.Entry>, _ isDrained: Bool
+    ) async throws(PlaneError) -> Change {
+        await begin()
+        defer { finish() }
+        let before = drains
+        if isDrained {
+            drains.entries.formUnion(entries)
+        } else {
+            drains.entries.subtract(entries)
+        }
+        do throws(PlaneError) {
+            return try await lead(to: wanted)
+        } catch {
+            drains = before
+            throw error
+        }
+    }
+
+    /// Whom a name means: receivers that are there, or that are drained and may come back.
+    public func entries(named name: String) -> Set<DrainList.Entry> {
+        let present = DrainList.entries(named: name, in: inForce)
+        guard present.isEmpty else { return present }
+        return drains.entries.filter { $0.description == name || $0.downstream == name }
+    }
+
+    /// What keeps datagrams from their way, over all planes.
+    public func obstructions() async -> [Obstruction] {
+        var all: [Obstruction] = []
+        for plane in planes { all += await plane.obstructions() }
+        return all
+    }
+
+    /// Where the data planes are hooked in.
+    public func attachments() async -> [Attachment] {
+        var all: [Attachment] = []
+        for plane in planes { all += await plane.attachments() }
+        return all
+    }
+
+    /// The receiver that a source of a listener stays with, where its plane remembers sources.
+    public func receiver(
+        associatedWith source: Endpoint, to destination: Endpoint, of listener: Listener
+    ) async -> Endpoint? {
+        for plane in planes where type(of: plane).mode == listener.mode {
+            return await plane.receiver(
+                associatedWith: source, to: destination, of: listener.name)
+        }
+        return nil
+    }
+
+    /// What the workers of every data plane are doing.
+    public func progress() async -> [WorkerProgress] {
+        var all: [WorkerProgress] = []
+        for plane in planes { all += await plane.progress() }
+        return all
+    }
+}
+
+extension Reconciler {
+    /// Removes what killed daemons left in the kernel and no plane has taken over.
+    public func removeLeftovers() async {
+        await begin()
+        defer { finish() }
+        for plane in planes { await plane.removeLeftovers() }
+    }
+
+    /// Leaves everything to another process; see `DataPlane.relinquish`.
+    ///
+    /// - Parameter modes: of these planes.
+    public func relinquish(_ modes: Set<ForwardingMode>) async {
+        await begin()
+        defer { finish() }
+        for plane in planes where modes.contains(type(of: plane).mode) { await plane.relinquish() }
+    }
+
+    /// Undoes `relinquish`. A plane that cannot have back what it left is one of an error in the log, and
+    /// keeps nobody else from going on.
+    public func reclaim(_ modes: Set<ForwardingMode>) async {
+        await begin()
+        defer { finish() }
+        for plane in planes where modes.contains(type(of: plane).mode) {
+            do throws(PlaneError) {
+                try await plane.reclaim()
+            } catch {
+                logger.error(
+                    "a plane cannot take back what it had left to another process",
+                    metadata: ["mode": "\(type(of: plane).mode.rawValue)", "error": "\(error)"])
+            }
+        }
+    }
+}
+
+extension Reconciler {
+    /// Waits for the times at which shares rise, until the task is cancelled.
+    ///
+    /// - Parameter act: called at each: has the planes follow (`followHealth`), and returns whether they did.
+    ///   When they did not, it is called again.
+    public func warm(_ act: @Sendable () async -> Bool) async {
+        for await _ in rises {
+            while let next = slowStart.next {
+                // A change may bring another time that comes before.
+                let pause = min(max(next - now(), .milliseconds(5)), .milliseconds(250))
+                guard (try? await Task.sleep(for: pause)) != nil else { return }
+                guard let due = slowStart.next, due <= now() else { continue }
+                if await !act() {
+                    guard (try? await Task.sleep(for: .seconds(1))) != nil else { return }
+                }
+            }
+        }
+    }
+}
+
+extension Reconciler {
+    /// A state whose listeners have their slot tables at hand: each table is built once, however many listeners
+    /// and planes have it, and not at all when it is in force already. Different ones are built beside one another.
+    static func withTables(
+        _ desired: DesiredState, after former: DesiredState
+    ) async -> DesiredState {
+        let known = former.tablesAtHand
+        let wanted = desired.tableOrigins.subtracting(known.keys)
+        let tables = await withTaskGroup(of: (TableOrigin, SlotTable).self) { group in
+            for origin in wanted { group.addTask { (origin, origin.table) } }
+            return await group.reduce(into: known) { $0[$1.0] = $1.1 }
+        }
+        return desired.bearing(tables)
+    }
+}

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 
 public import FanoutCore
+internal import LinuxNet
 public import Logging
 
 /// Makes the sources that a daemon follows. Those of one cluster share its address and credentials.
@@ -53,5 +54,51 @@ public struct Sources: Sendable {
         ListWatch(
             client: client, resource: resource, timing: timing, tally: SourceTally(),
             logger: logger)
+    }
+}
+
+extension Sources {
+    /// The namespace of services that name none: the pod's own in a cluster, else `default`. A pod stays in its
+    /// namespace, so it is read once.
+    public static let defaultNamespace = ClusterLocation.podNamespace() ?? "default"
+}
+
+extension Sources {
+    /// Why no cluster can be asked, as far as the environment and the files that it leads to tell; nil: nothing is
+    /// missing.
+    public static func clusterFault(_ environment: (String) -> String?) -> String? {
+        do throws(APIFailure) {
+            try ClusterAccess.check(try ClusterLocation.find(environment))
+            return nil
+        } catch {
+            return error.detail
+        }
+    }
+}
+
+/// Receivers that were written out: found at once, and never others.
+struct StaticSource: DiscoverySource {
+    private let set: DiscoveredSet
+    private let tally = SourceTally()
+
+    init(_ endpoints: [Endpoint]) {
+        set = DiscoveredSet(
+            endpoints.map { endpoint in
+                DiscoveredEndpoint(
+                    address: endpoint.address, ports: [DiscoveredPort(number: endpoint.port)])
+            })
+    }
+
+    func run(_ publish: @escaping @Sendable (DiscoveredSet) -> Void) async {
+        publish(set)
+        tally.relist(.start)
+        while !Task.isCancelled { try? await Task.sleep(for: .seconds(3600)) }
+    }
+
+    /// It is always up to date.
+    var status: SourceStatus {
+        var status = tally.status
+        status.syncAge = .zero
+        return status
     }
 }

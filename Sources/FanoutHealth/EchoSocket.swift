@@ -58,3 +58,104 @@ final class EchoSocket: Sendable {
         }
     }
 }
+
+/// An ICMP or ICMPv6 echo message of ours (RFC 792 page 14, RFC 4443 section 4): after the header a
+/// number by which the probe is found again, and a nonce that nobody else knows.
+struct EchoMessage: Equatable {
+    let token: UInt64
+    let nonce: UInt64
+
+    private static let headerBytes = 8
+    private static let bytes = headerBytes + 16
+
+    /// The request. A ping socket puts in its own identifier, and every kind of socket but a raw one of
+    /// IPv4 its own checksum.
+    func request(_ family: IPAddress.Family, identifier: UInt16) -> [UInt8] {
+        var message: [UInt8] = [family == .v4 ? 8 : 128, 0, 0, 0]
+        message += identifier.networkBytes
+        message += UInt16(truncatingIfNeeded: token).networkBytes
+        message += token.networkBytes + nonce.networkBytes
+        let sum = Self.checksum(message).networkBytes
+        (message[2], message[3]) = (sum[0], sum[1])
+        return message
+    }
+
+    init(token: UInt64, nonce: UInt64) {
+        self.token = token
+        self.nonce = nonce
+    }
+
+    /// Reads a reply; nil when it is none, or cannot be one to a request of ours.
+    ///
+    /// - Parameter hasIPHeader: whether the IPv4 header stands before it, as raw sockets deliver it.
+    init?(reply bytes: ArraySlice<UInt8>, _ family: IPAddress.Family, hasIPHeader: Bool) {
+        var rest = bytes
+        if hasIPHeader {
+            guard let first = rest.first else { return nil }
+            rest = rest.dropFirst(Int(first & 0xf) * 4)
+        }
+        guard rest.count == Self.bytes, rest.first == (family == .v4 ? 0 : 129) else { return nil }
+        let words = rest.dropFirst(Self.headerBytes)
+        self.init(
+            token: UInt64(networkBytes: words.prefix(8)),
+            nonce: UInt64(networkBytes: words.suffix(8)))
+    }
+
+    /// The Internet checksum (RFC 1071) of an even number of bytes.
+    static func checksum(_ bytes: [UInt8]) -> UInt16 {
+        var sum: UInt32 = 0
+        for index in stride(from: 0, to: bytes.count - 1, by: 2) {
+            sum += UInt32(bytes[index]) << 8 | UInt32(bytes[index + 1])
+        }
+        while sum > 0xffff { sum = sum & 0xffff + sum >> 16 }
+        return ~UInt16(truncatingIfNeeded: sum)
+    }
+}
+
+extension FixedWidthInteger {
+    fileprivate var networkBytes: [UInt8] {
+        stride(from: Self.bitWidth - 8, through: 0, by: -8).map {
+            UInt8(truncatingIfNeeded: self >> $0)
+        }
+    }
+}
+
+extension UInt64 {
+    fileprivate init(networkBytes bytes: ArraySlice<UInt8>) {
+        self = bytes.reduce(0) { $0 << 8 | UInt64($1) }
+    }
+}
+
+/// Hosts on this host's own links that are asked for their hardware address in vain. What is sent to them
+/// is lost, though every send succeeds; the kernel says so after three seconds, in which a probe that
+/// takes silence for life may have been over more than once.
+///
+/// IPv4 alone: the kernel shows everybody its ARP table (proc(5), /proc/net/arp), and that of IPv6 by
+/// netlink.
+struct SilentNeighbours {
+    private var addresses: Set<IPAddress> = []
+    private var lookedAt: Int64?
+    /// For how long one look at the table does, nanoseconds.
+    private static let period: Int64 = 500_000_000
+
+    /// - Parameter now: of `MonotonicClock`.
+    mutating func contains(_ address: IPAddress, _ now: Int64) -> Bool {
+        guard address.family == .v4 else { return false }
+        if lookedAt.map({ now - $0 >= Self.period }) ?? true {
+            lookedAt = now
+            // Of the thread's own network: the process may have threads in several.
+            let table = try? SmallFile.bytes(of: "/proc/thread-self/net/arp")
+            addresses = Self.silent(String(decoding: table ?? [], as: UTF8.self))
+        }
+        return addresses.contains(address)
+    }
+
+    /// The addresses of a table that have no flags (arp(7)).
+    static func silent(_ table: String) -> Set<IPAddress> {
+        Set(
+            table.split(separator: "\n").dropFirst().compactMap { line in
+                let words = line.split(separator: " ")
+                return words.count > 2 && words[2] == "0x0" ? IPAddress(words[0]) : nil
+            })
+    }
+}

@@ -3,6 +3,7 @@
 internal import FanoutCore
 internal import Glibc
 internal import LinuxNet
+internal import Synchronization
 
 /// The loop of the probing thread. Each target has a turn of its own, at random moments at first, and
 /// after that at least once in an interval; a tenth of the interval is left to chance, so that several
@@ -191,5 +192,35 @@ extension IPAddress.Family {
 extension Duration {
     fileprivate var nanoseconds: Int64 {
         components.seconds * 1_000_000_000 + components.attoseconds / 1_000_000_000
+    }
+}
+
+/// What the probing thread is told, from other threads.
+final class ProbeOrders: Sendable {
+    struct Order: Sendable {
+        let plan: ProbePlan
+        let echo: [IPAddress.Family: EchoSocket]
+        let report: @Sendable ([ProbeReport]) -> Void
+    }
+
+    let poller: Poller
+    private let latest = Mutex<Order?>(nil)
+    private let over = Atomic(false)
+
+    init() throws(SystemError) { poller = try Poller() }
+
+    var isOver: Bool { over.load(ordering: .acquiring) }
+
+    /// Replaces an order that has not been taken yet.
+    func give(_ order: Order) {
+        latest.withLock { $0 = order }
+        poller.wake()
+    }
+
+    func take() -> Order? { latest.withLock { $0.take() } }
+
+    func end() {
+        over.store(true, ordering: .releasing)
+        poller.wake()
     }
 }

@@ -35,3 +35,48 @@ public struct ReuseportGroup: Sendable {
         try check("setsockopt SO_DETACH_REUSEPORT_BPF", cnet_detach_group_program(member))
     }
 }
+
+/// One instruction of classic BPF, which any user may attach to their sockets
+/// (Documentation/networking/filter.rst). The machine has an accumulator, a register X, and 32-bit
+/// arithmetic that wraps.
+public struct ClassicInstruction: Equatable, Sendable {
+    /// What it does: a code of linux/bpf_common.h.
+    public let code: UInt16
+    /// Instructions that a comparison skips when it holds, and when it does not.
+    public let skipIfTrue: UInt8
+    public let skipIfFalse: UInt8
+    public let operand: UInt32
+
+    private init(
+        _ code: cnet_opcode, _ operand: UInt32 = 0, skipIfTrue: UInt8 = 0, skipIfFalse: UInt8 = 0
+    ) {
+        self.code = UInt16(code.rawValue)
+        self.operand = operand
+        self.skipIfTrue = skipIfTrue
+        self.skipIfFalse = skipIfFalse
+    }
+
+    /// The accumulator becomes the word at this offset, in bytes, of the IP header.
+    public static func loadNetworkWord(at offset: UInt32) -> Self {
+        Self(CNET_LOAD_WORD, CNET_NETWORK_HEADER + offset)
+    }
+
+    /// The accumulator becomes the EtherType.
+    public static let loadEtherType = Self(CNET_LOAD_WORD, CNET_ETHER_PROTOCOL)
+
+    /// Goes on if the accumulator is `value`, else skips instructions.
+    public static func unless(_ value: UInt32, skip count: UInt8) -> Self {
+        Self(CNET_JUMP_IF_EQUAL, value, skipIfFalse: count)
+    }
+
+    public static let copyToX = Self(CNET_COPY_TO_X)
+    public static func shiftRight(by bits: UInt32) -> Self { Self(CNET_SHIFT_RIGHT, bits) }
+    public static let exclusiveOrX = Self(CNET_XOR_X)
+    public static func multiply(by factor: UInt32) -> Self { Self(CNET_MULTIPLY, factor) }
+
+    /// The remainder of the division by `divisor`, which is not 0.
+    public static func modulo(_ divisor: UInt32) -> Self { Self(CNET_MODULO, divisor) }
+
+    public static let returnAccumulator = Self(CNET_RETURN_A)
+    public static func returnConstant(_ value: UInt32) -> Self { Self(CNET_RETURN_CONSTANT, value) }
+}

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 
-public import FanoutCore
 internal import CNet
+public import FanoutCore
 internal import Glibc
 
 /// A socket that is closed when its owner goes.
@@ -75,3 +75,224 @@ public struct Socket: ~Copyable, Sendable {
 
 /// -errno in place of -1.
 func orError(_ result: Int32) -> Int32 { result < 0 ? -errno : result }
+
+/// Sockets that another process has opened and bound.
+extension Socket {
+    /// Takes over a bound UDP socket, which from here on blocks, is closed on exec and may have others
+    /// beside it on its port.
+    ///
+    /// - Throws: `SystemError` when it is no socket; the descriptor is closed then.
+    public static func adoptingListener(_ descriptor: Int32) throws(SystemError) -> Socket {
+        let socket = Socket(adopting: descriptor)
+        try check("fcntl F_SETFD", orError(fcntl(descriptor, F_SETFD, FD_CLOEXEC)))
+        let flags = try check("fcntl F_GETFL", orError(fcntl(descriptor, F_GETFL)))
+        try check("fcntl F_SETFL", orError(fcntl(descriptor, F_SETFL, flags & ~O_NONBLOCK)))
+        try socket.setOption("SO_REUSEPORT", level: SOL_SOCKET, SO_REUSEPORT, to: 1)
+        return socket
+    }
+
+    /// Where a UDP socket is bound, without a zone; nil when it is none, is not bound, or has a peer, as
+    /// those have that were about to leave their port.
+    public static func datagramName(of descriptor: Int32) -> Endpoint? {
+        var type: Int32 = 0
+        var size = socklen_t(MemoryLayout<Int32>.size)
+        // SAFETY: the value has the size that the call is told.
+        let result = unsafe getsockopt(descriptor, SOL_SOCKET, SO_TYPE, &type, &size)
+        guard result == 0, type == Int32(SOCK_DGRAM.rawValue),
+            !hasPeer(descriptor), let name = try? name(of: descriptor)
+        else { return nil }
+        let port = UInt16(bigEndian: name.sin6_port)
+        let family = Int32(name.sin6_family)
+        guard port != 0, family == AF_INET || family == AF_INET6 else { return nil }
+        return Endpoint(IPAddress(native: name), port: port)
+    }
+
+    private static func hasPeer(_ descriptor: Int32) -> Bool {
+        var storage = sockaddr_storage()
+        var size = socklen_t(MemoryLayout<sockaddr_storage>.size)
+        // SAFETY: sockaddr_storage has room for every address, and the call is told how much.
+        return unsafe withUnsafeMutablePointer(to: &storage) { pointer in
+            unsafe pointer.withMemoryRebound(to: sockaddr.self, capacity: 1) {
+                unsafe getpeername(descriptor, $0, &size) == 0
+            }
+        }
+    }
+
+    /// What tells an open socket from every other on this host as long as it is open.
+    public static func identity(of descriptor: Int32) -> UInt64 {
+        var state = stat()
+        return unsafe fstat(descriptor, &state) == 0 ? UInt64(state.st_ino) : 0
+    }
+}
+
+/// Single datagrams, for code that is not in a hurry; the data planes have their own batches.
+extension Socket {
+    /// Sends one datagram to the peer that the socket is connected to.
+    ///
+    /// - Returns: whether the kernel took it. It does not when its buffer is full, and when the peer
+    ///   has answered an earlier datagram with ICMP port unreachable.
+    public func send(_ payload: [UInt8]) -> Bool {
+        unsafe Glibc.send(descriptor, payload, payload.count, Int32(MSG_DONTWAIT))
+            == payload.count
+    }
+
+    /// Waits for a datagram and reads it into `buffer`, which cuts what is longer.
+    ///
+    /// - Returns: its length in bytes; 0 also when `wakeReceiver` ended the wait; nil on an error.
+    public func receive(into buffer: inout [UInt8]) -> Int? {
+        while true {
+            let count = unsafe recv(descriptor, &buffer, buffer.count, 0)
+            if count >= 0 { return count }
+            if errno != EINTR { return nil }
+        }
+    }
+}
+
+/// What the socket is called on this host (getsockname(2)).
+extension Socket {
+    /// The port that the socket is bound to; port 0 in `bind` becomes the one that was chosen.
+    public var boundPort: UInt16 {
+        // The port stands at one place in either family's address.
+        get throws(SystemError) { UInt16(bigEndian: try name.sin6_port) }
+    }
+
+    /// The address that the socket is bound to, without a zone: the source that the kernel has chosen
+    /// once the socket is connected.
+    public var boundAddress: IPAddress {
+        get throws(SystemError) { IPAddress(native: try name) }
+    }
+
+    private var name: sockaddr_in6 {
+        get throws(SystemError) { try Self.name(of: descriptor) }
+    }
+
+    static func name(of descriptor: Int32) throws(SystemError) -> sockaddr_in6 {
+        var storage = sockaddr_in6()
+        var size = socklen_t(MemoryLayout<sockaddr_in6>.size)
+        // SAFETY: sockaddr_in6 has room for either family's address.
+        let result = unsafe withUnsafeMutablePointer(to: &storage) { pointer in
+            unsafe pointer.withMemoryRebound(to: sockaddr.self, capacity: 1) {
+                unsafe getsockname(descriptor, $0, &size)
+            }
+        }
+        try check("getsockname", orError(result))
+        return storage
+    }
+}
+
+extension IPAddress {
+    /// The address in a socket address of either family, without a zone.
+    init(native name: sockaddr_in6) {
+        // SAFETY: sockaddr_in6 holds either family's address in its 28 bytes, and the kernel has
+        // written the family: IPv4 has its address at byte 4, IPv6 at byte 8.
+        self = unsafe withUnsafeBytes(of: name) { bytes in
+            if Int32(name.sin6_family) == AF_INET {
+                let word = unsafe bytes.load(fromByteOffset: 4, as: UInt32.self)
+                return IPAddress(v4: UInt32(bigEndian: word))
+            }
+            let high = unsafe bytes.loadUnaligned(fromByteOffset: 8, as: UInt64.self)
+            let low = unsafe bytes.loadUnaligned(fromByteOffset: 16, as: UInt64.self)
+            return IPAddress(high: UInt64(bigEndian: high), low: UInt64(bigEndian: low))
+        }
+    }
+}
+
+/// Sockets that ask a host whether it is alive. None of them ever blocks.
+extension Socket {
+    /// For ICMP or ICMPv6 echo messages, by right of a group (icmp(7)): the kernel puts in identifier and
+    /// checksum, and delivers the replies that bear this identifier.
+    ///
+    /// - Throws: `SystemError` EACCES when `net.ipv4.ping_group_range` holds no group of the process;
+    ///   EAFNOSUPPORT when the host has no such family.
+    public static func ping(_ family: IPAddress.Family) throws(SystemError) -> Socket {
+        try echo(family, type: Int32(SOCK_DGRAM.rawValue))
+    }
+
+    /// The same as a raw socket, which gets every echo reply that comes to the host; those of IPv4 with
+    /// their IP header.
+    ///
+    /// - Throws: `SystemError` EPERM without CAP_NET_RAW; EAFNOSUPPORT as before.
+    public static func rawPing(_ family: IPAddress.Family) throws(SystemError) -> Socket {
+        let socket = try echo(family, type: Int32(SOCK_RAW.rawValue))
+        try check(
+            "setsockopt ICMP_FILTER",
+            cnet_echo_replies_only(socket.descriptor, family == .v4 ? AF_INET : AF_INET6))
+        return socket
+    }
+
+    private static func echo(
+        _ family: IPAddress.Family, type: Int32
+    ) throws(SystemError) -> Socket {
+        try Socket(
+            family: family == .v4 ? AF_INET : AF_INET6, type: type | Int32(SOCK_NONBLOCK.rawValue),
+            protocol: Int32(family == .v4 ? IPPROTO_ICMP : IPPROTO_ICMPV6))
+    }
+
+    /// A UDP socket whose only peer is `endpoint`: nobody else's datagrams come to it, and what ICMP
+    /// says of the peer makes its calls fail.
+    public static func asking(_ endpoint: Endpoint) throws(SystemError) -> Socket {
+        let family = endpoint.address.nativeFamily
+        let type = Int32(SOCK_DGRAM.rawValue) | Int32(SOCK_NONBLOCK.rawValue)
+        let socket = try Socket(family: family, type: type)
+        try check("setsockopt IP_RECVERR", cnet_report_errors(socket.descriptor, family))
+        try socket.connect(to: endpoint)
+        return socket
+    }
+
+    /// A TCP socket on its way to `endpoint`: once it can be written to, `connectionError` tells
+    /// whether it got there.
+    public static func connecting(to endpoint: Endpoint) throws(SystemError) -> Socket {
+        let type = Int32(SOCK_STREAM.rawValue) | Int32(SOCK_NONBLOCK.rawValue)
+        let socket = try Socket(family: endpoint.address.nativeFamily, type: type)
+        try check("setsockopt SO_LINGER", cnet_reset_on_close(socket.descriptor))
+        do throws(SystemError) {
+            try socket.connect(to: endpoint)
+        } catch  where error.code == EINPROGRESS {
+        }
+        return socket
+    }
+
+    /// What became of `connecting`: nil when the connection is there (socket(7), SO_ERROR).
+    public var connectionError: SystemError? {
+        let code = takeError()
+        return code == 0 ? nil : SystemError("connect", code: code)
+    }
+
+    /// Sends one datagram to the peer, or to `endpoint` from a socket without one.
+    ///
+    /// - Throws: `SystemError` with the errno of send(2), which may concern an earlier datagram.
+    public func sendNow(_ payload: [UInt8], to endpoint: Endpoint? = nil) throws(SystemError) {
+        let flags = Int32(MSG_DONTWAIT)
+        guard let endpoint else {
+            let count = unsafe Glibc.send(descriptor, payload, payload.count, flags)
+            if count < 0 { throw SystemError("send", code: errno) }
+            return
+        }
+        unsafe try endpoint.withSocketAddress { address, size throws(SystemError) in
+            let count = unsafe sendto(descriptor, payload, payload.count, flags, address, size)
+            if count < 0 { throw SystemError("sendto", code: errno) }
+        }
+    }
+
+    /// Reads a datagram that is there into `buffer`, which cuts what is longer.
+    ///
+    /// - Returns: its length in bytes and the address that it comes from, without a zone; nil when none
+    ///   is there.
+    /// - Throws: `SystemError` with what ICMP said of the peer.
+    public func receiveNow(
+        into buffer: inout [UInt8]
+    ) throws(SystemError) -> (count: Int, source: IPAddress)? {
+        var name = sockaddr_in6()
+        var size = socklen_t(MemoryLayout<sockaddr_in6>.size)
+        let room = buffer.count
+        // SAFETY: sockaddr_in6 has room for either family's address.
+        let count = unsafe withUnsafeMutablePointer(to: &name) { pointer in
+            unsafe pointer.withMemoryRebound(to: sockaddr.self, capacity: 1) {
+                unsafe recvfrom(descriptor, &buffer, room, Int32(MSG_DONTWAIT), $0, &size)
+            }
+        }
+        if count >= 0 { return (count, IPAddress(native: name)) }
+        if errno == EAGAIN || errno == EINTR { return nil }
+        throw SystemError("recv", code: errno)
+    }
+}

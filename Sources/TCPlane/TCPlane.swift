@@ -1,7 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 
 public import BPFRuntime
+internal import CDatapath
 public import FanoutCore
+internal import Glibc
 public import HostNetwork
 internal import LinuxNet
 public import Logging
@@ -204,5 +206,100 @@ public actor TCPlane: DataPlane {
                 "listeners": "\(listeners.count)", "interfaces": "\(hooks.count)",
                 "receivers_max": "\(capacity.receivers)", "slots_max": "\(capacity.slots)",
             ])
+    }
+}
+
+// The hooks of a program that stays as it is: those that nobody wants any more, and those that somebody else
+// has cleared.
+
+extension TCPlane {
+    /// Takes the program off the interfaces that no listener names any more, or that are gone.
+    func leave(allBut wanted: [WantedHook]) {
+        let indices = Set(wanted.map(\.interface.index))
+        for (index, hook) in hooks where !indices.contains(index) {
+            hook.remove()
+            hooks[index] = nil
+            restores.forget(index)
+        }
+    }
+
+    /// Puts the program back where somebody has taken it off. No event tells of that.
+    func restoreHooks() {
+        guard let serving, let network else { return }
+        let missing = hooks.values.filter { !$0.has(serving.program) }
+        // An interface that goes has an event, which is followed elsewhere.
+        guard !missing.isEmpty, (try? look(for: listeners, since: .now)) == network,
+            let wanted = try? WantedHook.all(of: listeners, on: network)
+        else { return }
+        for want in wanted {
+            guard let hook = missing.first(where: { $0.interface.index == want.interface.index })
+            else { continue }
+            restore(hook, serving.program, by: want)
+        }
+    }
+
+    private func restore(_ hook: InterfaceHook, _ program: TCProgram, by want: WantedHook) {
+        var place: Logger.Metadata = [:]
+        if hook.isTakenByAnother {
+            place["reason"] = "another udp-fanout put its program in the place of this one's"
+            place["remedy"] = "stop one, or name both in one file"
+        }
+        hook.forget()
+        restores.restore(at: hook.interface, logger, place: place) {
+            try hook.put(program, by: want.attach)
+            logAttached(hook)
+        }
+    }
+}
+
+// A daemon that is killed leaves its program at the hooks, where it goes on forwarding. A next one that names
+// the same interfaces takes it over; at others it would stay for ever, with receivers of old.
+
+extension TCPlane {
+    /// Without the privilege to see what is there nothing happens; nor where listeners could not have back what
+    /// was left to another process, since what is there serves them.
+    public func removeLeftovers() {
+        guard listeners.isEmpty || !hooks.isEmpty, PinFolder.exists(root: root, name: "") else {
+            return
+        }
+        let left = InterfaceHook.removeLeftovers(
+            root: root, interfaces: HostInterface.present, but: Set(hooks.keys))
+        for interface in left {
+            logger.info(
+                "removed the program that a former daemon had left",
+                metadata: ["interface": "\(interface.name)", "ifindex": "\(interface.index)"])
+        }
+    }
+}
+
+extension PlaneError {
+    /// The oldest kernel that can verify the program, one of whose global functions takes a pointer to
+    /// memory. What it calls is older: `bpf_redirect_peer`, and next hops for `bpf_redirect_neigh`
+    /// (Linux 5.10).
+    private static let oldestKernel = "5.12"
+
+    /// What libbpf or the kernel refused.
+    init(_ error: BPFError) {
+        self.init(
+            error, mode: .tcEBPF, oldestKernel: Self.oldestKernel,
+            lacking: Capabilities.kernelPrograms.subtracting(.permitted).names)
+    }
+
+    /// Two listeners of one interface want it hooked in different ways.
+    init(_ listener: Listener, disagreesOver interface: String) {
+        self.init(
+            operation: "attach", subject: "listener \(listener.name) to interface \(interface)",
+            reason: "another listener of the interface has another tc_attach",
+            remedy: "write one tc_attach for both, best under settings at the top")
+    }
+}
+
+extension BPFError {
+    /// More than the kernel program has room for.
+    static func tooMany(_ listeners: Int) -> BPFError {
+        BPFError(
+            operation: "lay out", subject: "\(listeners) listeners of mode tc_ebpf", errno: E2BIG,
+            reason: "a program carries \(LB_LISTENERS_MAX) of them",
+            remedy: "use mode: userspace for some")
     }
 }

@@ -21,3 +21,47 @@ public struct ClassicSteering: WorkerSteering {
         return nil
     }
 }
+
+/// The classic BPF program that gives each source address its place among the workers.
+///
+/// The words of the address are mixed one after the other into a hash of 32 bits, never added up, and
+/// the place is `hash % workers`. An IPv4 client has the same place on a dual-stack socket, since the
+/// program looks at the datagram and not at the socket.
+enum SteeringProgram {
+    /// EtherTypes (IEEE 802).
+    private static let ipv4: UInt32 = 0x0800
+    private static let ipv6: UInt32 = 0x86dd
+    /// Where the source address stands, bytes: RFC 791, section 3.1; RFC 8200, section 3.
+    private static let sourceOfIPv4: UInt32 = 12
+    private static let sourceOfIPv6: UInt32 = 8
+
+    /// - Parameter workers: 1...256.
+    /// - Returns: instructions whose result is 0..<workers, or for what is not IP an index that no
+    ///   group has, which leaves the choice to the kernel.
+    static func sourceIP(workers: Int) -> [ClassicInstruction] {
+        let place: [ClassicInstruction] = [.modulo(UInt32(workers)), .returnAccumulator]
+        let v4 = hash([sourceOfIPv4]) + place
+        let v6 = hash((0..<4).map { sourceOfIPv6 + 4 * $0 }) + place
+        return [.loadEtherType, .unless(ipv6, skip: UInt8(v6.count))] + v6
+            + [.unless(ipv4, skip: UInt8(v4.count))] + v4 + [.returnConstant(.max)]
+    }
+
+    /// Leaves the hash of the words at these offsets of the IP header in the accumulator: each word is
+    /// XORed to the hash of those before it, and mixed.
+    private static func hash(_ offsets: [UInt32]) -> [ClassicInstruction] {
+        offsets.enumerated().flatMap { index, offset -> [ClassicInstruction] in
+            let word = ClassicInstruction.loadNetworkWord(at: offset)
+            return (index == 0 ? [word] : [.copyToX, word, .exclusiveOrX]) + mix
+        }
+    }
+
+    /// A bijection on 32 bits in which every input bit reaches every output bit: the finaliser of
+    /// MurmurHash3 with 32 bits (Austin Appleby, public domain).
+    private static let mix: [ClassicInstruction] =
+        fold(16) + [.multiply(by: 0x85eb_ca6b)] + fold(13) + [.multiply(by: 0xc2b2_ae35)] + fold(16)
+
+    /// `A ^= A >> bits`.
+    private static func fold(_ bits: UInt32) -> [ClassicInstruction] {
+        [.copyToX, .shiftRight(by: bits), .exclusiveOrX]
+    }
+}

@@ -2,6 +2,7 @@
 
 internal import FanoutCore
 internal import LinuxNet
+internal import Synchronization
 
 /// A run from its first socket to its report: a thread for each worker, one that waits for signals, and
 /// the caller's, which says how it goes.
@@ -96,4 +97,50 @@ final class Session: Sendable {
         }
         if second > 1 { commentary.clear() }
     }
+}
+
+/// The early end of a run: asked for by a signal or by output that nobody reads, heard by all workers.
+final class Stop: Sendable {
+    enum Reason: Equatable, Sendable {
+        case signal(TerminationSignal)
+        /// Nobody reads the output any more.
+        case closed
+    }
+
+    private let latch = Latch()
+    private let first = Mutex<Reason?>(nil)
+
+    /// The reason that came first; nil: the run is to go on.
+    var reason: Reason? { first.withLock { $0 } }
+
+    var isRequested: Bool { latch.isOpen }
+
+    func request(_ reason: Reason) {
+        first.withLock { $0 = $0 ?? reason }
+        latch.countDown()
+    }
+
+    /// Waits until it is requested or `MonotonicClock` shows `deadline`, nanoseconds.
+    func wait(until deadline: Int64) { latch.wait(until: deadline) }
+}
+
+/// What a run is to do; nothing in it contradicts another thing.
+struct Plan: Sendable {
+    let destination: Endpoint
+    let pace: Pace
+    /// Bytes of each payload; nil = as long as the text is.
+    let size: Int?
+    /// The addresses that datagrams leave from, in turn; empty = what the kernel chooses.
+    let sources: [IPAddress]
+    /// 1 or more; not more than sources, if there are any.
+    let workers: Int
+    /// Whether each source has a connected socket of its own.
+    let isConnected: Bool
+
+    static let connectedMost = 1024
+
+    /// What is taken in turn: addresses, or else the workers' sockets, each with a port of its own.
+    var turns: Int { sources.isEmpty ? workers : sources.count }
+
+    func share(of worker: Int) -> Share { Share(sources: turns, workers: workers, worker: worker) }
 }

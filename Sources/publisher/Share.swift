@@ -35,3 +35,51 @@ struct Share: Sendable {
         source > worker ? (source - worker + workers - 1) / workers : 0
     }
 }
+
+/// When datagrams are due. Datagram `k` is due `k / rate` seconds after the start, so the first at once;
+/// since that is reckoned from the start, a late one delays none after it.
+struct Pace: Sendable, Equatable {
+    /// Datagrams a second, all workers together; 0 = as fast as possible.
+    let rate: Double
+    /// Datagrams after which the run ends; nil = no such limit.
+    let total: UInt64?
+    /// Nanoseconds after which the run ends; nil = no such limit.
+    let duration: Int64?
+    /// Datagrams that can be due at all: `total`, or those due within `duration`; nil = no such limit.
+    private let limit: UInt64?
+
+    /// - Parameters:
+    ///   - rate: 0...1e9, datagrams a second.
+    ///   - total: 0 = for ever.
+    ///   - seconds: more than 0 and at most 1e9; nil = for ever.
+    init(rate: Double, total: UInt64, seconds: Double?) {
+        self.rate = rate
+        duration = seconds.map { Int64(($0 * 1e9).rounded()) }
+        self.total = total == 0 ? nil : total
+        var limit = self.total
+        if rate > 0, let seconds {
+            // Those due before the end. The product may miss a whole number by a rounding error.
+            let before = (rate * seconds - 1e-6).rounded(.up)
+            limit = min(limit ?? .max, UInt64(max(1, before)))
+        }
+        self.limit = limit
+    }
+
+    /// How many datagrams are due `elapsed` nanoseconds after the start.
+    func due(at elapsed: Int64) -> UInt64 {
+        guard rate > 0 else { return limit ?? .max }
+        let whole = (rate * Double(elapsed) / 1e9).rounded(.down)
+        return min(limit ?? .max, UInt64(min(max(0, whole), 1e18)) + 1)
+    }
+
+    /// Nanoseconds from the start to the moment when datagram `number` is due.
+    func moment(of number: UInt64) -> Int64 {
+        guard rate > 0 else { return 0 }
+        return Int64(min(Double(number) / rate * 1e9, 9e18).rounded(.up))
+    }
+
+    func isOver(at elapsed: Int64) -> Bool { duration.map { elapsed >= $0 } ?? false }
+
+    /// So few that a person can read each of them.
+    var isSlow: Bool { rate > 0 && rate <= 10 }
+}

@@ -57,7 +57,7 @@ enum Conventions {
     /// Time by the clock that may jump, where it is more than a stamp.
     static func timeOfDay(_ file: SourceFile) -> [Finding] {
         let stamps = [
-            "LinuxNet/WallClock", "FanoutMetrics/Process/", "udp-fanout/Log/",
+            "LinuxNet/Clocks", "FanoutMetrics/Process/", "udp-fanout/Log/",
             "udp-fanout/Daemon.swift",
             "udp-fanout/Daemon+Reload", "CReusePortLB/members.c", "collector/", "publisher/",
         ]

@@ -138,3 +138,145 @@ struct ListenerCheck {
             "write a weight of at least 1 for one receiver")
     }
 }
+
+extension ListenerCheck {
+    /// The keys of mode `xdp_nat`, in that mode and in others.
+    func checkNAT(_ mode: ForwardingMode) {
+        guard mode == .xdpNAT else {
+            for (_, origin) in draft.nat.written {
+                findings.error(
+                    at: origin, "has no meaning in mode \(mode.rawValue)",
+                    "remove it, or write mode: xdp_nat")
+            }
+            return
+        }
+        checkPlace()
+        if let addresses = draft.addresses, addresses.value == .any {
+            findings.error(
+                at: addresses.origin,
+                "answers leave as the address that the client spoke to, which has to be known",
+                "write a list of addresses")
+        }
+        checkReceiversOfNAT()
+    }
+
+    /// `bind`, or `vip` with `ports`.
+    private func checkPlace() {
+        let vip = draft.nat.origin(of: .listenerVIP)
+        let ports = draft.nat.origin(of: .listenerPorts)
+        if draft.hasBind, let other = vip ?? ports {
+            findings.error(
+                at: other, "stands beside bind",
+                "remove bind, or write the address and port there alone")
+        } else if vip != nil, ports == nil {
+            findings.error(
+                at: key(.listenerPorts), "is missing", ConfigKey.listenerPorts.type.remedy)
+        } else if ports != nil, vip == nil {
+            findings.error(at: key(.listenerVIP), "is missing", ConfigKey.listenerVIP.type.remedy)
+        }
+    }
+
+    private func checkReceiversOfNAT() {
+        let ports = draft.nat.ports?.value ?? []
+        if let origin = draft.receiverPortOrigin, ports.count > 1,
+            let port = draft.file?.port ?? draft.dns?.port, port != ports[0]
+        {
+            findings.error(
+                at: origin,
+                "\(port) is one port, and the listener has \(ports.count), which its receivers share",
+                "write \(ports[0]), which stands for all of them, or a listener for each port")
+        }
+        for address in (draft.downstreams ?? []).compactMap(\.address) {
+            if address.value.address.isLoopback {
+                findings.error(
+                    at: address.origin,
+                    "\(address.value) is a loopback address, and what comes in by an interface is "
+                        + "not for it",
+                    "write an address of a network, or mode: userspace")
+            } else if ports.count > 1, address.value.port != ports[0] {
+                findings.error(
+                    at: address.origin,
+                    "\(address.value) names a port, and the listener has \(ports.count), which "
+                        + "its receivers share",
+                    "write \(address.value.address) without a port, or a listener for each port")
+            }
+        }
+    }
+}
+
+// What the protocol of a well-known port asks of a listener. Another protocol may use the port, so these are warnings.
+
+extension ListenerCheck {
+    func checkProtocol() {
+        checkReplies()
+        guard let port = draft.bind?.value.port, let mode = draft.mode?.value, mode != .xdpNAT,
+            let found = WellKnownProtocol(port: port)
+        else { return }
+        checkSpreading(found, port, mode)
+        checkSenders(found, port, mode)
+    }
+
+    private var hidesSource: Bool {
+        !(draft.preserveSource?.value ?? draft.mode?.value.preservesSourceByDefault ?? true)
+    }
+
+    /// Receivers whose replies end here. Where they see the client, they may reply to it themselves.
+    private func checkReplies() {
+        guard draft.mode?.value == .userspace, hidesSource else { return }
+        let places = [draft.bind] + (draft.downstreams ?? []).map(\.address)
+        for place in places.compactMap(\.self) {
+            let port = place.value.port
+            guard let found = WellKnownProtocol(port: port), found.expectsReplies else { continue }
+            findings.warning(
+                at: place.origin,
+                "\(port) is a port of \(found.rawValue): receivers reply, and mode userspace forwards one "
+                    + "way, so replies are dropped",
+                "write mode: xdp_nat unless senders need no replies")
+            return
+        }
+    }
+
+    /// Exporters whose datagrams only make sense together. With one receiver they stay together.
+    private func checkSpreading(
+        _ found: WellKnownProtocol, _ port: UInt16, _ mode: ForwardingMode
+    ) {
+        guard draft.balance == .roundRobin || draft.balance == .random,
+            !draft.sourceOrigins.isEmpty || (draft.downstreams ?? []).count(where: \.takesPart) > 1
+        else { return }
+        let what: String
+        switch found {
+        case .netFlow, .ipfix:
+            what = "a template reaches one receiver, and the others cannot read its records"
+        case .sFlow:
+            what = "each receiver sees gaps in the sequence numbers and a part of the counters"
+        default: return
+        }
+        findings.warning(
+            at: draft.balanceOrigin ?? key(.listenerBalance),
+            "\(port) is a port of \(found.rawValue): with \(draft.balance.rawValue) \(what)",
+            "write balance: source_ip" + (hidesSource ? " and preserve_source: true" : ""))
+    }
+
+    /// Receivers that tell senders apart by the source address.
+    private func checkSenders(
+        _ found: WellKnownProtocol, _ port: UInt16, _ mode: ForwardingMode
+    ) {
+        guard draft.balance == .sourceIP, draft.preserveSource == nil, hidesSource else { return }
+        let what: String
+        switch found {
+        case .netFlow, .ipfix: what = "a collector tells exporters apart by the source address"
+        case .syslog: what = "a server may name senders by the source address"
+        case .radius: what = "a server finds a client's secret by the source address"
+        default: return
+        }
+        findings.warning(
+            at: key(.listenerPreserveSource),
+            "\(port) is a port of \(found.rawValue): \(what), and without preserve_source that is this "
+                + "host's",
+            "write preserve_source: true, or preserve_source: false if the receivers do without")
+    }
+}
+
+extension ListenerDraft.DownstreamDraft {
+    fileprivate var takesPart: Bool { weight?.value != 0 }
+}

@@ -1,5 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 
+internal import Glibc
+internal import LinuxNet
 internal import YAML
 
 /// How much a configuration file may ask of its reader.
@@ -103,3 +105,86 @@ struct SourceText {
 
 /// Problems that leave nothing to read.
 struct ConfigProblems: Error { let list: [ConfigProblem] }
+
+/// The bytes of a configuration file, and why they could not be had.
+enum ConfigFile {
+    /// Only regular files are read: a pipe without a writer would hold the daemon up for ever, and a pipe or a device
+    /// cannot be read again.
+    static func bytes(of path: String) throws(ConfigProblem) -> [UInt8] {
+        do throws(SystemError) {
+            return try SmallFile.bytes(of: path, limit: SourceLimits.bytes)
+        } catch {
+            throw problem(of: path, errno: error.code)
+        }
+    }
+
+    /// What to tell the user about a file that could not be read, given the system's error number.
+    static func problem(of path: String, errno code: Int32?) -> ConfigProblem {
+        let (what, remedy) =
+            switch code {
+            case ENOENT, ENOTDIR:
+                ("the file does not exist", "put it there, or write its path after --config")
+            case EACCES, EPERM:
+                ("the file may not be read", "give the daemon's user permission to read it")
+            case ESPIPE, ENXIO:
+                (
+                    "this is not a regular file",
+                    "write the path of a file after --config; pipes and devices are not read"
+                )
+            case EFBIG: SourceText.tooLong
+            case EISDIR: ("this is a directory", "write the path of a file after --config")
+            default:
+                (
+                    "the file cannot be read" + (code.map { " (errno \($0))" } ?? ""),
+                    "write the path of a readable file after --config"
+                )
+            }
+        return ConfigProblem(file: path, what: what, remedy: remedy)
+    }
+}
+
+extension Unicode.Scalar {
+    /// Whether the scalar shows nothing of itself and may change how the text around it shows:
+    /// controls, line separators, directional marks and the like.
+    var isControl: Bool {
+        if isASCII { return value < 0x20 || value == 0x7f }
+        return switch properties.generalCategory {
+        case .control, .format, .lineSeparator, .paragraphSeparator, .surrogate: true
+        default: false
+        }
+    }
+
+    /// Whether Unicode gives the scalar no meaning; libyaml takes some of these only when escaped.
+    var isUnassigned: Bool {
+        guard !isASCII else { return false }
+        return switch properties.generalCategory {
+        case .privateUse, .unassigned: true
+        default: false
+        }
+    }
+
+    /// As `U+0007`.
+    var codePoint: String {
+        let digits = String(value, radix: 16, uppercase: true)
+        return "U+" + String(repeating: "0", count: max(0, 4 - digits.count)) + digits
+    }
+}
+
+extension StringProtocol {
+    /// The text on one line and of bounded length: what stands in a file never reaches a terminal
+    /// or a log as it is.
+    func printable(limit: Int = 64) -> String {
+        var result = ""
+        for scalar in unicodeScalars.prefix(limit) {
+            if scalar.isControl {
+                result += "<\(scalar.codePoint)>"
+            } else {
+                result.unicodeScalars.append(scalar)
+            }
+        }
+        return unicodeScalars.dropFirst(limit).isEmpty ? result : result + "..."
+    }
+
+    /// The text between single quotes, for a problem's words.
+    var quoted: String { "'\(printable())'" }
+}

@@ -13,3 +13,263 @@ public struct DesiredState: Equatable, Sendable {
         DesiredState(listeners: listeners.filter { $0.mode == mode })
     }
 }
+
+extension DesiredState {
+    /// The state without those receivers that were found and lead back to the listener that found them: it is
+    /// one itself, or a listener of this daemon that forwards to it, by whatever way. A datagram would go round
+    /// for ever. Of a ring it is the last listener that goes without; receivers of the configuration stay.
+    ///
+    /// - Parameter host: its addresses.
+    /// - Returns: the state, and how many receivers it is without, by listener.
+    func withoutLoops(
+        on host: Set<IPAddress>
+    ) -> (state: DesiredState, loops: [String: Int]) {
+        let own = OwnDestinations(sentByThisHostTo: listeners, on: host)
+        var graph = ListenerGraph()
+        for (index, listener) in listeners.enumerated() where listener.discovery == nil {
+            for target in listener.downstreams.compactMap({ own.owner(of: $0.endpoint) }) {
+                graph.connect(index, to: target)
+            }
+        }
+        var result = self
+        var loops: [String: Int] = [:]
+        for (index, listener) in listeners.enumerated() where listener.discovery != nil {
+            let leadsBack = Set(
+                listener.downstreams.lazy.map(\.endpoint).filter { endpoint in
+                    guard let target = own.owner(of: endpoint) else { return false }
+                    if graph.leads(from: target, to: index) { return true }
+                    graph.connect(index, to: target)
+                    return false
+                })
+            guard !leadsBack.isEmpty else { continue }
+            result.listeners[index].downstreams.removeAll { leadsBack.contains($0.endpoint) }
+            loops[listener.name] = leadsBack.count
+        }
+        return (result, loops)
+    }
+}
+
+/// Which listeners forward to which.
+private struct ListenerGraph {
+    private var targets: [Int: Set<Int>] = [:]
+
+    mutating func connect(_ listener: Int, to target: Int) {
+        targets[listener, default: []].insert(target)
+    }
+
+    /// Whether what one listener gets comes to the other, which may be itself.
+    func leads(from start: Int, to end: Int) -> Bool {
+        var seen: Set = [start]
+        var next = [start]
+        while let listener = next.popLast() {
+            if listener == end { return true }
+            for target in targets[listener] ?? [] where seen.insert(target).inserted {
+                next.append(target)
+            }
+        }
+        return false
+    }
+}
+
+// A listener of another mode that takes over an address comes before the one before it goes: whoever of
+// the two meets a packet meanwhile forwards it.
+
+extension DesiredState {
+    /// The states by which planes are led from `former` to this one, the last of which this is: a listener with a
+    /// place that another mode takes over stays as it was until that is there, where both can be.
+    public func steps(from former: DesiredState) -> [DesiredState] {
+        var steps: [DesiredState] = []
+        var reached = former
+        // Two that exchange their places would wait for each other.
+        while case let next = besideSucceeded(of: reached), next != self, next != reached {
+            steps.append(next)
+            reached = next
+        }
+        return steps + [self]
+    }
+
+    /// The listeners of `former`, from which planes are led here in one step, that may have gone before who
+    /// succeeds them is there.
+    public func leavingEarly(from former: DesiredState) -> [Listener] {
+        let move = Move(from: former, to: self)
+        return former.listeners.filter { move.isSucceeded($0) && !listeners.contains($0) }
+    }
+
+    /// This state, but with those listeners of `former` as they were that another mode succeeds, and that can
+    /// stand beside it.
+    private func besideSucceeded(of former: DesiredState) -> DesiredState {
+        let move = Move(from: former, to: self)
+        let kept = former.listeners.filter { move.isSucceeded($0) && move.canStay($0) }
+        let identities = Set(kept.map(Identity.init))
+        return DesiredState(
+            listeners: listeners.filter { !identities.contains(Identity($0)) } + kept)
+    }
+
+    /// Who comes where on the way from one state to another.
+    private struct Move {
+        private let next: [Listener]
+        private let now: [Identity: [Endpoint]]
+        private let coming: [(listener: Listener, places: [Endpoint])]
+
+        init(from former: DesiredState, to next: DesiredState) {
+            let before = former.places
+            self.next = next.listeners
+            now = next.places
+            coming = next.listeners.map { listener in
+                (listener, listener.places.beyond(before[Identity(listener)] ?? []))
+            }
+        }
+
+        /// Whether another mode comes to a place that the listener leaves.
+        func isSucceeded(_ listener: Listener) -> Bool {
+            let left = listener.places.beyond(now[Identity(listener)] ?? [])
+            return !left.isEmpty
+                && coming.contains { $0.listener.mode != listener.mode && $0.places.meet(left) }
+        }
+
+        /// Whether it can be beside all that come: an address has one listener of a mode, an interface one XDP
+        /// program, and a server of mode `xdp_nat` one listener.
+        func canStay(_ listener: Listener) -> Bool {
+            let places = listener.places
+            let others = next.filter { Identity($0) != Identity(listener) }
+            return !coming.contains { $0.listener.mode == listener.mode && $0.places.meet(places) }
+                && !others.contains(where: listener.wantsHook)
+                && listener.sharesNoServer(with: others)
+        }
+    }
+
+    /// Names are unique by mode alone.
+    private var places: [Identity: [Endpoint]] {
+        Dictionary(uniqueKeysWithValues: listeners.map { (Identity($0), $0.places) })
+    }
+
+    /// The modes that give up an interface's XDP hook, which another mode takes over.
+    public func modesYieldingHooks(from former: DesiredState) -> Set<ForwardingMode> {
+        let now = hooks
+        return Set(former.hooks.filter { $0.value != now[$0.key, default: $0.value] }.values)
+    }
+
+    /// Who has the XDP hook, by the name of the interface.
+    private var hooks: [String: ForwardingMode] {
+        let named = listeners.filter(\.mode.hooksXDP).compactMap { listener in
+            listener.interface.map { ($0, listener.mode) }
+        }
+        return Dictionary(named) { first, _ in first }
+    }
+
+    private struct Identity: Hashable {
+        let name: String
+        let mode: ForwardingMode
+
+        init(_ listener: Listener) { (name, mode) = (listener.name, listener.mode) }
+    }
+}
+
+extension Listener {
+    /// Where it is met; of wildcards, everywhere.
+    fileprivate var places: [Endpoint] {
+        let more: [IPAddress] =
+            switch served {
+            case .any: [IPAddress(v4: 0), IPAddress(high: 0, low: 0)]
+            case .listed(let addresses): addresses
+            }
+        return ports.flatMap { port in
+            ([bind.address] + more).map { Endpoint($0, port: port) }
+        }
+    }
+
+    /// Whether another mode has the XDP hook that this one has, too.
+    fileprivate func wantsHook(of other: Listener) -> Bool {
+        mode.hooksXDP && other.mode.hooksXDP && mode != other.mode && interface == other.interface
+    }
+
+    fileprivate func sharesNoServer(with others: [Listener]) -> Bool {
+        guard mode == .xdpNAT else { return true }
+        let taken = others.filter { $0.mode == mode }.flatMap(\.servers)
+        return Set(servers).isDisjoint(with: taken)
+    }
+
+    /// Everywhere where its receivers are met.
+    private var servers: [Endpoint] { downstreams.flatMap(servers(of:)) }
+}
+
+extension [Endpoint] {
+    /// Those that none of `others` covers.
+    fileprivate func beyond(_ others: [Endpoint]) -> [Endpoint] {
+        filter { place in !others.contains { $0.covers(place) } }
+    }
+
+    fileprivate func meet(_ others: [Endpoint]) -> Bool {
+        contains { place in others.contains(where: place.overlaps) }
+    }
+}
+
+extension ForwardingMode {
+    fileprivate var hooksXDP: Bool { self == .afXDP || self == .xdpNAT }
+}
+
+extension DesiredState {
+    /// The state without those receivers that were found and are also a receiver of another `xdp_nat` listener, or
+    /// have a port of their own and would be met there for several ports of one: of the packets of such a server
+    /// nobody could tell whose answers they are. It stays with a listener whose configuration names it, or else
+    /// with the first in the configuration's order among those that found it, whichever found it first.
+    ///
+    /// - Returns: the state, and how many receivers it is without, by listener.
+    func withoutSharedServers() -> (state: DesiredState, shared: [String: Int]) {
+        var taken = Set<Endpoint>()
+        for listener in listeners where listener.mode == .xdpNAT && listener.discovery == nil {
+            for downstream in listener.downstreams {
+                taken.formUnion(listener.servers(of: downstream))
+            }
+        }
+        var result = self
+        var shared: [String: Int] = [:]
+        for (index, listener) in listeners.enumerated()
+        where listener.mode == .xdpNAT && listener.discovery != nil {
+            let own = listener.downstreams.filter { taken.claim(listener.servers(of: $0)) }
+            guard own.count < listener.downstreams.count else { continue }
+            shared[listener.name] = listener.downstreams.count - own.count
+            result.listeners[index].downstreams = own
+        }
+        return (result, shared)
+    }
+}
+
+extension Listener {
+    /// Where a receiver is met, port by port.
+    func servers(of downstream: Downstream) -> [Endpoint] {
+        ports.map { endpoint(of: downstream, at: $0) }
+    }
+}
+
+extension Set {
+    /// Inserts all of them or, when one is there or among them twice, none.
+    fileprivate mutating func claim(_ elements: [Element]) -> Bool {
+        for (index, element) in elements.enumerated() where !insert(element).inserted {
+            subtract(elements[..<index])
+            return false
+        }
+        return true
+    }
+}
+
+// Many listeners with the same receivers, as those of one service in several modes, have one slot table, which
+// need not be built for each.
+
+extension DesiredState {
+    /// What the slot tables of all listeners are made from.
+    public var tableOrigins: Set<TableOrigin> { Set(listeners.map(\.tableOrigin)) }
+
+    /// The slot tables that listeners have at hand, for a state that follows this one.
+    public var tablesAtHand: [TableOrigin: SlotTable] {
+        listeners.reduce(into: [:]) { $0[$1.tableOrigin] = $1.tableAtHand }
+    }
+
+    /// The same state, whose listeners have their tables at hand where `tables` has them.
+    public func bearing(_ tables: [TableOrigin: SlotTable]) -> DesiredState {
+        DesiredState(
+            listeners: listeners.map { listener in
+                tables[listener.tableOrigin].map { listener.bearing($0) } ?? listener
+            })
+    }
+}

@@ -72,3 +72,102 @@ public struct Listener: Hashable, Sendable {
             && interface == other.interface && served == other.served && nat == other.nat
     }
 }
+
+extension Listener {
+    /// The ports that it serves; several in mode `xdp_nat` alone.
+    public var ports: [UInt16] { [bind.port] + nat.furtherPorts }
+
+    /// Its address with every port, such as `192.0.2.1:1812,1813`.
+    public var place: String {
+        "\(bind)" + nat.furtherPorts.map { ",\($0)" }.joined()
+    }
+
+    /// Where a receiver is met by clients of `port`.
+    public func endpoint(of downstream: Downstream, at port: UInt16) -> Endpoint {
+        let own = downstream.endpoint
+        return own.port == bind.port ? Endpoint(own.address, port: port) : own
+    }
+}
+
+/// `listeners[].addresses`: destinations that a kernel mode serves besides those of `bind`.
+public enum ServedAddresses: Hashable, Sendable {
+    /// These as well, such as a virtual address that no interface bears.
+    case listed([IPAddress])
+    /// Every destination on the port, traffic in transit included.
+    case any
+}
+
+/// Which data plane carries a listener's datagrams. The raw value is the spelling in YAML and metrics.
+public enum ForwardingMode: String, CaseIterable, Hashable, Sendable {
+    /// Sockets: recvmmsg and sendmmsg with GRO and GSO. Needs no privilege.
+    case userspace
+    /// The TC ingress hook: rewrite and redirect in the kernel.
+    case tcEBPF = "tc_ebpf"
+    /// AF_XDP sockets on every receive queue.
+    case afXDP = "af_xdp"
+    /// XDP with network address translation and associations in both directions.
+    case xdpNAT = "xdp_nat"
+
+    /// Kernel modes hook into an interface and must be told which.
+    public var needsInterface: Bool { self != .userspace }
+}
+
+/// A receiver of one listener's datagrams.
+public struct Downstream: Hashable, Sendable {
+    /// Unique within the listener; the metric label `downstream`.
+    public let name: String
+    /// Unique within the listener; what hash-keyed tables know it by.
+    public let endpoint: Endpoint
+    /// Its share of new traffic relative to the others, 0...65535; 0 = draining.
+    public let weight: UInt16
+    /// Whether it gets new traffic at all; false while health checks keep it out.
+    public var isEnabled: Bool
+    /// How many tenths of its weight count in slot tables by now, 1...10; less than all while `SlowStart` has its
+    /// share rise.
+    public var warmth = Downstream.warm
+
+    /// All of the tenths.
+    public static let warm = 10
+
+    public init(name: String, endpoint: Endpoint, weight: UInt16 = 1, isEnabled: Bool = true) {
+        self.name = name
+        self.endpoint = endpoint
+        self.weight = weight
+        self.isEnabled = isEnabled
+    }
+
+    /// Within a listener that is all that tells one from another.
+    public func hash(into hasher: inout Hasher) {
+        hasher.combine(endpoint)
+        hasher.combine(weight)
+    }
+
+    /// Whether it has a share of new traffic.
+    public var isReady: Bool { isEnabled && weight > 0 }
+}
+
+/// Whether a receiver gets new traffic, and why not: what every report about it says.
+public enum ReceiverState: String, CaseIterable, Codable, Hashable, Sendable {
+    case ready
+    /// By hand: `udp-fanout drain`.
+    case drained
+    /// Its weight in the configuration is 0.
+    case weightZero = "weight_zero"
+    /// By its probes.
+    case unhealthy
+    /// It has a share of new traffic, which is dropped: nothing gets to it.
+    case outOfReach = "out_of_reach"
+
+    /// - Parameters:
+    ///   - weight: the weight in force.
+    ///   - isReady: whether it has a share of new traffic.
+    ///   - isDrained: whether somebody has taken it out of service by hand.
+    ///   - isWithinReach: whether anything gets to it.
+    public init(weight: UInt16, isReady: Bool, isDrained: Bool, isWithinReach: Bool) {
+        self =
+            isDrained
+            ? .drained
+            : weight == 0
+                ? .weightZero : !isReady ? .unhealthy : isWithinReach ? .ready : .outOfReach
+    }
+}

@@ -188,3 +188,61 @@ struct ListWatch<Object: WatchedObject>: Sendable {
         }
     }
 }
+
+/// How patient a watch is.
+struct WatchTiming: Sendable {
+    /// The first pause after a failure, and the longest.
+    var backoffBase = Duration.milliseconds(500)
+    var longestBackoff = Duration.seconds(30)
+    /// Objects that one page of a list may have.
+    var pageSize = 500
+    /// For one page of a list.
+    var listLimit = Duration.seconds(30)
+    /// What the server is asked to end a watch after; a random time, so that the watches of many nodes
+    /// are spread out.
+    var shortestWatch = Duration.seconds(240)
+    /// How much later a watch that the server did not end is given up: the connection is dead.
+    var watchGrace = Duration.seconds(30)
+
+    /// A watch that lasted so long has worked, though it may have said nothing.
+    var soundWatch = Duration.seconds(10)
+
+    var watchDuration: Duration {
+        .seconds(Int64((Double(shortestWatch.components.seconds) * .random(in: 1...1.5)).rounded()))
+    }
+}
+
+/// Cuts a stream of chunks into lines.
+struct LineBuffer {
+    /// The longest line in bytes; an EndpointSlice of 1 000 endpoints has about a tenth of it.
+    static let longest = 8 << 20
+
+    private var buffer = ByteBuffer()
+    /// Bytes from the reader index that are known to hold no newline.
+    private var searched = 0
+
+    mutating func append(_ chunk: ByteBuffer) {
+        buffer.discardReadBytes()
+        buffer.writeImmutableBuffer(chunk)
+    }
+
+    /// The next whole line, without its newline; nil when there is none yet. Blank lines are left out.
+    ///
+    /// - Throws: `APIFailure`, when a line exceeds `longest`.
+    mutating func next() throws(APIFailure) -> ByteBuffer? {
+        while true {
+            let rest = buffer.readableBytesView.dropFirst(searched)
+            guard let newline = rest.firstIndex(of: UInt8(ascii: "\n")) else {
+                searched = buffer.readableBytes
+                guard searched <= Self.longest else {
+                    throw APIFailure(.malformed, "a line of more than \(Self.longest) bytes")
+                }
+                return nil
+            }
+            let line = buffer.readSlice(length: newline - buffer.readerIndex)
+            buffer.moveReaderIndex(forwardBy: 1)
+            searched = 0
+            if let line, line.readableBytes > 0 { return line }
+        }
+    }
+}

@@ -111,3 +111,135 @@ struct StatusPage {
         """
     }
 }
+
+extension StatusPage {
+    /// A listener: a line that opens to its counts, its drops and its receivers.
+    func section(_ listener: StatusListener) -> String {
+        let isOpen = view.listeners.count <= StatusView.listenersOpen
+        let name = HumanText.escaped(listener.counters.listener)
+        return """
+            <details class="card listener" data-name="\(name)" \
+            data-rates="\(StatusView.json(listener.history))"\(isOpen ? " open" : "")>
+            <summary><span class="name">\(name)</span>
+            <span class="badge">\(listener.counters.mode.rawValue)</span>
+            <span class="muted place">\(place(of: listener))</span>
+            \(readiness(of: listener))
+            <svg class="spark scripted" aria-hidden="true"></svg>
+            <span class="now"><span class="rate">\(HumanText.rate(listener.rates.packetsForwarded))</span>\
+            <small>/s</small></span></summary>
+            <div class="body">
+            <svg class="chart scripted" role="img" aria-label="Rates of \(name)"></svg>
+            \(counts(of: listener))
+            \(drops(of: listener))
+            \(receivers(of: listener))
+            </div>
+            </details>
+            """
+    }
+
+    private func place(of listener: StatusListener) -> String {
+        guard let place = listener.place else { return "" }
+        let parts =
+            [place.place, place.balance.rawValue]
+            + (place.interface.map { ["on " + $0] } ?? [])
+        return parts.map(HumanText.escaped).joined(separator: " · ")
+    }
+
+    private func readiness(of listener: StatusListener) -> String {
+        let (ready, all) = (listener.readyCount, listener.receiverCount)
+        let level = ready == 0 ? "bad" : ready < all ? "warn" : "good"
+        return "<span class=\"pill \(level)\">\(ready) of \(all) ready</span>"
+    }
+
+    private func counts(of listener: StatusListener) -> String {
+        let counters = listener.counters
+        let entries = [
+            ("received", counters.packetsReceived, ""),
+            ("forwarded", counters.packetsForwarded, ""),
+            ("dropped", counters.packetsDropped, counters.packetsDropped > 0 ? "warn" : ""),
+            ("bytes received", counters.bytesReceived, ""),
+            ("lost in the kernel", counters.kernelDrops, counters.kernelDrops > 0 ? "warn" : ""),
+        ]
+        let items = entries.map { name, value, level in
+            "<div class=\"\(level)\"><dt>\(name)</dt><dd>\(HumanText.count(value))</dd></div>"
+        }
+        return "<dl class=\"counts\">\(items.joined())</dl>"
+    }
+
+    private func drops(of listener: StatusListener) -> String {
+        guard !listener.reasons.isEmpty else { return "" }
+        let most = listener.reasons.map(\.count).max() ?? 0
+        let rows = listener.reasons.map { reason, count in
+            """
+            <tr><th scope="row"><code>\(reason.rawValue)</code></th>\
+            <td class="bar">\(bar(count, of: most, kind: "drop"))</td>\
+            <td class="number">\(HumanText.count(count))</td></tr>
+            """
+        }
+        return """
+            <table class="drops"><caption>Why datagrams were dropped</caption><thead><tr>\
+            <th scope="col">reason</th><th scope="col">share</th><th scope="col" class="number">count</th>\
+            </tr></thead><tbody>\(rows.joined())</tbody></table>
+            """
+    }
+
+    private func receivers(of listener: StatusListener) -> String {
+        guard listener.receiverCount > 0 else {
+            return "<p class=\"notice\">It has no receiver: what comes is dropped.</p>"
+        }
+        let most = listener.mostForwarded
+        let rows = listener.receivers.map { row($0, most: most) }
+        return """
+            <table class="receivers"><thead><tr><th scope="col">receiver</th><th scope="col">state</th>\
+            <th scope="col">share</th><th scope="col" class="number">a second</th>\
+            <th scope="col" class="number">forwarded</th><th scope="col" class="number">dropped</th>\
+            <th scope="col" class="number">refused</th></tr></thead><tbody>\(rows.joined())</tbody></table>\(rest(of: listener))
+            """
+    }
+
+    private func row(_ receiver: StatusReceiver, most: UInt64) -> String {
+        let counters = receiver.counters
+        let weight = counters.weight == 1 ? "" : " <span class=\"muted\">×\(counters.weight)</span>"
+        let forwarded = counters.packetsForwarded
+        return """
+            <tr><th scope="row">\(HumanText.escaped(counters.name))\(weight)\
+            <span class="address">\(counters.endpoint)</span></th>\
+            <td class="state">\(pill(of: receiver))</td>\
+            <td class="bar">\(bar(forwarded, of: most, kind: "share"))</td>\
+            <td class="number rate">\(HumanText.rate(receiver.rate))</td>\
+            <td class="number">\(HumanText.count(forwarded))</td>\
+            <td class="number\(receiver.dropped > 0 ? " warn" : "")">\(HumanText.count(receiver.dropped))</td>\
+            <td class="number\(receiver.isRefusing ? " warn" : "")">\(HumanText.count(counters.refusals))</td></tr>
+            """
+    }
+
+    /// What the receiver's state is called, with the verdict of its probes where that says more.
+    private func pill(of receiver: StatusReceiver) -> String {
+        let (level, word) =
+            switch receiver.state {
+            case .ready where receiver.isRefusing: ("bad", "refuses")
+            case .ready: receiver.isHealthy == false ? ("warn", "probes fail") : ("good", "ready")
+            case .drained: ("off", "drained")
+            case .weightZero: ("off", "weight 0")
+            case .unhealthy: ("bad", "unhealthy")
+            case .outOfReach: ("bad", "out of reach")
+            }
+        return "<span class=\"pill \(level)\">\(word)</span>"
+    }
+
+    private func bar(_ value: UInt64, of most: UInt64, kind: String) -> String {
+        let percent = most == 0 ? 0 : Double(value) / Double(most) * 100
+        let width = (percent * 10).rounded() / 10
+        return """
+            <svg class="\(kind)" viewBox="0 0 100 8" preserveAspectRatio="none" aria-hidden="true">\
+            <rect class="back" width="100" height="8"/><rect width="\(width)" height="8"/></svg>
+            """
+    }
+
+    private func rest(of listener: StatusListener) -> String {
+        guard listener.omitted > 0 else { return "" }
+        let target = "./?listener=" + QueryText.encoded(listener.counters.listener)
+        return "<p class=\"more\"><a href=\"\(target)\">all \(listener.receiverCount) receivers</a>"
+            + " <span class=\"muted\">(\(listener.omitted) more)</span></p>"
+    }
+}

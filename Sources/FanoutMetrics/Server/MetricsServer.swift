@@ -1,9 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 
 public import FanoutCore
-public import Logging
 internal import LinuxNet
+public import Logging
 internal import NIOCore
+internal import NIOHTTP1
 internal import NIOPosix
 
 /// Serves `/metrics`, `/healthz`, `/readyz` and the status page at `/` over HTTP/1.1, from the process's one thread for
@@ -123,5 +124,85 @@ public actor MetricsServer {
                 shared.value.table.closeAll()
             }.nonisolated()
         }.get()
+    }
+}
+
+extension MetricsServer {
+    /// What the connections of one server share, on its event loop.
+    struct Shared {
+        let table: ConnectionTable
+        let scrapes: ScrapeQueue
+        let limits: Limits
+        let path: String
+        let names: ServerNames
+        let liveness: @Sendable () -> String?
+        let readiness: @Sendable () async -> String?
+    }
+
+    /// A newcomer that found no room; ends its channel.
+    struct ConnectionRefused: Error {}
+
+    static func bootstrap(
+        _ group: MultiThreadedEventLoopGroup, _ shared: NIOLoopBound<Shared>
+    ) -> ServerBootstrap {
+        ServerBootstrap(group: group)
+            // Long enough for a burst of clients: a full queue costs a newcomer's handshake a second.
+            .serverChannelOption(.backlog, value: 1024)
+            // A restart need not wait for the last connections' TIME_WAIT.
+            .serverChannelOption(.socketOption(.so_reuseaddr), value: 1)
+            .childChannelOption(.allowRemoteHalfClosure, value: true)
+            // A turn of the loop takes one small piece from each client, so none holds up the others,
+            // and what a client can make the server hold is a few kilobytes.
+            .childChannelOption(.maxMessagesPerRead, value: 1)
+            .childChannelOption(
+                .recvAllocator, value: FixedSizeRecvByteBufferAllocator(capacity: 4096)
+            )
+            // The kernel's share of an answer that a client does not read; it may grow to megabytes
+            // when left to itself.
+            .childChannelOption(.socketOption(.so_sndbuf), value: 128 * 1024)
+            .childChannelInitializer { channel in
+                channel.eventLoop.makeCompletedFuture { try accept(channel, shared.value) }
+            }
+    }
+
+    private static func accept(_ channel: any Channel, _ shared: Shared) throws {
+        let connection = Connection(channel, table: shared.table, limits: shared.limits)
+        guard shared.table.admit(connection) else { throw ConnectionRefused() }
+        try channel.pipeline.syncOperations.addHandlers([
+            connection,
+            HTTPResponseEncoder(),
+            ByteToMessageHandler(HTTPRequestDecoder(leftOverBytesStrategy: .dropBytes)),
+            HTTPServerPipelineHandler(),
+            RequestHandler(connection, shared: shared),
+        ])
+    }
+}
+
+extension MetricsServer {
+    /// What the server grants its clients. Beyond each limit the connection is closed.
+    public struct Limits: Equatable, Sendable {
+        /// Connections open at a time, 1 or more. When one more comes, the one that is the least
+        /// loss makes room: rather one that has never sent a whole request than one that has, and
+        /// never one that is waiting for the daemon.
+        public var connections = 64
+        /// Bytes of a request: its first line and its header. Longer ones are answered with 431.
+        public var requestBytes = 16 * 1024
+        /// From the connection's start, or a later request's first byte, to that request's end.
+        public var requestTime: Duration = .seconds(5)
+        /// Between an answer's end and the next request's first byte.
+        public var idleTime: Duration = .seconds(5)
+        /// For the daemon to take its snapshot; afterwards the answer is 503. And for the client to
+        /// take the whole answer off its socket, however steadily it reads.
+        public var answerTime: Duration = .seconds(10)
+        /// How long a client may leave an answer unread before its connection may make room for
+        /// another.
+        public var stallTime: Duration = .seconds(1)
+        /// After the last answer: for the client to read it and close its side. Closing at once
+        /// while its bytes are still coming would reset the connection and destroy the answer.
+        public var lingerTime: Duration = .seconds(1)
+        /// How long `stop` waits for answers under way.
+        public var stopTime: Duration = .seconds(2)
+
+        public init() {}
     }
 }

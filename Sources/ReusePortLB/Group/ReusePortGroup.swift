@@ -118,3 +118,164 @@ public struct ReusePortGroup: ~Copyable, Sendable {
     /// The version of the C library, such as `0.1.0`.
     public static var libraryVersion: String { unsafe String(cString: rplb_version()) }
 }
+
+/// What is to be seen of a group.
+extension ReusePortGroup {
+    public borrowing func info() throws(ReusePortError) -> GroupInfo {
+        var info = rplb_info()
+        try check(
+            unsafe rplb_info(handle.native, &info), "look at", handle.subject,
+            RPLB_CALL_REPORT)
+        guard let key = Key(info.key) else {
+            throw ReusePortError("look at", handle.subject, errno: EPROTONOSUPPORT)
+        }
+        return GroupInfo(
+            count: Int(info.count), key: key, seed: info.seed,
+            address: Endpoint(storage: info.address), abi: Int(info.abi))
+    }
+
+    /// The counters of one slot.
+    ///
+    /// - Parameter slot: 0..<``maximumCount``; slots that the group had before a resize keep theirs.
+    public borrowing func counters(slot: Int) throws(ReusePortError) -> SlotCounters {
+        var row = rplb_counters()
+        let number = UInt32(exactly: slot) ?? .max
+        try check(
+            unsafe rplb_counters(handle.native, number, &row),
+            "read the counters of slot \(slot) of",
+            handle.subject, RPLB_CALL_REPORT)
+        return SlotCounters(selected: row.selected, fallback: row.fallback, missed: row.missed)
+    }
+
+    /// The counters of every slot below the group's count, in their order.
+    public borrowing func counters() throws(ReusePortError) -> [SlotCounters] {
+        var rows: [SlotCounters] = []
+        for slot in 0..<(try info().count) { rows.append(try counters(slot: slot)) }
+        return rows
+    }
+
+    /// Packets that found no member at all, so that the kernel chose among the sockets on the port.
+    public borrowing func leftToKernel() throws(ReusePortError) -> UInt64 {
+        var packets: UInt64 = 0
+        try check(
+            unsafe rplb_left_to_kernel(handle.native, &packets), "read the counters of",
+            handle.subject, RPLB_CALL_REPORT)
+        return packets
+    }
+
+    /// The live members by transport and slot.
+    public borrowing func members() throws(ReusePortError) -> [Member] {
+        // SAFETY: any bytes are a valid rplb_member, and there is room for as many as are announced.
+        let capacity = 2 * Self.maximumCount
+        var rows = [rplb_member](repeating: rplb_member(), count: capacity)
+        var found = 0
+        try check(
+            unsafe rplb_members(handle.native, &rows, capacity, &found), "list the members of",
+            handle.subject, RPLB_CALL_REPORT)
+        return rows.prefix(found).map(Member.init)
+    }
+}
+
+extension Member {
+    init(_ native: rplb_member) {
+        slot = Int(native.slot)
+        transport = native.protocol == Int32(IPPROTO_TCP) ? .tcp : .udp
+        cookie = native.cookie
+        joinedNanoseconds = native.joined_ns == 0 ? nil : native.joined_ns
+        pid = native.pid == 0 ? nil : native.pid
+        uid = native.joined_ns == 0 ? nil : native.uid
+    }
+}
+
+extension ReusePortGroup {
+    /// A folder below a pin root that holds a group, or may hold one.
+    public struct Pinned: Hashable, Sendable {
+        public let name: String
+        /// False when the caller may not look into the folder, so that nobody can tell.
+        public let isReadable: Bool
+    }
+
+    /// The groups below a pin root by name: every folder with the maps of a group in it, and every folder
+    /// that the caller may not look into.
+    ///
+    /// - Parameter pinRoot: nil for ``defaultPinRoot``.
+    /// - Throws: `.noBPFFileSystem` when there is no such folder, `.accessDenied` when it cannot be read.
+    public static func pinned(below pinRoot: String? = nil) throws(ReusePortError) -> [Pinned] {
+        let root = pinRoot ?? defaultPinRoot
+        var found: [Pinned] = []
+        for name in try entries(of: root) {
+            let folder = "\(root)/\(name)"
+            var facts = stat()
+            guard unsafe stat(folder, &facts) == 0, facts.st_mode & S_IFMT == S_IFDIR else {
+                continue
+            }
+            // The map that every version of the library pins.
+            if unsafe stat("\(folder)/udp_balancing_targets", &facts) == 0 {
+                found.append(Pinned(name: name, isReadable: true))
+            } else if Glibc.errno == EACCES {
+                found.append(Pinned(name: name, isReadable: false))
+            }
+        }
+        return found.sorted { $0.name < $1.name }
+    }
+
+    private static func entries(of root: String) throws(ReusePortError) -> [String] {
+        guard let folder = unsafe opendir(root) else {
+            // Without the folder there is no file system on it either.
+            let code = [ENOENT, ENOTDIR].contains(Glibc.errno) ? ENODEV : Glibc.errno
+            let remedy =
+                code == EACCES
+                ? "this user may not list it" : PinRoot(root).remedy(errno: code)
+            throw ReusePortError("list the groups below", root, errno: code, remedy: remedy)
+        }
+        defer { unsafe closedir(folder) }
+        var names: [String] = []
+        // SAFETY: the entry is the folder's until the next readdir, and its name NUL-terminated.
+        while let entry = unsafe readdir(folder) {
+            let name = unsafe withUnsafePointer(to: &entry.pointee.d_name) { tuple in
+                unsafe tuple.withMemoryRebound(to: CChar.self, capacity: 256) {
+                    unsafe String(cString: $0)
+                }
+            }
+            if name != ".", name != ".." { names.append(name) }
+        }
+        return names
+    }
+}
+
+/// The folder below which a group is pinned, for errors that are about the folder.
+struct PinRoot {
+    let path: String
+    private let isDefault: Bool
+
+    /// - Parameter path: nil for the default.
+    init(_ path: String?) {
+        self.path = path ?? ReusePortGroup.defaultPinRoot
+        isDefault = self.path == ReusePortGroup.defaultPinRoot
+    }
+
+    /// What an error means at this folder; nil when it is not about the folder.
+    ///
+    /// The kernel gives one errno for a folder that is closed and for pins that are; who asks again now
+    /// learns which of them it is.
+    func remedy(errno: Int32) -> String? {
+        switch errno {
+        case ENODEV where !isDefault:
+            return "\(path) is on no BPF file system: name a folder on one, such as "
+                + "\(ReusePortGroup.defaultPinRoot), or make one of an empty folder with "
+                + "mount -t bpf bpf FOLDER"
+        case EACCES where !isSearchable:
+            return "this user cannot search \(path): chmod 711 \(path) as root"
+        case EACCES:
+            return "the group's pins belong to another user: its creator names the owner; or use "
+                + "another group"
+        default:
+            return nil
+        }
+    }
+
+    /// Whether the caller may look for names in it.
+    private var isSearchable: Bool {
+        unsafe faccessat(AT_FDCWD, path, X_OK, Int32(AT_EACCESS)) == 0
+    }
+}

@@ -1,5 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 
+internal import CNet
+internal import Glibc
 internal import Synchronization
 
 /// What the thread that reads a socket shares with the task that takes the datagrams.
@@ -151,5 +153,52 @@ final class DatagramReader: Sendable {
             return state.waiting
         }
         waiting?.resume(returning: .success(datagrams))
+    }
+}
+
+/// A datagram as it was received.
+public struct Datagram: Hashable, Sendable {
+    /// The payload; cut when ``isTruncated``.
+    public let bytes: [UInt8]
+    /// Who sent it.
+    public let source: Endpoint
+    /// Whether the datagram was longer than the room for it.
+    public let isTruncated: Bool
+
+    public init(bytes: [UInt8], source: Endpoint, isTruncated: Bool = false) {
+        self.bytes = bytes
+        self.source = source
+        self.isTruncated = isTruncated
+    }
+}
+
+/// The thread of one iterator, which ends with it. Signals are blocked in it.
+final class DatagramThread {
+    let reader: DatagramReader
+    private let handle: UInt
+
+    init(_ socket: SocketHandle, _ plan: DatagramReader.Plan) throws(ReusePortError) {
+        reader = try DatagramReader(socket, plan)
+        var handle: UInt = 0
+        let box = unsafe Unmanaged.passRetained(reader)
+        // SAFETY: the reader is retained above; the thread takes that reference, or we do on failure.
+        let result = unsafe cnet_thread_start(
+            &handle, 256 << 10, "datagrams",
+            { argument in
+                guard let argument = unsafe argument else { return }
+                unsafe Unmanaged<DatagramReader>.fromOpaque(argument).takeRetainedValue().run()
+            }, box.toOpaque())
+        if result < 0 {
+            unsafe box.release()
+            throw ReusePortError("start", "the thread that reads a socket", errno: -result)
+        }
+        self.handle = handle
+    }
+
+    /// The thread is not in a call that waits for anything but its wake line, so this takes no longer than
+    /// copying a batch.
+    deinit {
+        reader.end(dropping: true)
+        _ = cnet_thread_join(handle)
     }
 }

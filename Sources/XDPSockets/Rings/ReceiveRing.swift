@@ -69,3 +69,40 @@ public struct ReceiveRing: ~Copyable, @unchecked Sendable {
     @_noLocks @_noAllocation @inlinable
     package mutating func release(_ count: UInt32) { unsafe xsk_ring_cons__release(ring, count) }
 }
+
+/// Entries of a ring that follow each other. Their numbers go on past the end of the ring, which begins
+/// again, and past 2^32, where they begin again.
+@frozen
+public struct RingRange: Equatable, Sendable {
+    public let first: UInt32
+    public let count: UInt32
+
+    @_noLocks @_noAllocation @inlinable
+    public init(first: UInt32, count: UInt32) {
+        self.first = first
+        self.count = count
+    }
+
+    /// The number of the entry at `offset`, which is below `count`.
+    public subscript(offset: UInt32) -> UInt32 {
+        @_noLocks @_noAllocation @inlinable
+        get { first &+ offset }
+    }
+}
+
+/// Where a packet lies in a `Umem`: an entry of the rings of packets (`struct xdp_desc`,
+/// linux/if_xdp.h).
+@frozen
+public struct Packet: Equatable, Sendable {
+    /// The place of its first byte, counted from the start of the memory. Where a frame begins is this
+    /// rounded down to the size of frames: the kernel leaves headroom before a packet that it received.
+    public var address: UInt64
+    /// From the Ethernet header on.
+    public var bytes: UInt32
+
+    @_noLocks @_noAllocation @inlinable
+    public init(address: UInt64, bytes: UInt32) {
+        self.address = address
+        self.bytes = bytes
+    }
+}

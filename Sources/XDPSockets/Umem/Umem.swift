@@ -94,3 +94,54 @@ public struct Umem: ~Copyable, @unchecked Sendable {
         }
     }
 }
+
+/// The limit of locked memory (RLIMIT_MEMLOCK), which the kernel holds frames against unless the process
+/// has CAP_IPC_LOCK.
+enum MemoryLock {
+    /// Raises the limit by so many bytes: up to what the process may, or beyond with CAP_SYS_RESOURCE.
+    ///
+    /// - Returns: whether it has been raised.
+    static func allow(_ bytes: Int) -> Bool {
+        var limit = rlimit()
+        guard unsafe getrlimit(__rlimit_resource_t(8), &limit) == 0 else { return false }
+        let wanted = limit.rlim_cur &+ rlim_t(bytes)
+        guard wanted > limit.rlim_cur else { return false }
+        let former = limit
+        limit.rlim_cur = wanted
+        limit.rlim_max = max(former.rlim_max, wanted)
+        if unsafe setrlimit(__rlimit_resource_t(8), &limit) == 0 { return true }
+        limit.rlim_cur = former.rlim_max
+        limit.rlim_max = former.rlim_max
+        guard limit.rlim_cur > former.rlim_cur else { return false }
+        return unsafe setrlimit(__rlimit_resource_t(8), &limit) == 0
+    }
+}
+
+/// Pages for frames; given back in deinit.
+@safe
+struct UmemMemory: ~Copyable {
+    let base: UnsafeMutableRawPointer
+    let bytes: Int
+    /// From the pool of huge pages.
+    let isHuge: Bool
+
+    /// What huge pages measure on most machines. Elsewhere the kernel refuses a length that is not
+    /// whole pages, and normal ones serve.
+    private static let hugePageBytes = 2 << 20
+
+    /// - Returns: nil when there is no memory.
+    init?(bytes: Int) {
+        let huge = bytes % Self.hugePageBytes == 0 ? unsafe cnet_map_pages(bytes, 1) : nil
+        guard let start = unsafe huge ?? cnet_map_pages(bytes, 0) else { return nil }
+        unsafe base = start
+        self.bytes = bytes
+        isHuge = unsafe huge != nil
+        // Fewer pages to walk for the kernel and the worker. Without them it works as well.
+        if !isHuge { _ = unsafe cnet_wish_huge_pages(start, bytes) }
+    }
+
+    deinit {
+        // SAFETY: mapped in init with this length; the registration that the kernel had is gone.
+        _ = unsafe munmap(base, bytes)
+    }
+}

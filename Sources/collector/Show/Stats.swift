@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 
+internal import LinuxNet
 internal import ReusePortLB
 internal import Synchronization
 
@@ -60,5 +61,54 @@ extension SlotCounters {
             ("selected", .number(selected)), ("fallback", .number(fallback)),
             ("missed", .number(missed)),
         ]
+    }
+}
+
+/// Shows the counts while a collector runs, and at its end.
+struct StatsDisplay: Sendable {
+    private let reception: Reception
+    private let tally: Tally
+    private let isJSON: Bool
+    /// A line that is written over itself.
+    private let isRewritten: Bool
+    /// nil when only the end is reported.
+    private let interval: Duration?
+
+    init(_ reception: Reception, _ tally: Tally, _ flags: ShowFlags) {
+        self.reception = reception
+        self.tally = tally
+        isJSON = flags.json
+        isRewritten = flags.quiet && !flags.json && StandardStream.output.isTerminal
+        interval =
+            flags.statsInterval.map { .seconds($0) }
+            ?? (isRewritten ? .milliseconds(500) : nil)
+    }
+
+    /// Shows them again and again until the task is cancelled.
+    func run() async {
+        guard let interval else { return }
+        while !Task.isCancelled {
+            do { try await Task.sleep(for: interval) } catch { return }
+            if !show("stats", isRewritten: isRewritten) { return reception.stop() }
+        }
+    }
+
+    /// Shows them for the last time.
+    ///
+    /// - Returns: false when they could not be written.
+    func report() -> Bool {
+        // In place of the line that was kept up to date.
+        if isRewritten { StandardStream.output.write("\r\u{1b}[K") }
+        if !isJSON { StandardStream.output.write("collector ended: ") }
+        return show("end", isRewritten: false)
+    }
+
+    /// - Returns: false when nobody reads it any more.
+    private func show(_ event: String, isRewritten: Bool) -> Bool {
+        let stats = Stats(reception, tally)
+        if isJSON { return StandardStream.output.write(stats.json(event) + "\n") }
+        // Back to the line's begin, and the rest of what stood there erased (ECMA-48: EL).
+        return StandardStream.output.write(
+            isRewritten ? "\r\(stats.text)\u{1b}[K" : stats.text + "\n")
     }
 }

@@ -4,6 +4,7 @@ internal import FanoutConfig
 internal import FanoutCore
 internal import LinuxNet
 internal import Logging
+internal import Synchronization
 
 /// The daemon with everything around it: receivers, traffic and a table, in one unprivileged process.
 /// The daemon itself is the real one; only its configuration does not come from a file.
@@ -85,4 +86,78 @@ actor Demo {
     }
 
     var received: [UInt64] { receivers.map(\.received) }
+}
+
+/// Shows the demo's table: drawn over itself on a terminal, a line a second in a pipe.
+struct DemoDisplay: Sendable {
+    let demo: Demo
+    let daemon: Daemon
+    /// When to end by itself; zero = never.
+    let duration: Duration
+
+    /// Draws until the task is cancelled, the duration is over or nobody reads it any more.
+    func run() async {
+        let isTerminal = StandardStream.output.isTerminal
+        let interval = Duration.milliseconds(isTerminal ? 500 : 1000)
+        let clock = ContinuousClock()
+        let begin = clock.now
+        var last = begin
+        var before = await demo.received
+        var isFirst = true
+        while !Task.isCancelled {
+            try? await Task.sleep(for: interval)
+            let now = clock.now
+            guard let counters = await daemon.counters().first else { return }
+            let table = await demo.table(counters, since: before, now - last)
+            (before, last) = (table.rows.map(\.datagrams), now)
+            let isRead: Bool
+            if isTerminal {
+                // Back to the table's first line, and over it (ECMA-48: CPL, EL).
+                let up = isFirst ? "" : "\u{1b}[\(table.lines.count)F"
+                isRead = StandardStream.output.write(
+                    up + table.lines.map { $0 + "\u{1b}[K\n" }.joined())
+            } else {
+                isRead = StandardStream.output.write(table.plain + "\n")
+            }
+            guard isRead else { return }
+            isFirst = false
+            if duration > .zero, now - begin >= duration { return }
+        }
+    }
+}
+
+/// One of the demo's receivers: a socket on loopback and a thread that counts what arrives.
+final class DemoReceiver: Sendable {
+    let downstream: Downstream
+    private let socket: Socket
+    private let ending = Atomic<Bool>(false)
+    private let datagrams = Atomic<UInt64>(0)
+
+    var received: UInt64 { datagrams.load(ordering: .relaxed) }
+
+    init(name: String) throws(SystemError) {
+        let anyPort = Endpoint(IPAddress(v4: 0x7f00_0001), port: 0)
+        socket = try Socket.listening(on: anyPort, sharing: .exclusive)
+        let endpoint = Endpoint(anyPort.address, port: try socket.boundPort)
+        downstream = Downstream(name: name, endpoint: endpoint)
+    }
+
+    /// Counts until `stop`.
+    func start() throws(SystemError) -> Thread {
+        try Thread(name: downstream.name) { self.run() }
+    }
+
+    private func run() {
+        var buffer = [UInt8](repeating: 0, count: 2048)
+        while !ending.load(ordering: .acquiring) {
+            guard let length = socket.receive(into: &buffer) else { return }
+            // Every datagram of the demo has a payload; none means that the wait was ended.
+            if length > 0 { datagrams.wrappingAdd(1, ordering: .relaxed) }
+        }
+    }
+
+    func stop() {
+        ending.store(true, ordering: .releasing)
+        socket.wakeReceiver()
+    }
 }

@@ -114,3 +114,223 @@ struct Doctor {
             do: "raise the hard limit: LimitNOFILE= of the unit, or ulimit -Hn")
     }
 }
+
+extension Doctor {
+    /// What holds for an interface, said once for all listeners that share it.
+    var interfaces: [Finding] {
+        var seen: Set<String> = []
+        let named = listeners.filter(\.mode.needsInterface)
+        return named.compactMap(\.interface).filter { seen.insert($0).inserted }
+            .flatMap { name -> [Finding] in
+                guard let interface = host.interfaces[name] ?? nil else { return [] }
+                let sharing = named.filter { $0.interface == name }
+                return [
+                    mtu(name, interface, sharing), queues(name, interface, sharing),
+                    tags(name, interface, sharing),
+                ].compactMap { $0 }
+            } + [IPAddress.Family.v4, .v6].compactMap(forwarding)
+    }
+
+    private func mtu(
+        _ name: String, _ interface: HostFacts.Interface, _ listeners: [Listener]
+    ) -> Finding {
+        let check = "MTU of \(name)"
+        // A page less what a driver keeps for itself and the metadata.
+        if listeners.contains(where: { $0.mode != .tcEBPF }), interface.mtu > 3498 {
+            return .advice(
+                check, "\(interface.mtu) bytes: many drivers have no native XDP above 3498",
+                do: "ip link set \(name) mtu 3498, or accept the slower generic mode")
+        }
+        return .ok(check, "\(interface.mtu) bytes")
+    }
+
+    private func queues(
+        _ name: String, _ interface: HostFacts.Interface, _ listeners: [Listener]
+    ) -> Finding? {
+        guard listeners.contains(where: { $0.mode == .afXDP }) else { return nil }
+        let queues = interface.queues
+        if queues.receive <= host.cpus {
+            return .ok("queues of \(name)", "\(queues.receive), \(host.cpus) CPUs")
+        }
+        let command = queues.command(setting: host.cpus, of: name)
+        return .advice(
+            "queues of \(name)", "\(queues.receive) for \(host.cpus) CPUs",
+            do: queues.areCombined ? command : "\(command), and as many at the other end of a veth")
+    }
+
+    /// An XDP program knows what is in a VLAN by its tag alone.
+    private func tags(
+        _ name: String, _ interface: HostFacts.Interface, _ listeners: [Listener]
+    ) -> Finding? {
+        guard listeners.contains(where: { [.afXDP, .xdpNAT].contains($0.mode) }),
+            interface.stripsTags, !interface.isVeth || !interface.vlans.isEmpty
+        else { return nil }
+        let vlans =
+            interface.vlans.isEmpty ? "a VLAN" : interface.vlans.sorted().joined(separator: ", ")
+        return .advice(
+            "VLAN tags of \(name)",
+            "the driver strips them before XDP, so datagrams of \(vlans) look untagged and are served",
+            do: "ethtool -K \(name) rxvlan off"
+                + (interface.vlans.isEmpty ? ", if tagged frames arrive there" : ""))
+    }
+
+    /// Where packets of a family have to be allowed to go on: what `tc_ebpf` cannot send itself, by its
+    /// listener's interface; of `xdp_nat`, whose program asks the kernel's routes, everything by the
+    /// interfaces of clients and of servers (kernel: bpf_fib_lookup, BPF_FIB_LKUP_RET_FWD_DISABLED).
+    private func forwarding(_ family: IPAddress.Family) -> Finding? {
+        var concerned: [String] = []
+        for listener in listeners {
+            guard let name = listener.interface, (host.interfaces[name] ?? nil) != nil else {
+                continue
+            }
+            let receivers = listener.downstreams.map(\.endpoint.address).filter {
+                $0.family == family
+            }
+            switch listener.mode {
+            case .tcEBPF where receivers.contains(where: host.forwarded.contains):
+                concerned.append(name)
+            case .xdpNAT where !listener.nat.isOneArm && !receivers.isEmpty:
+                concerned += [name] + receivers.compactMap { host.exits[$0] }
+            default: continue
+            }
+        }
+        guard !concerned.isEmpty else { return nil }
+        let check = family == .v4 ? "forwarding of IPv4" : "forwarding of IPv6"
+        let off = Set(concerned).filter { !forwards(family, by: $0) }.sorted()
+        guard !off.isEmpty else { return .ok(check, "on") }
+        let isOnElsewhere = family == .v4 ? host.forwardsV4Everywhere : host.forwardsV6Everywhere
+        let settings =
+            if isOnElsewhere {
+                off.map { "net.\(family == .v4 ? "ipv4" : "ipv6").conf.\($0).forwarding=1" }
+            } else {
+                // Turns on those of all interfaces as well.
+                [family == .v4 ? "net.ipv4.ip_forward=1" : "net.ipv6.conf.all.forwarding=1"]
+            }
+        return .problem(
+            check,
+            "off at \(off.joined(separator: ", ")): the kernel sends on nothing that comes in there",
+            do: "sysctl -w " + settings.joined(separator: " "))
+    }
+
+    /// Of IPv6 the stack asks for the host's setting, lookups of routes by programs for the interface's.
+    private func forwards(_ family: IPAddress.Family, by name: String) -> Bool {
+        let interface = (host.interfaces[name] ?? nil) ?? HostFacts.Interface()
+        switch family {
+        case .v4: return interface.forwardsV4
+        case .v6: return interface.forwardsV6 && host.forwardsV6Everywhere
+        }
+    }
+}
+
+extension Doctor {
+    func findings(of listener: Listener) -> [Finding] {
+        var found = [buffer(listener), sourceCheck(listener)].compactMap { $0 }
+        guard listener.mode.needsInterface, let name = listener.interface else { return found }
+        guard let interface = host.interfaces[name] ?? nil else {
+            found.append(
+                .problem(
+                    "listener \(listener.name)", "there is no interface \(name)",
+                    do: "write one that `ip link show` lists"))
+            return found
+        }
+        return found + [fragments(listener, interface)].compactMap { $0 }
+    }
+
+    /// Who leaves fragments to the kernel's stack. Of `tc_ebpf` and `xdp_nat` they follow the first one, which
+    /// bears the length of all: a lower `max_packet_size` would have them dropped.
+    private func fragments(
+        _ listener: Listener, _ interface: HostFacts.Interface
+    ) -> Finding? {
+        guard listener.mode == .afXDP else { return nil }
+        // What a frame of 4 KiB holds of an IP packet: docs/af-xdp.md.
+        let isLimitedByFrames = interface.mtu >= 3818
+        let headers = listener.servesV4 ? 20 + 8 : 40 + 8
+        let longest = min(interface.mtu, 3818) - headers
+        guard listener.settings.maxPacketSize > longest else { return nil }
+        return .advice(
+            "longest datagram of \(listener.name)",
+            "those of more than \(longest) bytes "
+                + (isLimitedByFrames ? "fit no frame" : "arrive in fragments")
+                + ", and af_xdp leaves them to the kernel's stack",
+            do: (isLimitedByFrames ? "" : "raise the MTU along the path, ")
+                + "write mode: tc_ebpf, which forwards them, or max_packet_size: \(longest)")
+    }
+
+    private func buffer(_ listener: Listener) -> Finding? {
+        let wanted = listener.settings.receiveBufferBytes
+        guard listener.mode == .userspace, wanted > 0 else { return nil }
+        let check = "receive buffer of \(listener.name)"
+        if wanted <= host.receiveBufferMax || host.capabilities.contains(.netAdmin) {
+            return .ok(check, "\(wanted) bytes")
+        }
+        return .problem(
+            check, "\(wanted) bytes are wanted, net.core.rmem_max allows \(host.receiveBufferMax)",
+            do: "sysctl -w net.core.rmem_max=\(wanted)")
+    }
+
+    /// Receivers answer the client directly, and what leaves here has a source that is not ours.
+    private func sourceCheck(_ listener: Listener) -> Finding? {
+        guard listener.preserveSource else { return nil }
+        let own = listener.interface.flatMap { host.interfaces[$0] ?? nil }?.sourceCheck ?? 0
+        // The larger of the two holds (Documentation/networking/ip-sysctl.rst, rp_filter).
+        guard max(own, host.sourceCheckEverywhere) == 1 else { return nil }
+        return .advice(
+            "source check for \(listener.name)",
+            "rp_filter is 1: answers that come back another way are dropped",
+            do: "sysctl -w net.ipv4.conf.all.rp_filter=2, on the receivers too")
+    }
+}
+
+extension Listener {
+    /// Whether datagrams of IPv4 come to it. Their headers are the shorter ones, so more of them arrives whole.
+    fileprivate var servesV4: Bool {
+        switch served {
+        case .any: true
+        case .listed(let more):
+            bind.address.isWildcard || ([bind.address] + more).contains { $0.family == .v4 }
+        }
+    }
+}
+
+/// What one look at the host has shown.
+struct Finding: Codable, Equatable, Sendable {
+    enum Level: String, Codable, Sendable {
+        case ok
+        /// It works, but not as well as it could.
+        case advice
+        /// Something that the configuration asks for does not work.
+        case problem
+    }
+
+    let level: Level
+    /// What was looked at, such as `receive buffer`.
+    let check: String
+    /// What was found.
+    let found: String
+    /// What to do; empty when nothing is to be done.
+    let remedy: String
+
+    static func ok(_ check: String, _ found: String) -> Finding {
+        Finding(level: .ok, check: check, found: found, remedy: "")
+    }
+
+    static func advice(_ check: String, _ found: String, do remedy: String) -> Finding {
+        Finding(level: .advice, check: check, found: found, remedy: remedy)
+    }
+
+    static func problem(_ check: String, _ found: String, do remedy: String) -> Finding {
+        Finding(level: .problem, check: check, found: found, remedy: remedy)
+    }
+}
+
+/// What `udp-fanout doctor --json` prints.
+struct DoctorReport: Codable, Equatable, Sendable {
+    /// Whether there is no problem.
+    let ok: Bool
+    let findings: [Finding]
+
+    init(_ findings: [Finding]) {
+        ok = !findings.contains { $0.level == .problem }
+        self.findings = findings
+    }
+}

@@ -2,6 +2,7 @@
 
 internal import FanoutControlSocket
 internal import FanoutCore
+internal import LinuxNet
 
 /// A status report for people.
 struct StatusText {
@@ -109,5 +110,62 @@ struct StatusText {
         ]
         let first = parts.firstIndex { $0.0 > 0 } ?? 3
         return parts[first...].prefix(2).map { "\($0.0) \($0.1)" }.joined(separator: " ")
+    }
+}
+
+/// Colours for a terminal (ECMA-48, SGR), or none.
+struct Paint {
+    let isOn: Bool
+
+    /// For standard output: on a terminal, unless NO_COLOR says otherwise (https://no-color.org) or the
+    /// terminal is dumb.
+    static var ofOutput: Paint {
+        let isUnwanted = Environment["NO_COLOR"].map { !$0.isEmpty } ?? false
+        return Paint(
+            isOn: StandardStream.output.isTerminal && !isUnwanted && Environment["TERM"] != "dumb")
+    }
+
+    func strong(_ text: String) -> String { wrap(text, "1") }
+    func warn(_ text: String) -> String { wrap(text, "33") }
+    func bad(_ text: String) -> String { wrap(text, "31") }
+    func good(_ text: String) -> String { wrap(text, "32") }
+
+    private func wrap(_ text: String, _ code: String) -> String {
+        isOn ? "\u{1b}[\(code)m\(text)\u{1b}[0m" : text
+    }
+}
+
+/// Rows whose columns are as wide as their widest cell.
+struct TextTable {
+    private let isNumeric: [Bool]
+    private var rows: [[String]]
+
+    /// - Parameter heads: of the columns; one that begins with `>` is flush right.
+    init(_ heads: [String]) {
+        isNumeric = heads.map { $0.hasPrefix(">") }
+        rows = [heads.map { $0.hasPrefix(">") ? String($0.dropFirst()) : $0 }]
+    }
+
+    mutating func add(_ cells: [String]) { rows.append(cells) }
+
+    /// The head and each row, without blanks at their ends.
+    var lines: [String] {
+        let widths = rows[0].indices.map { column in rows.map { $0[column].count }.max() ?? 0 }
+        return rows.map { row in
+            let cells = row.indices.map { column in
+                let blanks = String(repeating: " ", count: widths[column] - row[column].count)
+                return isNumeric[column] ? blanks + row[column] : row[column] + blanks
+            }
+            let line = cells.joined(separator: "  ")
+            return String(line.reversed().drop { $0 == " " }.reversed())
+        }
+    }
+}
+
+extension Double {
+    /// With one digit behind the point.
+    var tenths: String {
+        let tenths = Int64((self * 10).rounded())
+        return "\(tenths / 10).\(abs(tenths % 10))"
     }
 }

@@ -1,0 +1,62 @@
+// SPDX-License-Identifier: Apache-2.0
+
+internal import LinuxNet
+internal import Synchronization
+
+/// What one worker counts of one listener or of one of its receivers, and where it is in the listener's
+/// turn; both last from table to table.
+@safe final class WorkerRow: Sendable {
+    let counters = CounterRow()
+    // SAFETY: one number, written by the worker alone; freed in deinit, after the last table that names it.
+    nonisolated(unsafe) let turn: UnsafeMutablePointer<UInt32>
+
+    /// - Parameter turn: where to begin.
+    init(turn start: UInt32 = 0) {
+        unsafe turn = .allocate(capacity: 1)
+        unsafe turn.initialize(to: start)
+    }
+
+    deinit {
+        counters.free()
+        unsafe turn.deallocate()
+    }
+}
+
+/// What one worker counts of its queue, whoever the packets are for. The worker writes, anybody reads.
+@safe struct QueueRow: @unchecked Sendable {
+    enum Count: Int, CaseIterable {
+        case receiveRingEmpty, fillRingFull, framesExhausted, parseErrors, kernelSends
+    }
+
+    // SAFETY: a cell each, alive until `free`, which the owner calls once the worker has ended.
+    private let cells: UnsafeMutablePointer<Atomic<UInt64>>
+
+    init() {
+        unsafe cells = .allocate(capacity: Count.allCases.count)
+        for index in Count.allCases.indices { unsafe (cells + index).initialize(to: Atomic(0)) }
+    }
+
+    func free() {
+        unsafe cells.deinitialize(count: Count.allCases.count)
+        unsafe cells.deallocate()
+    }
+
+    /// With a single writer a load and a store make an addition.
+    @_noLocks @_noAllocation
+    func add(_ amount: UInt64, at count: Count) {
+        let index =
+            switch count {
+            case .receiveRingEmpty: 0
+            case .fillRingFull: 1
+            case .framesExhausted: 2
+            case .parseErrors: 3
+            case .kernelSends: 4
+            }
+        let sum = unsafe cells[index].load(ordering: .relaxed) &+ amount
+        unsafe cells[index].store(sum, ordering: .relaxed)
+    }
+
+    subscript(count: Count) -> UInt64 {
+        unsafe cells[count.rawValue].load(ordering: .relaxed)
+    }
+}

@@ -1,0 +1,209 @@
+// SPDX-License-Identifier: Apache-2.0
+
+internal import FoundationEssentials
+public import LinuxNet
+
+/// What a client asks for: one line of JSON, such as `{"request":"drain","name":"syslog/sink-1"}`.
+public struct ControlRequest: Codable, Equatable, Sendable {
+    /// The kinds of requests. The raw value is the member `request`.
+    public enum Kind: String, CaseIterable, Codable, Sendable {
+        case status, explain, drain, undrain, reload, takeover
+    }
+
+    /// The parts of `takeover`, in their order on one connection. When that ends before the last, the daemon
+    /// takes back what it has let go of and goes on.
+    public enum TakeoverStep: String, CaseIterable, Codable, Sendable {
+        /// The listening sockets come with the answer; the daemon reads from them as before.
+        case begin
+        /// The daemon lets go of hooks, queues and the metrics port. What the kernel does goes on.
+        case release
+        /// The daemon reads no more from its sockets.
+        case `switch`
+        /// The daemon ends.
+        case finish
+        /// Instead of what is left: the daemon takes back what it has let go of.
+        case abandon
+    }
+
+    public var request: Kind
+    /// Of `drain` and `undrain`: `listener/receiver`, or a receiver in whichever listener.
+    public var name: String?
+    /// Of `explain`: the source, `ip:port` or `[ip6]:port`.
+    public var from: String?
+    /// Of `explain`: the destination.
+    public var to: String?
+    /// Of `takeover`.
+    public var step: TakeoverStep?
+    /// Of the step `begin`: the number of the process that takes over.
+    public var process: Int32?
+    /// Of the step `finish`: addresses whose sockets are not used; the daemon forwards what is in them.
+    public var unused: [String]?
+
+    public init(_ request: Kind, name: String? = nil, from: String? = nil, to: String? = nil) {
+        self.request = request
+        self.name = name
+        self.from = from
+        self.to = to
+    }
+}
+
+/// What the daemon answers: one line of JSON. `ok` says whether the request was carried out, and one
+/// further member holds what came of it.
+public struct ControlResponse: Codable, Equatable, Sendable {
+    public var ok: Bool
+    /// Of a request that was not carried out.
+    public var error: ControlFailure?
+    public var status: StatusReport?
+    public var explanation: ExplanationReport?
+    public var drain: DrainReport?
+    public var reload: ReloadReport?
+    public var takeover: TakeoverReport?
+
+    private init(ok: Bool) { self.ok = ok }
+
+    public static func failure(_ error: ControlFailure) -> ControlResponse {
+        var response = ControlResponse(ok: false)
+        response.error = error
+        return response
+    }
+
+    public static func status(_ report: StatusReport) -> ControlResponse {
+        var response = ControlResponse(ok: true)
+        response.status = report
+        return response
+    }
+
+    public static func explanation(_ report: ExplanationReport) -> ControlResponse {
+        var response = ControlResponse(ok: true)
+        response.explanation = report
+        return response
+    }
+
+    public static func drain(_ report: DrainReport) -> ControlResponse {
+        var response = ControlResponse(ok: true)
+        response.drain = report
+        return response
+    }
+
+    public static func takeover(_ report: TakeoverReport) -> ControlResponse {
+        var response = ControlResponse(ok: true)
+        response.takeover = report
+        return response
+    }
+
+    /// A reload that failed has been carried out as far as the client is concerned: `ok` is false, and
+    /// the problems stand in the report.
+    public static func reload(_ report: ReloadReport) -> ControlResponse {
+        var response = ControlResponse(ok: report.problems.isEmpty)
+        response.reload = report
+        return response
+    }
+}
+
+/// Why a request was not carried out, and what to do about it.
+public struct ControlFailure: Error, Codable, Equatable, Sendable, CustomStringConvertible {
+    public var message: String
+    public var remedy: String
+    /// true when the same request may succeed a moment later; left out otherwise.
+    public var mayRetry: Bool?
+    /// Whether the time for an answer is over; known to the client alone.
+    public var isTimeout = false
+
+    private enum CodingKeys: String, CodingKey { case message, remedy, mayRetry }
+
+    public init(
+        _ message: String, remedy: String, mayRetry: Bool? = nil, isTimeout: Bool = false
+    ) {
+        self.message = message
+        self.remedy = remedy
+        self.mayRetry = mayRetry
+        self.isTimeout = isTimeout
+    }
+
+    public var description: String { "\(message): \(remedy)" }
+}
+
+/// Values as lines of JSON (RFC 8259): members in snake_case and in the order of the alphabet, so that
+/// equal values are equal lines.
+public enum ControlLine {
+    /// Longest line that is read, bytes.
+    public static let longestRequest = 64 << 10
+
+    /// The line of a value, with its end.
+    public static func encode(_ value: some Encodable) -> [UInt8] {
+        let encoder = JSONEncoder()
+        encoder.keyEncodingStrategy = .convertToSnakeCase
+        encoder.outputFormatting = [.sortedKeys, .withoutEscapingSlashes]
+        // What is encoded here holds no number that JSON lacks: rates are finite.
+        guard let line = try? encoder.encode(value) else { return Array("null\n".utf8) }
+        return Array(line) + [UInt8(ascii: "\n")]
+    }
+
+    /// - Throws: `ControlFailure` when the line is not JSON of this shape.
+    public static func decode<Value: Decodable>(
+        _ type: Value.Type, from line: some Sequence<UInt8>
+    ) throws(ControlFailure) -> Value {
+        let decoder = JSONDecoder()
+        decoder.keyDecodingStrategy = .convertFromSnakeCase
+        do {
+            return try decoder.decode(type, from: Data(line))
+        } catch {
+            throw ControlFailure(
+                "the line is not a request", remedy: "see docs/control-socket.md for what to write")
+        }
+    }
+}
+
+/// Takes bytes as they come and gives lines.
+public struct LineSplitter: Sendable {
+    private var rest: [UInt8] = []
+
+    public init() {}
+
+    /// Whether what has come without an end of line is longer than a request may be.
+    public var isOverlong: Bool { rest.count > ControlLine.longestRequest }
+
+    /// The lines that are whole now, without their ends; blank ones are left out.
+    public mutating func take(_ bytes: [UInt8]) -> [[UInt8]] {
+        rest += bytes
+        var lines: [[UInt8]] = []
+        while let end = rest.firstIndex(of: UInt8(ascii: "\n")) {
+            let line = rest[..<end]
+            if line.contains(where: { $0 != 13 && $0 != 32 && $0 != 9 }) {
+                lines.append(Array(line))
+            }
+            rest.removeSubrange(...end)
+        }
+        return lines
+    }
+}
+
+/// A control socket that could not be opened, and what to do about it.
+public struct ControlSocketError: Error, Equatable, Sendable, CustomStringConvertible {
+    public let path: String
+    public let refusal: UnixListener.Refusal
+
+    init(_ refusal: UnixListener.Refusal, path: String) {
+        self.refusal = refusal
+        self.path = path
+    }
+
+    public var description: String {
+        switch refusal {
+        case .taken(let pid):
+            "control socket \(path): a daemon that runs has it"
+                + (pid.map { " (process \($0))" } ?? "")
+                + ": end that one, or write another control.socket"
+        case .notASocket:
+            "control socket \(path): something else than a socket is there: remove it, or write "
+                + "another control.socket"
+        case .locked(let file, let pid):
+            "control socket \(path): lock \(file): another process"
+                + (pid.map { " (process \($0))" } ?? "")
+                + " has held it for 5 s: end that process and start again"
+        case .system(let error):
+            "control socket \(path): \(error): write a control.socket in a folder that this user may "
+                + "write to, or control.enabled: false"
+        }
+    }
+}

@@ -1,0 +1,125 @@
+// SPDX-License-Identifier: Apache-2.0
+
+public import FanoutCore
+
+/// What `drain` or `undrain` has done.
+public struct DrainReport: Codable, Equatable, Sendable {
+    /// The receivers that were meant, `listener/receiver`.
+    public var receivers: [String]
+    /// Whether anything is other than before.
+    public var changed: Bool
+    /// Everything that is drained now.
+    public var drained: [String]
+    /// Listeners that are left without a receiver for new traffic.
+    public var listenersWithoutReceiver: [String]
+
+    public init(
+        receivers: [String], changed: Bool, drained: [String], listenersWithoutReceiver: [String]
+    ) {
+        self.receivers = receivers
+        self.changed = changed
+        self.drained = drained
+        self.listenersWithoutReceiver = listenersWithoutReceiver
+    }
+}
+
+/// What came of `reload`.
+public struct ReloadReport: Codable, Equatable, Sendable {
+    /// The change in a few words, by key, such as `retargeted`: `syslog`.
+    public var changes: [String: String]
+    public var warnings: [String]
+    /// Why the configuration before stays in force; empty when the new one is.
+    public var problems: [String]
+
+    public init(changes: [String: String] = [:], warnings: [String] = [], problems: [String] = []) {
+        self.changes = changes
+        self.warnings = warnings
+        self.problems = problems
+    }
+}
+
+/// Which receiver a datagram would meet, and why: the answer to `explain`.
+public struct ExplanationReport: Codable, Equatable, Sendable {
+    public struct Share: Codable, Equatable, Sendable {
+        public var name: String
+        public var address: String
+        public var slots: Int
+    }
+
+    public var from: String
+    public var to: String
+    public var listener: String
+    public var mode: String
+    public var balance: String
+    /// The flow key; nil when it is a counter or a random number.
+    public var key: UInt32?
+    public var slots: Int
+    public var slot: Int?
+    /// Nil when no packet determines it, or nobody is ready.
+    public var receiver: String?
+    public var receiverAddress: String?
+    /// Whether the sender has an association with the receiver, which goes before its slot; nil in modes
+    /// that remember nobody.
+    public var associated: Bool?
+    /// A sentence for each step of the decision.
+    public var reasons: [String]
+    /// Every receiver of the listener, and how many slots it owns.
+    public var shares: [Share]
+
+    public init(_ explanation: Explanation, from source: Endpoint, to destination: Endpoint) {
+        from = "\(source)"
+        to = "\(destination)"
+        listener = explanation.listener.name
+        mode = explanation.listener.mode.rawValue
+        balance = explanation.listener.balance.rawValue
+        key = explanation.key
+        slots = explanation.slotCount
+        slot = explanation.slot
+        receiver = explanation.receiver?.name
+        receiverAddress = explanation.receiver.map { "\(explanation.address(of: $0))" }
+        associated = explanation.listener.mode == .xdpNAT ? explanation.isAssociated : nil
+        reasons = explanation.reasons
+        shares = explanation.shares.map {
+            Share(
+                name: $0.downstream.name, address: "\(explanation.address(of: $0.downstream))",
+                slots: $0.slots)
+        }
+    }
+}
+
+/// What a daemon tells the process that takes its place.
+public struct TakeoverReport: Codable, Equatable, Sendable {
+    /// A receiver that is out of service by hand.
+    public struct Drain: Codable, Equatable, Sendable {
+        public var listener: String
+        public var receiver: String
+
+        public init(listener: String, receiver: String) {
+            self.listener = listener
+            self.receiver = receiver
+        }
+    }
+
+    public var version: String
+    public var pid: Int32
+    /// For each listening socket that comes with the answer to `begin`, in their order: whether a program
+    /// of its group steers sources.
+    public var sockets: [Bool]
+    /// Listeners that have a receiver for new traffic.
+    public var serving: [String]
+    /// Addresses of receivers that are unhealthy by their probes.
+    public var unhealthy: [String]
+    public var drained: [Drain]
+
+    public init(
+        version: String, pid: Int32, sockets: [Bool] = [], serving: [String] = [],
+        unhealthy: [String] = [], drained: [Drain] = []
+    ) {
+        self.version = version
+        self.pid = pid
+        self.sockets = sockets
+        self.serving = serving
+        self.unhealthy = unhealthy
+        self.drained = drained
+    }
+}

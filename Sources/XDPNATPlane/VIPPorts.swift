@@ -1,0 +1,99 @@
+// SPDX-License-Identifier: Apache-2.0
+
+internal import BPFRuntime
+internal import CDatapath
+internal import FanoutCore
+
+/// One port of a listener: what the kernel program calls a listener, with services, servers and a
+/// table of its own.
+struct Front: Equatable, Sendable {
+    struct Name: Hashable, Sendable {
+        let listener: String
+        let port: UInt16
+    }
+
+    /// The number in the kernel: the index of its table, and half that of its rows of counters.
+    let number: UInt32
+    /// The numbers of its services.
+    var services: [Service: UInt16] = [:]
+    /// By the endpoint of the receiver at this port.
+    var servers: [Endpoint: Server] = [:]
+    var table: [UInt8] = []
+
+    /// A receiver by its number.
+    struct Server: Equatable, Sendable {
+        let number: UInt16
+        let generation: UInt32
+        /// That it leaves as when it speaks first.
+        let service: UInt16
+        /// By which it is reached, where packets are routed; nil when the network does not tell.
+        let interface: UInt32?
+    }
+}
+
+/// What clients know: a virtual address, a port and a protocol.
+struct Service: Hashable, Sendable {
+    let address: IPAddress
+    let port: UInt16
+    /// As IANA has it.
+    let transport: UInt8
+}
+
+extension Listener {
+    /// Receivers that clients may stay with: all but those that health checks keep out.
+    var servers: [Downstream] { downstreams.filter(\.isEnabled) }
+}
+
+/// The table of one front as bytes, as lb/tables.h lays it out: head, receivers, slots. Of a receiver the
+/// program looks at the row alone, which is the number of the server.
+struct FrontTable {
+    let listener: Listener
+    let port: UInt16
+    let front: Front
+    let capacity: NATCapacity
+
+    /// Of `capacity.tableBytes` bytes. Receivers stand in the order of the listener, which is what the
+    /// slots count; those of all fronts of a listener have the same slots, so that a client meets the
+    /// same host on every port when its address decides.
+    var bytes: [UInt8] {
+        let slots = listener.slotTable.slots
+        let receivers = listener.downstreams.map { downstream in
+            var receiver = lb_receiver()
+            let endpoint = listener.endpoint(of: downstream, at: port)
+            receiver.address = endpoint.address.datapath
+            receiver.port = endpoint.port
+            receiver.is_v6 = endpoint.address.family == .v6 ? 1 : 0
+            receiver.row = front.servers[endpoint].map { UInt32($0.number) } ?? nobody
+            return receiver
+        }
+        var head = lb_table()
+        head.seed = listener.settings.seed
+        head.seed_v4 = lb_hash_high(head.seed, 0)
+        head.key = listener.balance.keySource.inKernel
+        head.slots = UInt32(slots.count)
+        head.max_packet_size = UInt32(listener.settings.maxPacketSize)
+        head.row = front.number
+        var bytes = [UInt8](native: head) + [UInt8](native: receivers)
+        let body = MemoryLayout<lb_table>.size + capacity.receivers * MemoryLayout<lb_receiver>.size
+        bytes.reserveCapacity(capacity.tableBytes)
+        bytes.append(contentsOf: repeatElement(0, count: body - bytes.count))
+        bytes += [UInt8](native: slots)
+        bytes.append(contentsOf: repeatElement(0, count: capacity.tableBytes - bytes.count))
+        return bytes
+    }
+
+    /// A number that no server has.
+    private var nobody: UInt32 { UInt32(LB_SERVERS_MAX) }
+}
+
+extension Balance.KeySource {
+    /// What the kernel programs call it (enum lb_key_source).
+    fileprivate var inKernel: UInt32 {
+        switch self {
+        case .counter: LB_KEY_COUNTER.rawValue
+        case .randomNumber: LB_KEY_RANDOM.rawValue
+        case .sourceAddress: LB_KEY_SOURCE_IP.rawValue
+        case .fourTuple: LB_KEY_FOUR_TUPLE.rawValue
+        }
+    }
+}

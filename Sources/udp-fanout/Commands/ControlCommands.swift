@@ -1,0 +1,85 @@
+// SPDX-License-Identifier: Apache-2.0
+
+internal import ArgumentParser
+internal import FanoutControlSocket
+internal import LinuxNet
+
+struct StatusCommand: ParsableCommand {
+    static let configuration = CommandConfiguration(
+        commandName: "status",
+        abstract: "Show what the running daemon does: listeners, receivers, health, rates, hooks.")
+
+    @OptionGroup var control: ControlOptions
+
+    func run() throws {
+        guard let status = try control.ask(ControlRequest(.status)).status else { return }
+        try control.show(StatusText(status).text)
+    }
+}
+
+struct ReloadCommand: ParsableCommand {
+    static let configuration = CommandConfiguration(
+        commandName: "reload",
+        abstract: "Have the daemon read its configuration again, and say what came of it.",
+        discussion: """
+            Exits 0 when the file is in force, else 1 with every problem on standard error; the \
+            configuration before then stays in force.
+            """)
+
+    @OptionGroup var control: ControlOptions
+
+    func run() throws {
+        guard let report = try control.ask(ControlRequest(.reload)).reload else { return }
+        if !control.json {
+            for warning in report.warnings { StandardStream.error.write("warning: \(warning)\n") }
+            for problem in report.problems { StandardStream.error.write("\(problem)\n") }
+        }
+        guard report.problems.isEmpty else { throw ExitCode(1) }
+        let changes = report.changes.sorted { $0.key < $1.key }
+        try control.show(
+            "reloaded: " + changes.map { "\($0.key) \($0.value)" }.joined(separator: ", ") + "\n")
+    }
+}
+
+struct DrainCommand: ParsableCommand {
+    static let configuration = CommandConfiguration(
+        commandName: "drain",
+        abstract: "Have a receiver get no new traffic, until undrain or the daemon's end.",
+        discussion: """
+            It works as a weight of 0 would and outlasts a reload; flows that a mode remembers stay with \
+            the receiver. `udp-fanout status` shows who is drained.
+            """)
+
+    @Argument(help: "LISTENER/RECEIVER, or a RECEIVER of whichever listener.")
+    var name: String
+
+    @OptionGroup var control: ControlOptions
+
+    func run() throws {
+        guard let report = try control.ask(ControlRequest(.drain, name: name)).drain else { return }
+        let done = report.changed ? "drained" : "drained already"
+        var text = "\(done): \(report.receivers.joined(separator: ", "))\n"
+        for listener in report.listenersWithoutReceiver {
+            text += "listener \(listener) has no receiver left: it drops what arrives\n"
+        }
+        try control.show(text)
+    }
+}
+
+struct UndrainCommand: ParsableCommand {
+    static let configuration = CommandConfiguration(
+        commandName: "undrain", abstract: "Put a drained receiver back in service.")
+
+    @Argument(help: "LISTENER/RECEIVER, or a RECEIVER of whichever listener.")
+    var name: String
+
+    @OptionGroup var control: ControlOptions
+
+    func run() throws {
+        guard let report = try control.ask(ControlRequest(.undrain, name: name)).drain else {
+            return
+        }
+        let done = report.changed ? "in service" : "was not drained"
+        try control.show("\(done): \(report.receivers.joined(separator: ", "))\n")
+    }
+}
