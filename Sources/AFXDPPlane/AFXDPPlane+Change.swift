@@ -28,9 +28,9 @@ extension AFXDPPlane {
             try leave(plans, leaving)
             // A new destination is steered when every worker knows it. The maps have room for it.
             for (worker, table) in tables {
-                let former = worker.prepared.rows
+                let previous = worker.prepared.rows
                 worker.adopt(table)
-                keepDeparted(from: former, to: table.rows)
+                keepDeparted(from: previous, to: table.rows)
             }
             for plan in plans { try opened[plan.interface.index]?.steer(plan) }
             logger.debug("packets meet the new tables", metadata: ["mode": "af_xdp"])
@@ -131,9 +131,10 @@ extension AFXDPPlane {
         _ egress: (UInt32) -> SharedSocket?
     ) throws(PlaneError) -> PreparedTable {
         // Workers begin at different slots, lest all of them open with the same receiver.
-        let turn = worker.queue.queue &* 0x9e37_79b1
+        let nextSlot = worker.queue.queue &* 0x9e37_79b1
         return try PreparedTable(
-            plan.listeners, at: plan.destinations, keeping: worker.prepared.rows, firstTurn: turn
+            plan.listeners, at: plan.destinations, keeping: worker.prepared.rows,
+            firstTurn: nextSlot
         ) { receiver in
             let path = network.paths[receiver]
             if network.unplugged.contains(receiver) { return .unplugged }

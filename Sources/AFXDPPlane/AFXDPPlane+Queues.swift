@@ -85,9 +85,9 @@ extension AFXDPPlane {
 
     /// Takes what a worker counted of receivers that its new table has not; it counts there no more.
     func keepDeparted(
-        from former: [String: PreparedTable.Rows], to rows: [String: PreparedTable.Rows]
+        from previous: [String: PreparedTable.Rows], to rows: [String: PreparedTable.Rows]
     ) {
-        for (name, known) in former {
+        for (name, known) in previous {
             let present = rows[name]?.receivers ?? [:]
             for (endpoint, row) in known.receivers where present[endpoint] == nil {
                 past[name, default: Past(of: name)].receivers.add(

@@ -55,14 +55,14 @@ internal import XDPSockets
         refill(.max)
         while !isEnding {
             if !mailbox.isEmpty { mailbox.run(on: &self) }
-            if turnOnce() == 0 { rest() }
+            if receiveBatch() == 0 { rest() }
         }
     }
 
     /// One batch: how many packets it had.
     @discardableResult
     @_noLocks @_noAllocation
-    mutating func turnOnce() -> UInt32 {
+    mutating func receiveBatch() -> UInt32 {
         let range = unsafe ingress.pointee.receive.take(upTo: Self.batch, of: &store)
         guard range.count > 0 else {
             counts.add(1, at: .receiveRingEmpty)
@@ -145,16 +145,16 @@ extension AFXDPWorker {
         }
         let slot = unsafe slot(of: &parsed, service)
         let target = unsafe service.pointee.targets + Int(service.pointee.slots[Int(slot)])
-        unsafe lead(packet, frame, &parsed, service, target)
+        unsafe steer(packet, frame, &parsed, service, target)
     }
 
     @_noLocks @_noAllocation @inline(__always)
     private func find(_ flow: lb_flow) -> UnsafeMutablePointer<Service>? {
         var place = unsafe table.pointee.find(flow.destination, flow.destination_port)
-        if place == Destination.nobody, unsafe table.pointee.servesAny {
+        if place == Destination.none, unsafe table.pointee.servesAny {
             place = unsafe table.pointee.find(lb_addr(), flow.destination_port)
         }
-        return unsafe place == Destination.nobody ? nil : table.pointee.services + Int(place)
+        return unsafe place == Destination.none ? nil : table.pointee.services + Int(place)
     }
 
     @_noLocks @_noAllocation @inline(__always)
@@ -164,10 +164,10 @@ extension AFXDPWorker {
         let slots = unsafe service.pointee.slotCount
         switch unsafe service.pointee.key {
         case .counter:
-            let turn = unsafe service.pointee.turn.pointee
+            let nextSlot = unsafe service.pointee.nextSlot.pointee
             // A new table may be shorter than the one before.
-            let slot = turn < slots ? turn : turn % slots
-            unsafe service.pointee.turn.pointee = slot &+ 1
+            let slot = nextSlot < slots ? nextSlot : nextSlot % slots
+            unsafe service.pointee.nextSlot.pointee = slot &+ 1
             return slot
         case .randomNumber:
             // xorshift64* (Vigna, "An experimental exploration of Marsaglia's xorshift generators", 2016).
@@ -187,7 +187,7 @@ extension AFXDPWorker {
 
     /// Rewrites the packet for its receiver and has it sent, or counts why not.
     @_noLocks @_noAllocation @inline(__always)
-    private mutating func lead(
+    private mutating func steer(
         _ packet: Packet, _ frame: UnsafeMutablePointer<UInt8>, _ parsed: inout lb_packet,
         _ service: UnsafeMutablePointer<Service>, _ target: UnsafeMutablePointer<Target>
     ) {
@@ -268,7 +268,7 @@ extension AFXDPWorker {
     mutating func settle() {
         var left = unsafe ingress.pointee.receive.waiting
         while left > 0 {
-            let taken = Int(turnOnce())
+            let taken = Int(receiveBatch())
             guard taken > 0 else { break }
             left -= taken
         }
@@ -286,7 +286,7 @@ extension AFXDPWorker {
             || store.count(at: .transmitting(socket.number)) > 0, tries < Self.patience
         {
             // The packets that come in meanwhile are not to wait.
-            if turnOnce() == 0 { cnet_pause(200) }
+            if receiveBatch() == 0 { cnet_pause(200) }
             tries += 1
         }
     }

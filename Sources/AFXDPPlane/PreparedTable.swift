@@ -32,13 +32,13 @@ internal import XDPSockets
     ///   - way: how the worker reaches a receiver.
     init(
         _ listeners: [Listener], at destinations: [ServedDestination: Int],
-        keeping former: [String: Rows], firstTurn: UInt32, way: (IPAddress) -> Way
+        keeping previous: [String: Rows], firstTurn: UInt32, way: (IPAddress) -> Way
     ) throws(PlaneError) {
         let services = UnsafeMutablePointer<Service>.allocate(capacity: max(1, listeners.count))
         var (rows, egresses): ([String: Rows], [SharedSocket]) = ([:], [])
         var names: [UnsafeMutablePointer<cnet_name>] = unsafe []
         for (place, listener) in listeners.enumerated() {
-            var kept = former[listener.name] ?? Rows(own: WorkerRow(turn: firstTurn))
+            var kept = previous[listener.name] ?? Rows(own: WorkerRow(nextSlot: firstTurn))
             let known = kept.receivers
             kept.receivers = [:]
             let targets = UnsafeMutablePointer<Target>.allocate(
@@ -68,7 +68,7 @@ internal import XDPSockets
                 key: listener.balance.keySource, seed: listener.settings.seed,
                 maxPacketSize: UInt32(listener.settings.maxPacketSize),
                 slotCount: UInt32(owners.count), slots: slots, targets: targets,
-                counters: kept.own.counters, turn: kept.own.turn)
+                counters: kept.own.counters, nextSlot: kept.own.nextSlot)
             unsafe (services + place).initialize(to: service)
             rows[listener.name] = kept
         }
@@ -134,7 +134,7 @@ internal import XDPSockets
         for (destination, listener) in destinations {
             let (address, port) = (destination.key.address, destination.port)
             var place = WorkerTable.hash(address, port) & (size - 1)
-            while unsafe entries[Int(place)].listener != Destination.nobody {
+            while unsafe entries[Int(place)].listener != Destination.none {
                 place = (place + 1) & (size - 1)
             }
             unsafe entries[Int(place)] = Destination(

@@ -139,7 +139,7 @@ final class ServedInterface {
         let isNew = !program.capacity.covers(needed)
         let next = isNew ? try SteerProgram(source, capacity: needed) : program
         let served = isNew ? [] : destinations
-        for worker in workers { try next.lead(queue: worker.queue.queue, to: worker.ingress) }
+        for worker in workers { try next.steer(queue: worker.queue.queue, to: worker.ingress) }
         for destination in wanted.subtracting(served) { try next.serve(destination) }
         let longest = workers.map(\.shape.longestPacket).min() ?? 0
         // Last: until then a new program steers nothing.

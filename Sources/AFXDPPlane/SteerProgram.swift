@@ -73,8 +73,8 @@ final class SteerProgram: Sendable {
         try known.set(UInt32(0), to: steer)
     }
 
-    func lead(queue: UInt32, to socket: SharedSocket) throws(BPFError) {
-        try sockets.lead(queue: queue, to: socket.descriptor)
+    func steer(queue: UInt32, to socket: SharedSocket) throws(BPFError) {
+        try sockets.steer(queue: queue, to: socket.descriptor)
     }
 
     func serve(_ destination: ServedDestination) throws(BPFError) {

@@ -8,17 +8,17 @@ internal import Synchronization
 @safe final class WorkerRow: Sendable {
     let counters = CounterRow()
     // SAFETY: one number, written by the worker alone; freed in deinit, after the last table that names it.
-    nonisolated(unsafe) let turn: UnsafeMutablePointer<UInt32>
+    nonisolated(unsafe) let nextSlot: UnsafeMutablePointer<UInt32>
 
     /// - Parameter turn: where to begin.
-    init(turn start: UInt32 = 0) {
-        unsafe turn = .allocate(capacity: 1)
-        unsafe turn.initialize(to: start)
+    init(nextSlot start: UInt32 = 0) {
+        unsafe nextSlot = .allocate(capacity: 1)
+        unsafe nextSlot.initialize(to: start)
     }
 
     deinit {
         counters.free()
-        unsafe turn.deallocate()
+        unsafe nextSlot.deallocate()
     }
 }
 

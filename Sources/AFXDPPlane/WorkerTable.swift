@@ -11,10 +11,10 @@ struct Destination {
     /// All zeros for every address.
     var address = lb_addr()
     var port: UInt16 = 0
-    /// The listener's place in the table; `nobody` where the entry is free.
-    var listener: UInt16 = Destination.nobody
+    /// The listener's place in the table; `none` where the entry is free.
+    var listener: UInt16 = Destination.none
 
-    static var nobody: UInt16 {
+    static var none: UInt16 {
         @_noLocks @_noAllocation @inline(__always)
         get { 0xffff }
     }
@@ -54,7 +54,7 @@ struct Destination {
     let targets: UnsafeMutablePointer<Target>
     let counters: CounterRow
     // SAFETY: of a row that the table keeps.
-    let turn: UnsafeMutablePointer<UInt32>
+    let nextSlot: UnsafeMutablePointer<UInt32>
 }
 
 /// What a worker looks up: who is served, who owns each slot, and how to reach them.
@@ -70,14 +70,14 @@ struct Destination {
     let egresses: UnsafeMutablePointer<UnsafeMutablePointer<XDPSocket>>
     let egressCount: Int
 
-    /// The listener's place; `nobody` when none is served there.
+    /// The listener's place; `none` when none is served there.
     @_noLocks @_noAllocation @inline(__always)
     func find(_ address: lb_addr, _ port: UInt16) -> UInt16 {
         var place = Self.hash(address, port) & mask
         while true {
             let entry = unsafe destinations + Int(place)
             let listener = unsafe entry.pointee.listener
-            if listener == Destination.nobody { return listener }
+            if listener == Destination.none { return listener }
             if unsafe entry.pointee.address.low == address.low
                 && entry.pointee.address.high == address.high && entry.pointee.port == port
             {

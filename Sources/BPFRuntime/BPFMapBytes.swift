@@ -14,7 +14,7 @@ extension BPFMap {
     ///   - queue: below `entries`.
     /// - Throws: `BPFError`: EOPNOTSUPP for a descriptor of something else, E2BIG for a queue that the
     ///   map has no room for.
-    public borrowing func lead(queue: UInt32, to socket: Int32) throws(BPFError) {
+    public borrowing func steer(queue: UInt32, to socket: Int32) throws(BPFError) {
         var (key, value) = (queue, socket)
         // SAFETY: both have the sizes that such a map has by definition (kernel/bpf/xskmap.c).
         let result = unsafe bpf_map_update_elem(descriptor, &key, &value, UInt64(BPF_ANY))

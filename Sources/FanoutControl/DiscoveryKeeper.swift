@@ -34,7 +34,7 @@ actor DiscoveryKeeper {
 
     /// Keeps this soon, unless there is something newer then.
     func keep(_ view: DiscoveryView) {
-        wanted = DiscoveryView(view.sets, standIns: view.standIns)
+        wanted = DiscoveryView(view.sets, lastKnowns: view.lastKnowns)
         begin()
     }
 

@@ -20,7 +20,7 @@ public actor DiscoveryMonitor: DiscoveryViewSource {
     private var nextNumber = 0
     var current = DiscoveryView()
     /// What an earlier process has kept, for a start to go on with.
-    private(set) var remembered = DiscoveryView()
+    private(set) var kept = DiscoveryView()
     /// What is to be told of.
     private var state = DesiredState()
     /// Whether a listener takes whatever comes to the host's addresses, so that a receiver may be that listener.
@@ -63,9 +63,9 @@ public actor DiscoveryMonitor: DiscoveryViewSource {
     ///
     /// - Parameter remembered: what an earlier process has kept.
     public func follow(
-        _ states: [DesiredState], after remembered: DiscoveryView = DiscoveryView()
+        _ states: [DesiredState], after kept: DiscoveryView = DiscoveryView()
     ) {
-        self.remembered = remembered
+        self.kept = kept
         let wanted = states.reduce(into: Set()) { $0.formUnion($1.subjects) }
         for (subject, run) in runs where !wanted.contains(subject) {
             run.task.cancel()
@@ -75,13 +75,13 @@ public actor DiscoveryMonitor: DiscoveryViewSource {
         for subject in wanted.sorted() where runs[subject] == nil {
             nextNumber += 1
             let (source, number, mailbox) = (
-                make(subject, remembered.sets[subject]), nextNumber, mailbox
+                make(subject, kept.sets[subject]), nextNumber, mailbox
             )
             let task = Task { await source.run { mailbox.put($0, of: number) } }
             runs[subject] = Run(number: number, source: source, task: task)
         }
-        let places = states.reduce(into: Set()) { $0.formUnion($1.standInPlaces) }
-        current.standIns = current.standIns.filter { places.contains($0.key) }
+        let places = states.reduce(into: Set()) { $0.formUnion($1.lastKnownPlaces) }
+        current.lastKnowns = current.lastKnowns.filter { places.contains($0.key) }
         state = states.last ?? DesiredState()
         concernsOwnAddresses = states.contains { $0.concernsOwnAddresses }
         current.ownAddresses = ownAddresses
@@ -149,7 +149,7 @@ public actor DiscoveryMonitor: DiscoveryViewSource {
         for (subject, run) in runs {
             if let set = found[run.number] { current.sets[subject] = set }
         }
-        current.standIns = current.standIns.filter { !current.isAnswered($0.key.subject) }
+        current.lastKnowns = current.lastKnowns.filter { !current.isAnswered($0.key.subject) }
         current.ownAddresses = ownAddresses
     }
 
@@ -220,7 +220,7 @@ extension DiscoveryMonitor {
     /// The same at a start, which goes on with what the process before this one has kept: soon, and without waiting
     /// for those of which nothing is kept and that have had a failure.
     public func settleStart(_ state: DesiredState, within limit: Duration) async {
-        let unknown = state.unknownSubjects(in: remembered)
+        let unknown = state.unknownSubjects(in: kept)
         let isSettled = await wait(limit) { time in
             self.unanswered(state.subjects).allSatisfy { subject in
                 if time > Self.recallDelay, !unknown.contains(subject) { return true }
@@ -229,8 +229,8 @@ extension DiscoveryMonitor {
         }
         guard isSettled else { return }
         let silent = unanswered(state.subjects)
-        for subject in silent { current.sets[subject] = remembered.sets[subject] }
-        current.standIns = remembered.standIns.filter { !current.isAnswered($0.key.subject) }
+        for subject in silent { current.sets[subject] = kept.sets[subject] }
+        current.lastKnowns = kept.lastKnowns.filter { !current.isAnswered($0.key.subject) }
         tell(of: silent, in: state)
     }
 
@@ -240,14 +240,14 @@ extension DiscoveryMonitor {
     /// - Parameter former: the state that is in force, which is followed as well.
     /// - Returns: what the log says of sources that have not.
     public func settle(
-        _ state: DesiredState, after former: DesiredState, within limit: Duration
+        _ state: DesiredState, after previous: DesiredState, within limit: Duration
     ) async -> [String] {
         let new = Set(
-            state.standInPlaces.subtracting(former.standInPlaces).map(\.subject))
+            state.lastKnownPlaces.subtracting(previous.lastKnownPlaces).map(\.subject))
         guard await wait(limit, until: { _ in self.unanswered(new).isEmpty }) else { return [] }
-        let standIns = state.standIns(after: former, current)
-        if !standIns.isEmpty {
-            current.standIns.merge(standIns) { $1 }
+        let lastKnowns = state.lastKnowns(after: previous, current)
+        if !lastKnowns.isEmpty {
+            current.lastKnowns.merge(lastKnowns) { $1 }
             // They are kept for the next process like what is found, once they are in force.
             mailbox.knock()
         }

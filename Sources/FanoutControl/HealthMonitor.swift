@@ -75,7 +75,7 @@ public actor HealthMonitor: HealthSource {
     /// What has been found, for metrics.
     public var report: HealthReport {
         var report = table.report
-        report.verdicts.merge(refusals.verdicts) { $0 && $1 }
+        report.healthStatuses.merge(refusals.healthStatuses) { $0 && $1 }
         return report
     }
 
@@ -87,7 +87,7 @@ public actor HealthMonitor: HealthSource {
     ) -> Set<Endpoint> {
         guard let events = refusals.note(counters, at: time) else { return [] }
         for event in events {
-            log(event.turn, event.users, probe: "passive", result: .refused, detail: "")
+            log(event.change, event.users, probe: "passive", result: .refused, detail: "")
         }
         if !events.isEmpty { mailbox.put([]) }
         return refusals.refusing
@@ -99,13 +99,13 @@ public actor HealthMonitor: HealthSource {
     ///   that worked. When it did not, it is called again with the results that come next.
     public func run(_ act: @Sendable () async -> Bool) async {
         // Nil while it is not known: at first, and when others may have applied what could not be applied here.
-        var inForce: HealthView?
+        var active: HealthView?
         for await _ in mailbox.arrivals {
             for report in mailbox.take() { note(report) }
             let now = current
-            guard now != inForce else { continue }
+            guard now != active else { continue }
             noteOpen()
-            inForce = await act() ? now : nil
+            active = await act() ? now : nil
             guard (try? await Task.sleep(for: Self.patience)) != nil else { return }
         }
     }
@@ -116,12 +116,13 @@ public actor HealthMonitor: HealthSource {
         if report.result == .error { complain(report) }
         guard let event = table.note(report) else { return }
         log(
-            event.turn, event.users, probe: report.target.kind.rawValue, result: report.result,
+            event.change, event.users, probe: report.target.kind.rawValue, result: report.result,
             detail: report.detail)
     }
 
     private func log(
-        _ turn: Verdict.Turn, _ users: [HealthTable.User], probe: String, result: ProbeResult,
+        _ change: HealthStatus.Change, _ users: [HealthTable.User], probe: String,
+        result: ProbeResult,
         detail: String
     ) {
         for user in users {
@@ -130,7 +131,7 @@ public actor HealthMonitor: HealthSource {
                 "address": "\(user.downstream.endpoint)",
                 "probe": "\(probe)",
             ]
-            switch turn {
+            switch change {
             case .healthy: logger.info("downstream is healthy", metadata: fields)
             case .unhealthy:
                 fields["result"] = "\(result.rawValue)"

@@ -13,15 +13,15 @@ extension Reconciler {
     func moveTogether(
         to desired: DesiredState
     ) async throws(PlaneError) -> DesiredState {
-        let (planes, inForce) = (planes, inForce)
-        let tables = Task { await Self.withTables(desired, after: inForce) }
+        let (planes, active) = (planes, active)
+        let tables = Task { await Self.withTables(desired, after: active) }
         let errors = await withTaskGroup(of: (Int, PlaneError?).self) { group in
             for (place, plane) in planes.enumerated() {
                 group.addTask {
-                    await plane.anticipate(Self.change(for: plane, from: inForce, to: desired))
+                    await plane.anticipate(Self.change(for: plane, from: active, to: desired))
                     let desired = await tables.value
                     do throws(PlaneError) {
-                        try await Self.move(plane, from: inForce, to: desired)
+                        try await Self.move(plane, from: active, to: desired)
                         return (place, nil)
                     } catch {
                         return (place, error)
@@ -32,17 +32,17 @@ extension Reconciler {
         }
         let desired = await tables.value
         guard let first = errors.min(by: { $0.key < $1.key }) else { return desired }
-        let reached = planes.indices.map { errors[$0] == nil ? desired : inForce }
-        await leadBack(reached, inverting: Array(planes.indices))
+        let reached = planes.indices.map { errors[$0] == nil ? desired : active }
+        await rollBack(reached, inverting: Array(planes.indices))
         throw first.value
     }
 
     /// Whether the next change takes over what another process has.
-    private var isSucceeding: Bool { hasPredecessor && inForce.listeners.isEmpty }
+    private var isSucceeding: Bool { hasOldProcess && active.listeners.isEmpty }
 
     /// Whom a listener of another mode succeeds goes when that is there.
-    func moveInTurn(to desired: DesiredState) async throws(PlaneError) {
-        var steps = desired.steps(from: inForce)
+    func applyPlaneByPlane(to desired: DesiredState) async throws(PlaneError) {
+        var steps = desired.steps(from: active)
         // What another process has passed is taken in turn; it goes on if that fails.
         if !isSucceeding {
             try await check(desired)
@@ -60,8 +60,8 @@ extension Reconciler {
     }
 
     private func warnOfGaps(_ steps: [DesiredState]) {
-        for (former, next) in zip([inForce] + steps, steps) {
-            let early = next.leavingEarly(from: former)
+        for (previous, next) in zip([active] + steps, steps) {
+            let early = next.leavingEarly(from: previous)
             guard !early.isEmpty else { continue }
             logger.warning(
                 "listeners go before those of other modes that succeed them; there may be a gap",
@@ -71,17 +71,17 @@ extension Reconciler {
 
     private func check(_ desired: DesiredState) async throws(PlaneError) {
         for plane in planes {
-            let change = Self.change(for: plane, from: inForce, to: desired)
+            let change = Self.change(for: plane, from: active, to: desired)
             if !change.isEmpty { try await plane.check(change) }
         }
     }
 
     /// All of the steps or none.
     private func move(by steps: [DesiredState]) async throws(PlaneError) {
-        var reached = planes.map { _ in inForce }
-        var former = inForce
+        var reached = planes.map { _ in active }
+        var previous = active
         for step in steps {
-            let order = turns(from: former, to: step)
+            let order = turns(from: previous, to: step)
             for (turn, place) in order.enumerated() {
                 do throws(PlaneError) {
                     try await Self.move(planes[place], from: reached[place], to: step)
@@ -89,19 +89,19 @@ extension Reconciler {
                     if isSucceeding {
                         for place in order[..<turn] { await planes[place].relinquish() }
                     } else {
-                        await leadBack(reached, inverting: order)
+                        await rollBack(reached, inverting: order)
                     }
                     throw error
                 }
                 reached[place] = step
             }
-            former = step
+            previous = step
         }
     }
 
     /// The planes in the order in which they move: whoever frees a hook before who takes it.
-    private func turns(from former: DesiredState, to next: DesiredState) -> [Int] {
-        let yielding = next.modesYieldingHooks(from: former)
+    private func turns(from previous: DesiredState, to next: DesiredState) -> [Int] {
+        let yielding = next.modesYieldingHooks(from: previous)
         let isFirst = planes.map { yielding.contains(type(of: $0).mode) }
         return planes.indices.filter { isFirst[$0] } + planes.indices.filter { !isFirst[$0] }
     }
@@ -123,11 +123,11 @@ extension Reconciler {
     /// - Parameters:
     ///   - reached: where each plane is.
     ///   - order: that in which they got there.
-    private func leadBack(_ reached: [DesiredState], inverting order: [Int]) async {
+    private func rollBack(_ reached: [DesiredState], inverting order: [Int]) async {
         for place in order.reversed() {
             let plane = planes[place]
             do throws(PlaneError) {
-                try await Self.move(plane, from: reached[place], to: inForce)
+                try await Self.move(plane, from: reached[place], to: active)
             } catch {
                 logger.error(
                     "a plane could not return to the state before",

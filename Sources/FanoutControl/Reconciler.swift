@@ -19,7 +19,7 @@ public actor Reconciler {
     let logger: Logger
     /// What the configuration wants: nobody found, and every downstream healthy.
     private(set) var wanted = DesiredState()
-    private(set) var inForce = DesiredState()
+    private(set) var active = DesiredState()
     /// Who is out of service by hand.
     var drains: DrainList
     /// Whose share is still rising.
@@ -31,7 +31,7 @@ public actor Reconciler {
     /// An actor lets others in while one waits for a plane, so changes take turns by hand.
     private var isBusy = false
     /// Whether a process before this one has what the planes take over, and takes it back if they cannot.
-    let hasPredecessor: Bool
+    let hasOldProcess: Bool
     private var waiting: [CheckedContinuation<Void, Never>] = []
 
     /// - Parameters:
@@ -46,13 +46,13 @@ public actor Reconciler {
     public init(
         planes: [any DataPlane], discovery: (any DiscoveryViewSource)? = nil,
         health: (any HealthSource)? = nil, drains: DrainList = DrainList(),
-        hasPredecessor: Bool = false, logger: Logger,
+        hasOldProcess: Bool = false, logger: Logger,
         now: @escaping @Sendable () -> ContinuousClock.Instant = { .now }
     ) {
         self.now = now
         (rises, risesBegan) = AsyncStream.makeStream(bufferingPolicy: .bufferingNewest(1))
         self.drains = drains
-        self.hasPredecessor = hasPredecessor
+        self.hasOldProcess = hasOldProcess
         self.planes = planes
         self.discovery = discovery
         self.health = health
@@ -68,7 +68,7 @@ public actor Reconciler {
     public func apply(_ desired: DesiredState) async throws(PlaneError) -> Change {
         await begin()
         defer { finish() }
-        let total = try await lead(to: desired)
+        let total = try await apply(to: desired)
         wanted = desired
         return total
     }
@@ -80,7 +80,7 @@ public actor Reconciler {
     public func followHealth() async throws(PlaneError) -> Change {
         await begin()
         defer { finish() }
-        return try await lead(to: wanted)
+        return try await apply(to: wanted)
     }
 
     /// Brings every plane to what is wanted, with the receivers that have been found by now.
@@ -89,14 +89,14 @@ public actor Reconciler {
     @discardableResult
     public func followDiscovery() async throws(PlaneError) -> Change { try await followHealth() }
 
-    func lead(to wanted: DesiredState) async throws(PlaneError) -> Change {
+    func apply(to wanted: DesiredState) async throws(PlaneError) -> Change {
         var desired = wanted
         if let discovery { desired = desired.applying(await discovery.view()) }
         desired = desired.applying(drains)
         if let health { desired = desired.applying(await health.view()) }
         var slowStart = slowStart
         desired = slowStart.lay(over: desired, at: now())
-        let total = Change.diff(from: inForce, to: desired)
+        let total = Change.diff(from: active, to: desired)
         guard !total.isEmpty else {
             take(slowStart)
             return total
@@ -104,10 +104,10 @@ public actor Reconciler {
         if total.concernsReceiversAlone {
             desired = try await moveTogether(to: desired)
         } else {
-            desired = await Self.withTables(desired, after: inForce)
-            try await moveInTurn(to: desired)
+            desired = await Self.withTables(desired, after: active)
+            try await applyPlaneByPlane(to: desired)
         }
-        inForce = desired
+        active = desired
         take(slowStart)
         return total
     }
@@ -175,7 +175,7 @@ public actor Reconciler {
         for plane in planes where modes.contains(type(of: plane).mode) { await plane.relinquish() }
         var all: [ListenerCounters] = []
         for plane in planes { all += await plane.stop() }
-        (wanted, inForce) = (DesiredState(), DesiredState())
+        (wanted, active) = (DesiredState(), DesiredState())
         return all.sorted { $0.listener < $1.listener }
     }
 }
@@ -185,12 +185,12 @@ public struct StateView: Equatable, Sendable {
     /// What the configuration wants, whoever is healthy or drained.
     public let wanted: DesiredState
     /// What the data planes do.
-    public let inForce: DesiredState
+    public let active: DesiredState
     public let drains: DrainList
 }
 
 extension Reconciler {
-    public var view: StateView { StateView(wanted: wanted, inForce: inForce, drains: drains) }
+    public var view: StateView { StateView(wanted: wanted, active: active, drains: drains) }
 
     /// Takes receivers out of service, or puts them back.
     ///
@@ -209,7 +209,7 @@ extension Reconciler {
             drains.entries.subtract(entries)
         }
         do throws(PlaneError) {
-            return try await lead(to: wanted)
+            return try await apply(to: wanted)
         } catch {
             drains = before
             throw error
@@ -218,7 +218,7 @@ extension Reconciler {
 
     /// Whom a name means: receivers that are there, or that are drained and may come back.
     public func entries(named name: String) -> Set<DrainList.Entry> {
-        let present = DrainList.entries(named: name, in: inForce)
+        let present = DrainList.entries(named: name, in: active)
         guard present.isEmpty else { return present }
         return drains.entries.filter { $0.description == name || $0.downstream == name }
     }
@@ -314,9 +314,9 @@ extension Reconciler {
     /// A state whose listeners have their slot tables at hand: each table is built once, however many listeners
     /// and planes have it, and not at all when it is in force already. Different ones are built beside one another.
     static func withTables(
-        _ desired: DesiredState, after former: DesiredState
+        _ desired: DesiredState, after previous: DesiredState
     ) async -> DesiredState {
-        let known = former.tablesAtHand
+        let known = previous.tablesAtHand
         let wanted = desired.tableOrigins.subtracting(known.keys)
         let tables = await withTaskGroup(of: (TableOrigin, SlotTable).self) { group in
             for origin in wanted { group.addTask { (origin, origin.table) } }

@@ -10,7 +10,7 @@ internal import Synchronization
 /// balancers do not probe in step.
 struct ProbeLoop {
     private enum Moment {
-        case turn(of: UInt64)
+        case probe(of: UInt64)
         case silence(of: UInt64)
     }
 
@@ -37,7 +37,7 @@ struct ProbeLoop {
             let now = MonotonicClock.now
             while let moment = moments.take(until: now) {
                 switch moment {
-                case .turn(let number): begin(number, now)
+                case .probe(let number): begin(number, now)
                 case .silence(let token): endSilent(token)
                 }
             }
@@ -81,7 +81,7 @@ struct ProbeLoop {
             let number = newNumber()
             targets[number] = target
             numbers[target] = number
-            moments.put(.turn(of: number), at: now + .random(in: 0..<plan.interval.nanoseconds))
+            moments.put(.probe(of: number), at: now + .random(in: 0..<plan.interval.nanoseconds))
         }
         return true
     }
@@ -102,8 +102,8 @@ struct ProbeLoop {
     private mutating func begin(_ number: UInt64, _ now: Int64) {
         guard let target = targets[number] else { return }
         let (interval, timeout) = (plan.interval.nanoseconds, plan.timeout.nanoseconds)
-        let turn = now + max(timeout, interval - .random(in: 0...(interval / 10)))
-        moments.put(.turn(of: number), at: turn)
+        let next = now + max(timeout, interval - .random(in: 0...(interval / 10)))
+        moments.put(.probe(of: number), at: next)
         let token = newNumber()
         do throws(SystemError) {
             flights[token] = try launch(target, token)
@@ -114,7 +114,7 @@ struct ProbeLoop {
         // The kernel needs three seconds to give up a host that does not answer ARP (tcp(7) has no
         // say in it: net.ipv4.neigh.default.mcast_solicit times retrans_time), so silence means
         // little before the turn is over.
-        let end = plan.expectsReply(target.kind) ? now + timeout : turn
+        let end = plan.expectsReply(target.kind) ? now + timeout : next
         moments.put(.silence(of: token), at: end)
     }
 

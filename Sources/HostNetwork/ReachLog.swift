@@ -74,16 +74,16 @@ package struct ReachLog: Sendable {
     }
 
     private func logFreed(_ now: [Blockage], _ listeners: [Listener]) {
-        for former in blockages {
-            let stuck = Set(now.filter { $0.listener == former.listener }.flatMap(\.receivers))
-            let present = listeners.first { $0.name == former.listener }?.downstreams ?? []
+        for previous in blockages {
+            let stuck = Set(now.filter { $0.listener == previous.listener }.flatMap(\.receivers))
+            let present = listeners.first { $0.name == previous.listener }?.downstreams ?? []
             let wanted = Set(present.filter { $0.weight > 0 }.map(\.name))
-            let freed = former.receivers.filter { wanted.contains($0) && !stuck.contains($0) }
+            let freed = previous.receivers.filter { wanted.contains($0) && !stuck.contains($0) }
             guard !freed.isEmpty else { continue }
             logger.info(
                 "receivers are within reach again",
                 metadata: [
-                    "listener": "\(former.listener)",
+                    "listener": "\(previous.listener)",
                     "downstreams": "\(freed.joined(separator: ","))",
                 ])
         }

@@ -52,13 +52,13 @@ struct Layout: Sendable {
     }
 
     /// Numbers and rows for a listener, without its table; nil when there are not enough.
-    private mutating func place(for listener: Listener, formerly former: Place?) -> Place? {
+    private mutating func place(for listener: Listener, formerly previous: Place?) -> Place? {
         guard listener.downstreams.count <= capacity.receivers,
-            let number = former?.number ?? freeNumbers.popLast()
+            let number = previous?.number ?? freeNumbers.popLast()
         else { return nil }
         var rows: [Endpoint: UInt32] = [:]
         for downstream in listener.downstreams {
-            guard let row = former?.rows[downstream.endpoint] ?? freeRows.popLast() else {
+            guard let row = previous?.rows[downstream.endpoint] ?? freeRows.popLast() else {
                 return nil
             }
             rows[downstream.endpoint] = row
@@ -83,17 +83,17 @@ struct Layout: Sendable {
         freeRows = other.freeRows
     }
 
-    /// Receivers of `former` that this layout has no more: their listener, endpoint and row.
-    func rowsLeft(by former: Layout) -> [(listener: String, endpoint: Endpoint, row: UInt32)] {
-        former.places.flatMap { name, place in
+    /// Receivers of `previous` that this layout has no more: their listener, endpoint and row.
+    func rowsLeft(by previous: Layout) -> [(listener: String, endpoint: Endpoint, row: UInt32)] {
+        previous.places.flatMap { name, place in
             place.rows.filter { places[name]?.rows[$0.key] != $0.value }
                 .map { (name, $0.key, $0.value) }
         }
     }
 
-    /// Numbers of `former` that belong to nobody any more.
-    func numbersLeft(by former: Layout) -> [UInt32] {
-        former.places.filter { places[$0.key] == nil }.map(\.value.number)
+    /// Numbers of `previous` that belong to nobody any more.
+    func numbersLeft(by previous: Layout) -> [UInt32] {
+        previous.places.filter { places[$0.key] == nil }.map(\.value.number)
     }
 
     /// Ports of one destination each, which is not theirs any more, or not alone, in the next layout.
@@ -101,10 +101,10 @@ struct Layout: Sendable {
         ports.filter { $0.value != .shared && next.ports[$0.key] != $0.value }.map(\.key)
     }
 
-    /// Makes what `former` had and this layout has not free for others.
-    mutating func reclaim(from former: Layout) {
-        freeRows += rowsLeft(by: former).map(\.row)
-        freeNumbers += numbersLeft(by: former)
+    /// Makes what `previous` had and this layout has not free for others.
+    mutating func reclaim(from previous: Layout) {
+        freeRows += rowsLeft(by: previous).map(\.row)
+        freeNumbers += numbersLeft(by: previous)
     }
 }
 

@@ -8,22 +8,22 @@ internal import Logging
 extension TCPlane {
     /// Leads the maps of the program in force to another layout.
     func update(_ serving: Serving, to layout: Layout) throws(BPFError) {
-        let former = serving.layout
-        let prepared = try serving.program.prepare(layout, from: former)
+        let previous = serving.layout
+        let prepared = try serving.program.prepare(layout, from: previous)
         // Every map has room for what is put in now, so from here on nothing fails.
-        try serving.program.adopt(layout, from: former, prepared) {
+        try serving.program.adopt(layout, from: previous, prepared) {
             logger.debug("packets meet the new tables", metadata: ["mode": "tc_ebpf"])
         }
-        let left = layout.rowsLeft(by: former)
+        let left = layout.rowsLeft(by: previous)
         for (listener, endpoint, row) in left {
             try keep(serving.program.receiverRow(row), of: listener, endpoint)
         }
         try serving.program.clearReceiverRows(left.map(\.row))
-        for number in layout.numbersLeft(by: former) {
+        for number in layout.numbersLeft(by: previous) {
             try serving.program.clearListenerRow(number)
         }
         var layout = layout
-        layout.reclaim(from: former)
+        layout.reclaim(from: previous)
         self.serving = Serving(program: serving.program, layout: layout)
     }
 

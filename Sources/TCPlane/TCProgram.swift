@@ -58,10 +58,10 @@ final class TCProgram: Sendable {
         }
     }
 
-    /// The tables that `layout` has and `former` has not, or has otherwise. Nothing is altered yet.
-    func prepare(_ layout: Layout, from former: Layout) throws(BPFError) -> [Table] {
+    /// The tables that `layout` has and `previous` has not, or has otherwise. Nothing is altered yet.
+    func prepare(_ layout: Layout, from previous: Layout) throws(BPFError) -> [Table] {
         var prepared: [Table] = []
-        for (name, place) in layout.places where former.places[name] != place {
+        for (name, place) in layout.places where previous.places[name] != place {
             prepared.append(try Table(place.table, number: place.number))
         }
         return prepared
@@ -74,28 +74,28 @@ final class TCProgram: Sendable {
     ///
     /// - Parameter met: called when packets meet the new tables; the wait is still to come.
     func adopt(
-        _ layout: Layout, from former: Layout, _ prepared: [Table], met: () -> Void = {}
+        _ layout: Layout, from previous: Layout, _ prepared: [Table], met: () -> Void = {}
     ) throws(BPFError) {
-        try share(former.portsTurning(into: layout), former)
+        try share(previous.portsTurning(into: layout), previous)
         let exchange = try MapExchange.begin(in: tables, prepared.map { ($0.number, $0.shared) })
         met()
         try exchange.wait()
-        for (entry, number) in layout.entries where former.entries[entry] != number {
+        for (entry, number) in layout.entries where previous.entries[entry] != number {
             try listeners.set(entry.key, to: number)
         }
-        for (port, served) in layout.ports where former.ports[port] != served {
+        for (port, served) in layout.ports where previous.ports[port] != served {
             try ports.set(UInt32(port), to: served.value)
         }
         var hasWaited = true
-        for port in former.ports.keys where layout.ports[port] == nil {
+        for port in previous.ports.keys where layout.ports[port] == nil {
             try ports.set(UInt32(port), to: UInt32(LB_PORT_FREE))
             hasWaited = false
         }
-        for entry in former.entries.keys where layout.entries[entry] == nil {
+        for entry in previous.entries.keys where layout.entries[entry] == nil {
             try listeners.remove(entry.key)
             hasWaited = false
         }
-        for number in layout.numbersLeft(by: former) {
+        for number in layout.numbersLeft(by: previous) {
             try tables.map.remove(number)
             hasWaited = true
         }
@@ -104,10 +104,10 @@ final class TCProgram: Sendable {
 
     /// Has packets for these ports look among all destinations until the change is made. Otherwise they
     /// would meet the table of their listener when it names another destination already.
-    private func share(_ turning: [UInt16], _ former: Layout) throws(BPFError) {
+    private func share(_ turning: [UInt16], _ previous: Layout) throws(BPFError) {
         guard !turning.isEmpty else { return }
         for port in turning { try ports.set(UInt32(port), to: LB_PORT_SHARED) }
-        try settle(former)
+        try settle(previous)
     }
 
     /// Waits until no packet is on its way through the program by anything that was taken out before.

@@ -169,12 +169,12 @@ final class ListenerGroup {
     /// - Returns: the links that each worker had. To close a thousand sockets takes a while, so that is left to
     ///   when every listener has its tables.
     func adopt(_ next: Listener, _ tables: [PreparedTable]) -> [[Endpoint: DownstreamLink]] {
-        let former = workers.map(\.links)
+        let previous = workers.map(\.links)
         trials.flags.clear()
         let done = zip(workers, tables).map { worker, table in worker.beginAdopting(table) }
         for (worker, done) in zip(workers, done) { worker.wait(for: done) }
         listener = next
-        return former
+        return previous
     }
 
     /// Has those of `receivers` that are out of service get one datagram each.
@@ -188,9 +188,9 @@ final class ListenerGroup {
     }
 
     /// Takes over what links counted whose receivers are not there any more.
-    func keepCounts(of former: [[Endpoint: DownstreamLink]]) {
+    func keepCounts(of previous: [[Endpoint: DownstreamLink]]) {
         let present = Set(listener.downstreams.map(\.endpoint))
-        for links in former {
+        for links in previous {
             for (endpoint, link) in links where !present.contains(endpoint) {
                 pastOfReceivers.add(link.sums, of: endpoint)
             }

@@ -75,15 +75,15 @@ public actor UserspacePlane: DataPlane {
             group.logStart(logger)
         }
         for group in interim { group.open() }
-        let formerLinks = retargeted.map { group, listener, tables in
+        let previousLinks = retargeted.map { group, listener, tables in
             group.adopt(listener, tables)
         }
         logger.debug("packets meet the new tables", metadata: ["mode": "userspace"])
-        for ((group, _, _), links) in zip(retargeted, formerLinks) { group.keepCounts(of: links) }
+        for ((group, _, _), links) in zip(retargeted, previousLinks) { group.keepCounts(of: links) }
         retire(leaving + interim)
         for group in opened {
-            for former in leaving + interim where former.listener.name == group.listener.name {
-                group.inherit(from: former)
+            for previous in leaving + interim where previous.listener.name == group.listener.name {
+                group.inherit(from: previous)
             }
             groups[group.listener.name] = group
         }

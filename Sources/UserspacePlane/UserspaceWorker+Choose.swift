@@ -110,8 +110,8 @@ extension UserspaceWorker {
     private mutating func nextSlot(of slots: UInt32) -> UInt32 {
         if case .counter = key {
             // A new table may be shorter than the one before.
-            let slot = turn < slots ? turn : turn % slots
-            turn = slot &+ 1
+            let slot = nextSlot < slots ? nextSlot : nextSlot % slots
+            nextSlot = slot &+ 1
             return slot
         }
         // xorshift64* (Vigna, "An experimental exploration of Marsaglia's xorshift generators", 2016).

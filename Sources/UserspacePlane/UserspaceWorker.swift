@@ -38,7 +38,7 @@ internal import LinuxNet
     let bound: BoundAddress
 
     /// The next slot of `counter`.
-    var turn: UInt32
+    var nextSlot: UInt32
     /// State of the generator of `randomNumber`, never 0.
     var random: UInt64
     var window: BatchWindow
@@ -85,7 +85,7 @@ internal import LinuxNet
         memory = BatchMemory(capacity: window.capacity)
         bound = BoundAddress(plan.listener.bind)
         // Workers begin at different slots, lest all of them open with the same receiver.
-        turn = UInt32(plan.index) &* 0x9e37_79b1
+        nextSlot = UInt32(plan.index) &* 0x9e37_79b1
         random = .random(in: 1...UInt64.max)
         trials = plan.trials.flags
     }
@@ -94,7 +94,7 @@ internal import LinuxNet
     mutating func run() {
         while !isEnding {
             if mailbox.isEmpty {
-                turnOnce(flags: CNET_WAIT_FOR_ONE)
+                receiveBatch(flags: CNET_WAIT_FOR_ONE)
             } else {
                 mailbox.run(on: &self)
             }
@@ -105,7 +105,7 @@ internal import LinuxNet
     /// Forwards what is in the socket at this moment, and what comes meanwhile if it does not end.
     mutating func empty() {
         let end = ContinuousClock.now + Self.emptiesAtMost
-        while turnOnce(flags: CNET_DONT_WAIT) > 0, ContinuousClock.now < end {}
+        while receiveBatch(flags: CNET_DONT_WAIT) > 0, ContinuousClock.now < end {}
     }
 
     /// Forwards what is still in the socket, the last thing that is done.
@@ -114,7 +114,7 @@ internal import LinuxNet
         // arrives within the pause. Where they could not be led elsewhere there is no end to them.
         let end = ContinuousClock.now + Self.drainsAtMost
         for _ in 0..<2 {
-            while turnOnce(flags: CNET_DONT_WAIT) > 0, ContinuousClock.now < end {}
+            while receiveBatch(flags: CNET_DONT_WAIT) > 0, ContinuousClock.now < end {}
             cnet_pause(1000)
         }
     }
@@ -128,7 +128,7 @@ internal import LinuxNet
     /// One batch: how many messages it had, or -errno.
     @discardableResult
     @_noLocks @_noAllocation
-    mutating func turnOnce(flags: Int) -> Int32 {
+    mutating func receiveBatch(flags: Int) -> Int32 {
         // MSG_TRUNC reports the true length of a datagram that the buffer cut.
         let flags = Int32(flags | CNET_TRUNCATED)
         let received = unsafe cnet_receive_batch(

@@ -12,36 +12,39 @@ struct EndpointEntry: Sendable {
     let transport: UInt8
     var role: lb_nat_role
     var number: UInt16 = 0
-    var front: UInt32 = 0
+    var vipPort: UInt32 = 0
     var generation: UInt32 = 0
     var service: UInt16 = 0
     /// Of a server: the only interface by which its packets come; 0 where clients come by it, too.
     var from: UInt32 = 0
 
-    init(_ service: Service, _ number: UInt16, _ front: UInt32) {
+    init(_ service: Service, _ number: UInt16, _ vipPort: UInt32) {
         (address, port, transport) = (service.address, service.port, service.transport)
         role = LB_NAT_SERVICE
-        (self.number, self.front) = (number, front)
+        (self.number, self.vipPort) = (number, vipPort)
     }
 
     /// - Parameter clients: the interfaces by which clients come.
     init(
-        _ server: Endpoint, _ transport: UInt8, _ entry: Front.Server, _ front: UInt32,
+        _ server: Endpoint, _ transport: UInt8, _ entry: VIPPort.Server, _ vipPort: UInt32,
         clients: Set<UInt32>
     ) {
         (address, port, self.transport) = (server.address, server.port, transport)
         role = LB_NAT_SERVER
         (number, generation, service) = (entry.number, entry.generation, entry.service)
-        self.front = front
+        self.vipPort = vipPort
         if let interface = entry.interface, !clients.contains(interface) { from = interface }
     }
 
     /// A server that has left.
-    init(left server: Endpoint, _ transport: UInt8, _ entry: Roll.ServerEntry, _ front: UInt32) {
+    init(
+        left server: Endpoint, _ transport: UInt8, _ entry: IDAllocator.ServerEntry,
+        _ vipPort: UInt32
+    ) {
         (address, port, self.transport) = (server.address, server.port, transport)
         role = LB_NAT_LEFT
         (number, generation) = (entry.number, entry.generation)
-        self.front = front
+        self.vipPort = vipPort
     }
 
     init(host: IPAddress) {
@@ -126,7 +129,7 @@ extension lb_nat_endpoint {
         self.protocol = transport
         guard port != 0 else { return }
         number = entry.number
-        listener = UInt16(entry.front)
+        listener = UInt16(entry.vipPort)
         generation = UInt16(truncatingIfNeeded: entry.generation)
         service = entry.service
         from = entry.from
@@ -134,19 +137,19 @@ extension lb_nat_endpoint {
 }
 
 extension lb_nat_service {
-    init(_ service: Service, front: UInt32) {
+    init(_ service: Service, vipPort: UInt32) {
         self.init(
-            address: service.address.datapath, listener: front, port: service.port,
+            address: service.address.datapath, listener: vipPort, port: service.port,
             protocol: service.transport, is_v6: service.address.family == .v6 ? 1 : 0)
     }
 }
 
 extension lb_nat_server {
-    init(_ server: Endpoint, generation: UInt32, front: UInt32) {
+    init(_ server: Endpoint, generation: UInt32, vipPort: UInt32) {
         self.init()
         address = server.address.datapath
         self.generation = generation
-        listener = front
+        listener = vipPort
         port = server.port
         self.protocol = NATTransport.udp.numbers[0]
         is_v6 = server.address.family == .v6 ? 1 : 0
@@ -156,8 +159,8 @@ extension lb_nat_server {
     ///
     /// All else stays as it was. The kernel copies a value piece by piece while programs read it: a packet that
     /// saw the generation of before may read the address after it.
-    init(departed seat: Roll.Seat, _ entry: Roll.ServerEntry) {
-        self.init(seat.server, generation: 0, front: seat.front)
+    init(departed seat: IDAllocator.Seat, _ entry: IDAllocator.ServerEntry) {
+        self.init(seat.server, generation: 0, vipPort: seat.vipPort)
         reserved = entry.generation
     }
 

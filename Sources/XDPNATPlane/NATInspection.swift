@@ -62,9 +62,9 @@ public struct NATInspection: Sendable {
     /// Shows every association that the filter takes, in no order. Looking makes none of them younger.
     public func each(_ filter: Filter, _ visit: (Association) -> Void) throws(PlaneError) {
         do throws(BPFError) {
-            let roll = try NumberedRoll(memory)
+            let ids = try NumberAllocator(memory)
             for place in Self.places {
-                try walk(place, roll) { _, association in
+                try walk(place, ids) { _, association in
                     if filter.takes(association) { visit(association) }
                 }
             }
@@ -78,11 +78,11 @@ public struct NATInspection: Sendable {
     /// - Returns: how many they were.
     public func drop(_ filter: Filter) throws(PlaneError) -> Int {
         do throws(BPFError) {
-            let roll = try NumberedRoll(memory)
+            let ids = try NumberAllocator(memory)
             var dropped = 0
             for place in Self.places {
                 var keys: [[UInt8]] = []
-                try walk(place, roll) { key, association in
+                try walk(place, ids) { key, association in
                     if filter.takes(association) { keys.append(key) }
                 }
                 try memory.read(place.map) { map throws(BPFError) in
@@ -110,7 +110,7 @@ public struct NATInspection: Sendable {
     ]
 
     private func walk(
-        _ place: Place, _ roll: NumberedRoll, _ visit: ([UInt8], Association) -> Void
+        _ place: Place, _ ids: NumberAllocator, _ visit: ([UInt8], Association) -> Void
     ) throws(BPFError) {
         var time = timespec()
         // SAFETY: the kernel fills in the structure.
@@ -119,11 +119,11 @@ public struct NATInspection: Sendable {
         try memory.read(place.map) { map throws(BPFError) in
             try map.walk { key, value in
                 let record = AssociationRecord(key: key, value: value, isV6: place.isV6, now: now)
-                let server = roll.servers[record.server]
+                let server = ids.servers[record.server]
                 let association = Association(
                     client: record.client, transport: record.transport,
                     server: server?.generation == record.generation ? server?.endpoint : nil,
-                    service: roll.services[record.service], isAnswered: place.isAnswered,
+                    service: ids.services[record.service], isAnswered: place.isAnswered,
                     ageSeconds: record.ageSeconds)
                 visit(key, association)
             }
@@ -132,15 +132,15 @@ public struct NATInspection: Sendable {
 }
 
 /// Who has which number in the maps of a program.
-struct NumberedRoll {
+struct NumberAllocator {
     private(set) var services: [UInt16: Endpoint] = [:]
     private(set) var servers: [UInt16: (endpoint: Endpoint, generation: UInt32)] = [:]
 
     init(_ memory: NATMemory) throws(BPFError) {
-        services = try Roll.services(of: memory).mapValues { service, _ in
+        services = try IDAllocator.services(of: memory).mapValues { service, _ in
             Endpoint(service.address, port: service.port)
         }
-        for (seat, entry) in try Roll(of: memory).servers {
+        for (seat, entry) in try IDAllocator(of: memory).servers {
             servers[entry.number] = (seat.server, entry.generation)
         }
     }
@@ -164,7 +164,7 @@ public struct Association: Equatable, Sendable {
 struct AssociationRecord {
     let client: Endpoint
     let transport: NATTransport
-    let front: UInt32
+    let vipPort: UInt32
     let server: UInt16
     let generation: UInt32
     let service: UInt16
@@ -181,7 +181,7 @@ struct AssociationRecord {
         self.client = Endpoint(
             IPAddress(high: address.high, low: address.low), port: UInt16(truncatingIfNeeded: rest))
         transport = UInt8(truncatingIfNeeded: rest >> 16) == 6 ? .tcp : .udp
-        front = rest >> 24
+        vipPort = rest >> 24
         let association = value.read(lb_nat_association.self)
         server = UInt16(lb_nat_server_of(association.word))
         generation = lb_nat_generation_of(association.word)

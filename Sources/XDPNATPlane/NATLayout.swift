@@ -7,18 +7,18 @@ internal import HostNetwork
 /// What stands in the maps of a program. A value: the next layout is worked out beside the one in force.
 struct NATLayout: Sendable {
     var capacity: NATCapacity
-    private(set) var fronts: [Front.Name: Front] = [:]
-    private(set) var roll: Roll
+    private(set) var vipPorts: [VIPPort.Name: VIPPort] = [:]
+    private(set) var ids: IDAllocator
     /// What packets are looked up by.
     private(set) var endpoints: [EndpointEntry] = []
     /// And, after these, of who has left.
     var lateEndpoints: [EndpointEntry] = []
-    var left = LatelyLeft()
+    var left = DepartedServers()
 
     /// Nothing in it yet, apart from what is known by number.
-    init(capacity: NATCapacity, roll: Roll = Roll()) {
+    init(capacity: NATCapacity, ids: IDAllocator = IDAllocator()) {
         self.capacity = capacity
-        self.roll = roll
+        self.ids = ids
     }
 
     /// The layout for other listeners. Who stays keeps its number; what is given up is free only after
@@ -28,23 +28,23 @@ struct NATLayout: Sendable {
     func next(for listeners: [Listener], on network: NetworkView, _ capacity: NATCapacity)
         -> NATLayout?
     {
-        var next = NATLayout(capacity: capacity, roll: roll.emptied)
+        var next = NATLayout(capacity: capacity, ids: ids.emptied)
         var taken = Set<UInt32>()
         for listener in listeners {
             guard listener.downstreams.count <= capacity.receivers else { return nil }
             for port in listener.ports {
-                let name = Front.Name(listener: listener.name, port: port)
+                let name = VIPPort.Name(listener: listener.name, port: port)
                 let services = Self.services(of: listener, port: port, on: network)
-                let former =
-                    fronts[name]?.number
-                    ?? services.lazy.compactMap { roll.services[$0]?.front }
+                let previous =
+                    vipPorts[name]?.number
+                    ?? services.lazy.compactMap { ids.services[$0]?.vipPort }
                     .first { number in !taken.contains(number) && !isNamed(number, listeners) }
-                guard let number = former ?? next.roll.newFront() else { return nil }
+                guard let number = previous ?? next.ids.newVIPPort() else { return nil }
                 taken.insert(number)
-                var front = Front(number: number)
-                guard next.fill(&front, services, listener, port, on: network, formerly: roll)
+                var vipPort = VIPPort(number: number)
+                guard next.fill(&vipPort, services, listener, port, on: network, formerly: ids)
                 else { return nil }
-                next.fronts[name] = front
+                next.vipPorts[name] = vipPort
             }
         }
         let onHost =
@@ -62,9 +62,9 @@ struct NATLayout: Sendable {
     private func isNamed(_ number: UInt32, _ listeners: [Listener]) -> Bool {
         let names = Set(
             listeners.flatMap { listener in
-                listener.ports.map { Front.Name(listener: listener.name, port: $0) }
+                listener.ports.map { VIPPort.Name(listener: listener.name, port: $0) }
             })
-        return fronts.contains { $0.value.number == number && names.contains($0.key) }
+        return vipPorts.contains { $0.value.number == number && names.contains($0.key) }
     }
 
     private static func services(
@@ -82,29 +82,30 @@ struct NATLayout: Sendable {
     }
 
     private mutating func fill(
-        _ front: inout Front, _ services: [Service], _ listener: Listener, _ port: UInt16,
-        on network: NetworkView, formerly former: Roll
+        _ vipPort: inout VIPPort, _ services: [Service], _ listener: Listener, _ port: UInt16,
+        on network: NetworkView, formerly previous: IDAllocator
     ) -> Bool {
         for service in services {
-            guard let number = roll.enter(service, front: front.number, formerly: former) else {
+            guard let number = ids.enter(service, vipPort: vipPort.number, formerly: previous)
+            else {
                 return false
             }
-            front.services[service] = number
+            vipPort.services[service] = number
         }
         for downstream in listener.servers {
             let endpoint = listener.endpoint(of: downstream, at: port)
-            let seat = Roll.Seat(front: front.number, server: endpoint)
-            guard let entry = roll.enter(seat, formerly: former) else { return false }
+            let seat = IDAllocator.Seat(vipPort: vipPort.number, server: endpoint)
+            guard let entry = ids.enter(seat, formerly: previous) else { return false }
             let first = services.first { $0.address.family == endpoint.address.family }
-            front.servers[endpoint] = Front.Server(
+            vipPort.servers[endpoint] = VIPPort.Server(
                 number: entry.number, generation: entry.generation,
-                service: first.flatMap { front.services[$0] } ?? 0,
+                service: first.flatMap { vipPort.services[$0] } ?? 0,
                 interface: listener.nat.isOneArm
                     ? nil : network.paths[endpoint.address]?.interface)
         }
-        front.table =
-            FrontTable(
-                listener: listener, port: port, front: front, capacity: capacity
+        vipPort.table =
+            VIPPortTable(
+                listener: listener, port: port, vipPort: vipPort, capacity: capacity
             ).bytes
         return true
     }
@@ -115,15 +116,15 @@ struct NATLayout: Sendable {
         var entries: [EndpointEntry] = []
         for listener in listeners {
             for port in listener.ports {
-                guard let front = fronts[.init(listener: listener.name, port: port)] else {
+                guard let vipPort = vipPorts[.init(listener: listener.name, port: port)] else {
                     continue
                 }
-                for (service, number) in front.services {
-                    entries.append(.init(service, number, front.number))
+                for (service, number) in vipPort.services {
+                    entries.append(.init(service, number, vipPort.number))
                 }
-                for (endpoint, server) in front.servers {
+                for (endpoint, server) in vipPort.servers {
                     entries += listener.nat.transport.numbers.map {
-                        .init(endpoint, $0, server, front.number, clients: clients)
+                        .init(endpoint, $0, server, vipPort.number, clients: clients)
                     }
                 }
             }
@@ -156,18 +157,18 @@ struct NATLayout: Sendable {
 
     // MARK: What has gone
 
-    /// The fronts of `former` that are here no more.
-    func frontsLeft(by former: NATLayout) -> [(Front.Name, Front)] {
-        former.fronts.filter { fronts[$0.key]?.number != $0.value.number }.map { ($0, $1) }
+    /// The fronts of `previous` that are here no more.
+    func vipPortsLeft(by previous: NATLayout) -> [(VIPPort.Name, VIPPort)] {
+        previous.vipPorts.filter { vipPorts[$0.key]?.number != $0.value.number }.map { ($0, $1) }
     }
 
-    /// Servers of `former` that are here no more, front by front.
+    /// Servers of `previous` that are here no more, front by front.
     func serversLeft(
-        by former: NATLayout
-    ) -> [(front: Front.Name, servers: [(endpoint: Endpoint, number: UInt16)])] {
-        former.fronts.map { name, front in
-            let now = fronts[name]?.servers ?? [:]
-            let gone = front.servers.filter { endpoint, server in
+        by previous: NATLayout
+    ) -> [(vipPort: VIPPort.Name, servers: [(endpoint: Endpoint, number: UInt16)])] {
+        previous.vipPorts.map { name, vipPort in
+            let now = vipPorts[name]?.servers ?? [:]
+            let gone = vipPort.servers.filter { endpoint, server in
                 now[endpoint]?.number != server.number
                     || now[endpoint]?.generation != server.generation
             }
@@ -175,66 +176,66 @@ struct NATLayout: Sendable {
         }
     }
 
-    mutating func reclaim(from former: NATLayout) {
-        let kept = Set(fronts.values.map(\.number))
-        let left = Set(former.fronts.values.map(\.number))
-            .union(former.roll.services.values.map(\.front)).subtracting(kept)
-        roll.reclaim(from: former.roll, fronts: Array(left))
+    mutating func reclaim(from previous: NATLayout) {
+        let kept = Set(vipPorts.values.map(\.number))
+        let left = Set(previous.vipPorts.values.map(\.number))
+            .union(previous.ids.services.values.map(\.vipPort)).subtracting(kept)
+        ids.reclaim(from: previous.ids, vipPorts: Array(left))
     }
 
-    mutating func burn(_ other: NATLayout) { roll.burn(other.roll) }
+    mutating func burn(_ other: NATLayout) { ids.burn(other.ids) }
 
     /// Has the next layout write every table anew, where it is not known which of them are in force.
-    mutating func forgetTables() { for name in fronts.keys { fronts[name]?.table = [] } }
+    mutating func forgetTables() { for name in vipPorts.keys { vipPorts[name]?.table = [] } }
 
     /// What another process has written in the meantime is what the next layout follows.
-    mutating func follow(_ found: Roll) {
-        roll.follow(found, keeping: Set(fronts.values.map(\.number)))
+    mutating func follow(_ found: IDAllocator) {
+        ids.follow(found, keeping: Set(vipPorts.values.map(\.number)))
     }
 }
 
 // Servers that have left are known by their endpoints for a while yet.
 
 extension NATLayout {
-    /// What packets are looked up by while some are still on their way by `former`, and no answer of those who
+    /// What packets are looked up by while some are still on their way by `previous`, and no answer of those who
     /// leave is to be lost.
     ///
-    /// - Parameter isNew: whether no packet is on its way by `former` in the program whose endpoints these are.
-    func endpoints(beside former: NATLayout, isNew: Bool) -> [EndpointEntry] {
+    /// - Parameter isNew: whether no packet is on its way by `previous` in the program whose endpoints these are.
+    func endpoints(beside previous: NATLayout, isNew: Bool) -> [EndpointEntry] {
         var stays = [Bool](repeating: false, count: Int(LB_SERVERS_MAX))
-        for server in roll.servers.values { stays[Int(server.number)] = true }
-        let fronts = Set(fronts.values.map(\.number))
-        let others = former.endpoints.compactMap { entry -> EndpointEntry? in
+        for server in ids.servers.values { stays[Int(server.number)] = true }
+        let vipPorts = Set(vipPorts.values.map(\.number))
+        let others = previous.endpoints.compactMap { entry -> EndpointEntry? in
             if isNew, entry.role == LB_NAT_SERVICE { return nil }
             guard entry.role == LB_NAT_SERVER, !stays[Int(entry.number)],
-                fronts.contains(entry.front)
+                vipPorts.contains(entry.vipPort)
             else { return entry }
             var late = entry
             late.role = LB_NAT_LEFT
             return late
         }
-        return endpoints + others + former.lateEndpoints
+        return endpoints + others + previous.lateEndpoints
     }
 
-    /// Notes who had left before `former` came, and who has left since.
+    /// Notes who had left before `previous` came, and who has left since.
     ///
     /// - Parameter time: for how long they may still answer.
-    mutating func rememberLeft(from former: NATLayout, for time: Duration) {
+    mutating func rememberLeft(from previous: NATLayout, for time: Duration) {
         let now = ContinuousClock.now
         let transports = Dictionary(
-            fronts.values.map { ($0.number, Set($0.services.keys.map(\.transport))) },
+            vipPorts.values.map { ($0.number, Set($0.services.keys.map(\.transport))) },
             uniquingKeysWith: { $0.union($1) })
-        let formerFronts = Dictionary(former.fronts.values.map { ($0.number, $0) }) { $1 }
-        left = former.left.kept(at: now, fronts: Set(transports.keys))
+        let previousVIPPorts = Dictionary(previous.vipPorts.values.map { ($0.number, $0) }) { $1 }
+        left = previous.left.kept(at: now, vipPorts: Set(transports.keys))
         left.add(
-            roll.departed(from: former.roll).compactMap { seat, server in
-                guard transports[seat.front] != nil else { return nil }
-                let interface = formerFronts[seat.front]?.servers[seat.server]?.interface
+            ids.departed(from: previous.ids).compactMap { seat, server in
+                guard transports[seat.vipPort] != nil else { return nil }
+                let interface = previousVIPPorts[seat.vipPort]?.servers[seat.server]?.interface
                 return .init(seat: seat, server: server, interface: interface, end: now + time)
             })
         lateEndpoints = left.entries.flatMap { entry in
-            transports[entry.seat.front, default: []].map {
-                EndpointEntry(left: entry.seat.server, $0, entry.server, entry.seat.front)
+            transports[entry.seat.vipPort, default: []].map {
+                EndpointEntry(left: entry.seat.server, $0, entry.server, entry.seat.vipPort)
             }
         }
     }

@@ -48,23 +48,23 @@ extension NATProgram {
         func wait() throws(BPFError) { for exchange in exchanges { try exchange.wait() } }
     }
 
-    /// Makes what `layout` needs and `former` has not. Nothing is altered yet.
+    /// Makes what `layout` needs and `previous` has not. Nothing is altered yet.
     ///
     /// - Parameter isNew: whether nothing stands in this program's own maps.
     /// - Returns: nil when the endpoints do not fit into the places that there are.
     func prepare(
-        _ layout: NATLayout, from former: NATLayout, isNew: Bool
+        _ layout: NATLayout, from previous: NATLayout, isNew: Bool
     ) throws(BPFError) -> Prepared? {
         var made: [Table] = []
-        for (name, front) in layout.fronts
-        where isNew || former.fronts[name]?.table != front.table
-            || former.fronts[name]?.number != front.number
+        for (name, vipPort) in layout.vipPorts
+        where isNew || previous.vipPorts[name]?.table != vipPort.table
+            || previous.vipPorts[name]?.number != vipPort.number
         {
-            made.append(try Table(front.table, number: front.number, named: "lb_table"))
+            made.append(try Table(vipPort.table, number: vipPort.number, named: "lb_table"))
         }
         guard
             let both = EndpointTable.bytes(
-                layout.endpoints(beside: former, isNew: isNew), places: capacity.places)
+                layout.endpoints(beside: previous, isNew: isNew), places: capacity.places)
         else { return nil }
         return Prepared(
             tables: made, endpoints: try Table(both, number: 0, named: "lb_endpoints"),
@@ -75,28 +75,28 @@ extension NATProgram {
     /// servers before it is known for one. When it returns packets meet the new tables; `leave` waits for those
     /// that met the former ones.
     func enter(
-        _ layout: NATLayout, from former: NATLayout, _ prepared: Prepared
+        _ layout: NATLayout, from previous: NATLayout, _ prepared: Prepared
     ) throws(BPFError) -> Entering {
-        for front in layout.fronts.values {
-            for (service, number) in front.services
-            where former.roll.services[service]?.front != front.number {
-                let entry = lb_nat_service(service, front: front.number)
+        for vipPort in layout.vipPorts.values {
+            for (service, number) in vipPort.services
+            where previous.ids.services[service]?.vipPort != vipPort.number {
+                let entry = lb_nat_service(service, vipPort: vipPort.number)
                 try services.set(UInt32(number), to: entry)
             }
         }
         var new: [(key: UInt32, value: lb_nat_server)] = []
-        for front in layout.fronts.values {
-            for (endpoint, server) in front.servers
-            where former.roll.servers[.init(front: front.number, server: endpoint)]?.generation
+        for vipPort in layout.vipPorts.values {
+            for (endpoint, server) in vipPort.servers
+            where previous.ids.servers[.init(vipPort: vipPort.number, server: endpoint)]?.generation
                 != server.generation
             {
                 let entry = lb_nat_server(
-                    endpoint, generation: server.generation, front: front.number)
+                    endpoint, generation: server.generation, vipPort: vipPort.number)
                 new.append((UInt32(server.number), entry))
             }
         }
         try servers.set(new)
-        let known = Set(former.fronts.values.map(\.number))
+        let known = Set(previous.vipPorts.values.map(\.number))
         let fresh = try exchange(prepared.tables.filter { !known.contains($0.number) })
         let met = try MapExchange.begin(in: endpoints, [(0, prepared.endpoints.shared)])
         let changed = try exchange(prepared.tables.filter { known.contains($0.number) })
@@ -114,22 +114,22 @@ extension NATProgram {
     /// - Returns: the endpoints in force, and the first failure, if any. Packets meet the new layout by then, and
     ///   what could not be taken out is in nobody's way, so it is no failure of the change.
     func leave(
-        _ former: NATLayout, for layout: NATLayout, _ prepared: Prepared, after entering: Entering
+        _ previous: NATLayout, for layout: NATLayout, _ prepared: Prepared, after entering: Entering
     ) -> (endpoints: Table, failure: BPFError?) {
         var failure: BPFError?
         func step(_ body: () throws(BPFError) -> Void) {
             do throws(BPFError) { try body() } catch { failure = failure ?? error }
         }
         step { () throws(BPFError) in try entering.wait() }
-        let numbers = Set(layout.fronts.values.map(\.number))
-        let gone = former.fronts.values.map(\.number).filter { !numbers.contains($0) }
+        let numbers = Set(layout.vipPorts.values.map(\.number))
+        let gone = previous.vipPorts.values.map(\.number).filter { !numbers.contains($0) }
         // What was a service is the host's again before it has nobody left: its packets are no drops then.
         if !gone.isEmpty { try? settle(layout, prepared) }
-        let departed = layout.roll.departed(from: former.roll).map {
+        let departed = layout.ids.departed(from: previous.ids).map {
             (key: UInt32($1.number), value: lb_nat_server(departed: $0, $1))
         }
         step { () throws(BPFError) in try servers.set(departed) }
-        for (service, entry) in layout.roll.servicesLeft(by: former.roll) {
+        for (service, entry) in layout.ids.servicesLeft(by: previous.ids) {
             step { () throws(BPFError) in try leave(service, entry) }
         }
         for number in gone { step { () throws(BPFError) in try tables.map.remove(number) } }
@@ -153,18 +153,18 @@ extension NATProgram {
     }
 
     /// Undoes `enter` as far as another program could notice it.
-    func withdraw(_ layout: NATLayout, to former: NATLayout) {
-        for (seat, entry) in former.roll.departed(from: layout.roll) {
+    func withdraw(_ layout: NATLayout, to previous: NATLayout) {
+        for (seat, entry) in previous.ids.departed(from: layout.ids) {
             try? servers.set(UInt32(entry.number), to: lb_nat_server(departed: seat, entry))
         }
-        for (service, entry) in former.roll.servicesLeft(by: layout.roll) {
+        for (service, entry) in previous.ids.servicesLeft(by: layout.ids) {
             try? leave(service, entry)
         }
     }
 
     /// Who reads the maps next may give its number and its front to others.
-    private func leave(_ service: Service, _ entry: Roll.ServiceEntry) throws(BPFError) {
-        let left = lb_nat_service(service, front: LB_NAT_SERVICE_LEFT)
+    private func leave(_ service: Service, _ entry: IDAllocator.ServiceEntry) throws(BPFError) {
+        let left = lb_nat_service(service, vipPort: LB_NAT_SERVICE_LEFT)
         try services.set(UInt32(entry.number), to: left)
     }
 

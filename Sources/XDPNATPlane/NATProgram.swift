@@ -53,12 +53,12 @@ final class NATProgram: Sendable {
         switch heritage {
         case .nothing: forgotten = []
         case .left(let memory): forgotten = try memory.share(with: &object)
-        case .own(let former):
-            forgotten = try former.memory.share(with: &object)
-            try object.share("nat_rows", former.rows)
-            try object.share("server_rows", former.serverRows)
-            try object.share("turns", former.turns)
-            if let begun = former.begun { try object.share("begun", begun.map) }
+        case .own(let previous):
+            forgotten = try previous.memory.share(with: &object)
+            try object.share("nat_rows", previous.rows)
+            try object.share("server_rows", previous.serverRows)
+            try object.share("turns", previous.turns)
+            if let begun = previous.begun { try object.share("begun", begun.map) }
         }
         try object.load()
         self.capacity = capacity
@@ -127,31 +127,31 @@ final class NATProgram: Sendable {
     /// - Returns: whether that is something new.
     func setLinks(_ known: [UInt32: UInt32]) throws(BPFError) -> Bool {
         guard capacity.isRouted, let links else { return false }
-        var former: [UInt32: UInt32] = [:]
-        try links.map.walk { former[$0.read(UInt32.self)] = $1.read(UInt32.self) }
-        for index in former.keys where known[index] == nil { try links.map.remove(index) }
-        for (index, link) in known where former[index] != link {
+        var previous: [UInt32: UInt32] = [:]
+        try links.map.walk { previous[$0.read(UInt32.self)] = $1.read(UInt32.self) }
+        for index in previous.keys where known[index] == nil { try links.map.remove(index) }
+        for (index, link) in known where previous[index] != link {
             try links.map.set(index, to: link)
         }
-        return former != known
+        return previous != known
     }
 
     // MARK: Counters
 
-    func row(_ front: UInt32, _ direction: lb_nat_direction) throws(BPFError) -> [UInt64] {
-        try rows.sum(of: lb_nat_row_of(front, direction))
+    func row(_ vipPort: UInt32, _ direction: lb_nat_direction) throws(BPFError) -> [UInt64] {
+        try rows.sum(of: lb_nat_row_of(vipPort, direction))
     }
 
     /// Of packets that no listener can be told of.
-    func nobody() throws(BPFError) -> [UInt64] { try rows.sum(of: UInt32(LB_NAT_NOBODY)) }
+    func none() throws(BPFError) -> [UInt64] { try rows.sum(of: UInt32(LB_NAT_NOBODY)) }
 
     func serverRow(_ number: UInt16, _ direction: lb_nat_direction) throws(BPFError) -> [UInt64] {
         try serverRows.sum(of: lb_nat_row_of(UInt32(number), direction))
     }
 
-    func clearRows(_ front: UInt32) throws(BPFError) {
+    func clearRows(_ vipPort: UInt32) throws(BPFError) {
         for direction in [LB_NAT_INGRESS, LB_NAT_EGRESS] {
-            try rows.clear(lb_nat_row_of(front, direction))
+            try rows.clear(lb_nat_row_of(vipPort, direction))
         }
     }
 

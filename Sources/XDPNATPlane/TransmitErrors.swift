@@ -29,10 +29,10 @@ final class TransmitErrors: Sendable {
 
     /// Counts for frames that come in by these interfaces, and no others.
     func count(from interfaces: Set<UInt32>) throws(BPFError) {
-        var former: Set<UInt32> = []
-        try sources.walk { key, _ in former.insert(key.read(UInt32.self)) }
-        for index in former.subtracting(interfaces) { try sources.remove(index) }
-        for index in interfaces.subtracting(former) { try sources.set(index, to: UInt32(1)) }
+        var previous: Set<UInt32> = []
+        try sources.walk { key, _ in previous.insert(key.read(UInt32.self)) }
+        for index in previous.subtracting(interfaces) { try sources.remove(index) }
+        for index in interfaces.subtracting(previous) { try sources.set(index, to: UInt32(1)) }
     }
 
     /// Frames that did not leave by an interface.

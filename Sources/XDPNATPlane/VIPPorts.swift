@@ -6,7 +6,7 @@ internal import FanoutCore
 
 /// One port of a listener: what the kernel program calls a listener, with services, servers and a
 /// table of its own.
-struct Front: Equatable, Sendable {
+struct VIPPort: Equatable, Sendable {
     struct Name: Hashable, Sendable {
         let listener: String
         let port: UInt16
@@ -46,10 +46,10 @@ extension Listener {
 
 /// The table of one front as bytes, as lb/tables.h lays it out: head, receivers, slots. Of a receiver the
 /// program looks at the row alone, which is the number of the server.
-struct FrontTable {
+struct VIPPortTable {
     let listener: Listener
     let port: UInt16
-    let front: Front
+    let vipPort: VIPPort
     let capacity: NATCapacity
 
     /// Of `capacity.tableBytes` bytes. Receivers stand in the order of the listener, which is what the
@@ -63,7 +63,7 @@ struct FrontTable {
             receiver.address = endpoint.address.datapath
             receiver.port = endpoint.port
             receiver.is_v6 = endpoint.address.family == .v6 ? 1 : 0
-            receiver.row = front.servers[endpoint].map { UInt32($0.number) } ?? nobody
+            receiver.row = vipPort.servers[endpoint].map { UInt32($0.number) } ?? none
             return receiver
         }
         var head = lb_table()
@@ -72,7 +72,7 @@ struct FrontTable {
         head.key = listener.balance.keySource.inKernel
         head.slots = UInt32(slots.count)
         head.max_packet_size = UInt32(listener.settings.maxPacketSize)
-        head.row = front.number
+        head.row = vipPort.number
         var bytes = [UInt8](native: head) + [UInt8](native: receivers)
         let body = MemoryLayout<lb_table>.size + capacity.receivers * MemoryLayout<lb_receiver>.size
         bytes.reserveCapacity(capacity.tableBytes)
@@ -83,7 +83,7 @@ struct FrontTable {
     }
 
     /// A number that no server has.
-    private var nobody: UInt32 { UInt32(LB_SERVERS_MAX) }
+    private var none: UInt32 { UInt32(LB_SERVERS_MAX) }
 }
 
 extension Balance.KeySource {

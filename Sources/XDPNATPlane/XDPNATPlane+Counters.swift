@@ -31,7 +31,7 @@ extension XDPNATPlane {
                 sum.events[index] &+= count
             }
         }
-        sum.add((try? serving.program.nobody()) ?? [], LB_NAT_INGRESS)
+        sum.add((try? serving.program.none()) ?? [], LB_NAT_INGRESS)
         return Dictionary(uniqueKeysWithValues: zip(NATEvent.names, sum.events))
     }
 
@@ -40,12 +40,12 @@ extension XDPNATPlane {
         var tally = past[listener.name] ?? NATTally()
         guard let serving else { return tally }
         for port in listener.ports {
-            let name = Front.Name(listener: listener.name, port: port)
-            guard let front = serving.layout.fronts[name] else { continue }
-            add(front.number, to: &tally, serving.program)
+            let name = VIPPort.Name(listener: listener.name, port: port)
+            guard let vipPort = serving.layout.vipPorts[name] else { continue }
+            add(vipPort.number, to: &tally, serving.program)
             for downstream in listener.downstreams {
                 let endpoint = listener.endpoint(of: downstream, at: port)
-                guard let server = front.servers[endpoint] else { continue }
+                guard let server = vipPort.servers[endpoint] else { continue }
                 let row = (try? serving.program.serverRow(server.number, LB_NAT_INGRESS)) ?? []
                 tally.receivers.add(Counts(row), of: downstream.endpoint)
             }
@@ -53,15 +53,15 @@ extension XDPNATPlane {
         return tally
     }
 
-    private func add(_ front: UInt32, to tally: inout NATTally, _ program: NATProgram) {
+    private func add(_ vipPort: UInt32, to tally: inout NATTally, _ program: NATProgram) {
         for direction in [LB_NAT_INGRESS, LB_NAT_EGRESS] {
-            tally.add((try? program.row(front, direction)) ?? [], direction)
+            tally.add((try? program.row(vipPort, direction)) ?? [], direction)
         }
     }
 
     /// Takes what was counted for those who have left, and clears their rows for who comes after them.
-    func keepDeparted(from former: NATLayout, to layout: NATLayout, _ program: NATProgram) {
-        for (name, gone) in layout.serversLeft(by: former) {
+    func keepDeparted(from previous: NATLayout, to layout: NATLayout, _ program: NATProgram) {
+        for (name, gone) in layout.serversLeft(by: previous) {
             guard let listener = listeners.first(where: { $0.name == name.listener }) else {
                 continue
             }
@@ -75,9 +75,9 @@ extension XDPNATPlane {
             }
             try? program.clearServerRows(gone.map(\.number))
         }
-        for (name, front) in layout.frontsLeft(by: former) {
-            add(front.number, to: &past[name.listener, default: NATTally()], program)
-            try? program.clearRows(front.number)
+        for (name, vipPort) in layout.vipPortsLeft(by: previous) {
+            add(vipPort.number, to: &past[name.listener, default: NATTally()], program)
+            try? program.clearRows(vipPort.number)
         }
     }
 

@@ -60,7 +60,7 @@ extension XDPNATPlane {
     /// - Parameter names: interfaces to which packets leave by the stack.
     private func warnOfRefusals(_ names: Set<String>, _ network: NetworkView) {
         let own = Set(network.interfaces.flatMap(\.addresses))
-        let services = serving?.layout.fronts.values.flatMap(\.services.keys) ?? []
+        let services = serving?.layout.vipPorts.values.flatMap(\.services.keys) ?? []
         guard services.contains(where: { $0.address.family == .v4 && own.contains($0.address) }),
             listeners.contains(where: { $0.interface.map(names.contains) == true })
         else { return }

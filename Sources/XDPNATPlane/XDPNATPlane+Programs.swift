@@ -12,31 +12,31 @@ extension XDPNATPlane {
     /// - Returns: false when that takes another program; nothing is altered then.
     func update(to next: [Listener], on network: NetworkView) throws(BPFError) -> Bool {
         guard let serving else { return false }
-        let former = serving.layout
-        guard former.capacity.covers(capacity(for: next, on: network)),
-            var layout = former.next(for: next, on: network, former.capacity),
+        let previous = serving.layout
+        guard previous.capacity.covers(capacity(for: next, on: network)),
+            var layout = previous.next(for: next, on: network, previous.capacity),
             WantedHook.all(of: next, on: network).allSatisfy({
                 hooks[$0.interface.index]?.satisfies($0.attach) == true
             }),
-            let prepared = try serving.program.prepare(layout, from: former, isNew: false)
+            let prepared = try serving.program.prepare(layout, from: previous, isNew: false)
         else { return false }
         try tellLinks(of: network, to: serving.program)
         let entering: NATProgram.Entering
         do throws(BPFError) {
             // Every map has room for what is put in now, so little can fail; clients may have met it meanwhile.
-            entering = try serving.program.enter(layout, from: former, prepared)
+            entering = try serving.program.enter(layout, from: previous, prepared)
         } catch {
             self.serving?.layout.burn(layout)
             self.serving?.layout.forgetTables()
             throw error
         }
-        logInForce()
-        layout.rememberLeft(from: former, for: lateAnswers)
-        let left = serving.program.leave(former, for: layout, prepared, after: entering)
+        logActive()
+        layout.rememberLeft(from: previous, for: lateAnswers)
+        let left = serving.program.leave(previous, for: layout, prepared, after: entering)
         let wanted = WantedHook.all(of: next, on: network, left: layout.left.interfaces)
         removeHooks(but: wanted)
-        keepDeparted(from: former, to: layout, serving.program)
-        layout.reclaim(from: former)
+        keepDeparted(from: previous, to: layout, serving.program)
+        layout.reclaim(from: previous)
         let hooked = know(wanted, serving)
         self.serving = Serving(
             program: serving.program, layout: layout, endpoints: left.endpoints, hooked: hooked)
@@ -63,30 +63,30 @@ extension XDPNATPlane {
     /// Loads another program, which takes over what the one before knows, and puts it in its place.
     func renew(to next: [Listener], on network: NetworkView) throws(BPFError) {
         var capacity = capacity(for: next, on: network).joined(with: serving?.layout.capacity)
-        let former: NATLayout
+        let previous: NATLayout
         let heritage: NATProgram.Heritage
         var opened: [NATHook] = []
         if let serving {
-            former = serving.layout
+            previous = serving.layout
             heritage = .own(serving.program)
         } else {
             opened = try open(WantedHook.all(of: next, on: network))
             if let left = opened.lazy.compactMap(\.left).first {
-                former = NATLayout(capacity: capacity, roll: try Roll(of: left))
+                previous = NATLayout(capacity: capacity, ids: try IDAllocator(of: left))
                 heritage = .left(left)
             } else {
-                former = NATLayout(capacity: capacity)
+                previous = NATLayout(capacity: capacity)
                 heritage = .nothing
             }
         }
-        guard var layout = former.next(for: next, on: network, capacity) else {
+        guard var layout = previous.next(for: next, on: network, capacity) else {
             throw BPFError.tooMany(next)
         }
-        layout.rememberLeft(from: former, for: lateAnswers)
+        layout.rememberLeft(from: previous, for: lateAnswers)
         let wanted = WantedHook.all(of: next, on: network, left: layout.left.interfaces)
         if serving != nil { opened = try open(wanted) }
         capacity.places = try EndpointTable.places(
-            for: layout.endpoints + former.endpoints, atLeast: capacity.places)
+            for: layout.endpoints + previous.endpoints, atLeast: capacity.places)
         layout.capacity = capacity
         let program: NATProgram
         do throws(BPFError) {
@@ -97,35 +97,35 @@ extension XDPNATPlane {
         }
         if !program.forgotten.isEmpty { warnForgotten(program.forgotten, capacity) }
         try tellLinks(of: network, to: program)
-        try replace(by: program, layout, from: former, at: opened, wanted)
+        try replace(by: program, layout, from: previous, at: opened, wanted)
     }
 
     private func replace(
-        by program: NATProgram, _ layout: NATLayout, from former: NATLayout,
+        by program: NATProgram, _ layout: NATLayout, from previous: NATLayout,
         at opened: [NATHook], _ wanted: [WantedHook]
     ) throws(BPFError) {
-        guard let prepared = try program.prepare(layout, from: former, isNew: true) else {
+        guard let prepared = try program.prepare(layout, from: previous, isNew: true) else {
             throw BPFError.tooMany([])
         }
         let hooked = try HookTable(wanted.map(\.interface))
         let entering: NATProgram.Entering
         do throws(BPFError) {
             try program.know(hooked)
-            entering = try program.enter(layout, from: former, prepared)
+            entering = try program.enter(layout, from: previous, prepared)
             try entering.wait()
             forgetRoutes(of: program)
             try put(program, at: opened, wanted)
         } catch {
-            program.withdraw(layout, to: former)
+            program.withdraw(layout, to: previous)
             serving?.layout.burn(layout)
             throw error
         }
         // From here on packets meet it, and nothing fails any more.
-        let left = program.leave(former, for: layout, prepared, after: entering)
+        let left = program.leave(previous, for: layout, prepared, after: entering)
         removeHooks(but: wanted)
-        keepDeparted(from: former, to: layout, program)
+        keepDeparted(from: previous, to: layout, program)
         var layout = layout
-        layout.reclaim(from: former)
+        layout.reclaim(from: previous)
         serving = Serving(
             program: program, layout: layout, endpoints: left.endpoints, hooked: hooked)
         if let failure = left.failure { warnKept(failure) }

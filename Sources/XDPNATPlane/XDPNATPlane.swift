@@ -101,8 +101,8 @@ public actor XDPNATPlane: DataPlane {
         try network.checkInterfaces(of: change)
         if let conflict = ServerConflict.first(among: next) { throw PlaneError(conflict) }
         let capacity = capacity(for: next, on: network).joined(with: serving?.layout.capacity)
-        let former = serving?.layout ?? NATLayout(capacity: capacity)
-        guard former.next(for: next, on: network, capacity) != nil else {
+        let previous = serving?.layout ?? NATLayout(capacity: capacity)
+        guard previous.next(for: next, on: network, capacity) != nil else {
             throw PlaneError(BPFError.tooMany(next))
         }
     }
@@ -180,7 +180,7 @@ public actor XDPNATPlane: DataPlane {
         try follow()
         do throws(BPFError) {
             // Who took over for a while has led the maps of clients and servers, which both have, to its receivers.
-            self.serving?.layout.follow(try Roll(of: serving.program.memory))
+            self.serving?.layout.follow(try IDAllocator(of: serving.program.memory))
         } catch {
             throw PlaneError(error)
         }
@@ -202,7 +202,7 @@ public actor XDPNATPlane: DataPlane {
     }
 
     /// The wait for packets that are on their way by what has gone is still to come.
-    func logInForce() {
+    func logActive() {
         logger.debug("packets meet the new tables", metadata: ["mode": "xdp_nat"])
     }
 
@@ -241,15 +241,15 @@ extension XDPNATPlane {
     public func receiver(
         associatedWith source: Endpoint, to destination: Endpoint, of listener: String
     ) -> Endpoint? {
-        let name = Front.Name(listener: listener, port: destination.port)
-        guard let serving, let front = serving.layout.fronts[name],
+        let name = VIPPort.Name(listener: listener, port: destination.port)
+        guard let serving, let vipPort = serving.layout.vipPorts[name],
             let transport = listeners.first(where: { $0.name == listener })?.nat.transport,
             let protocolNumber = transport.numbers.first,
             let word = try? serving.program.memory.association(
-                of: source, protocolNumber, front.number)
+                of: source, protocolNumber, vipPort.number)
         else { return nil }
         let (number, generation) = (UInt16(lb_nat_server_of(word)), lb_nat_generation_of(word))
-        return front.servers.first {
+        return vipPort.servers.first {
             $0.value.number == number && $0.value.generation == generation
         }?.key
     }
@@ -259,11 +259,11 @@ extension NATMemory {
     /// The word of a client's association, whether its server is still there or not; nil when it has none.
     /// Looking makes it no younger: the kernel tells the calls of programs from those of processes.
     fileprivate func association(
-        of client: Endpoint, _ protocolNumber: UInt8, _ front: UInt32
+        of client: Endpoint, _ protocolNumber: UInt8, _ vipPort: UInt32
     ) throws(BPFError) -> UInt64? {
         let isV6 = client.address.family == .v6
         let key = lb_nat_client_of(
-            client.address.datapath, client.port, protocolNumber, UInt8(front), isV6 ? 1 : 0)
+            client.address.datapath, client.port, protocolNumber, UInt8(vipPort), isV6 ? 1 : 0)
         for map in isV6 ? ["associations6", "unanswered6"] : ["associations4", "unanswered4"] {
             let value = try read(map) { map throws(BPFError) in
                 isV6 ? try map.value(of: key) : try map.value(of: key.words.0)

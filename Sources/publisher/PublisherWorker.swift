@@ -19,7 +19,7 @@ struct PublisherWorker: ~Copyable {
         let isConnected: Bool
         /// Its own; empty = what the kernel chooses.
         let addresses: [IPAddress]
-        let ledger: Ledger
+        let accounting: Accounting
         let stop: Stop
         /// What says each message, in a run slow enough for that.
         let commentary: Commentary?
@@ -117,8 +117,8 @@ struct PublisherWorker: ~Copyable {
 
     private mutating func publish() {
         attempted += tally.sent + UInt64(tally.failed)
-        work.ledger.add(sent: tally.sent, bytes: tally.bytes)
-        for index in 0..<tally.failed { unsafe work.ledger.add(failed: memory.codes[index]) }
+        work.accounting.add(sent: tally.sent, bytes: tally.bytes)
+        for index in 0..<tally.failed { unsafe work.accounting.add(failed: memory.codes[index]) }
     }
 
     @_noLocks @_noAllocation

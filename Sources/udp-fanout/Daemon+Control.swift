@@ -92,14 +92,14 @@ extension Daemon {
     }
 
     private func drain(_ name: String?, _ isDrained: Bool) async -> ControlResponse {
-        guard successor == nil else {
+        guard newProcess == nil else {
             let remedy = "ask the one that runs then"
             return .failure(ControlFailure("another process is taking over", remedy: remedy))
         }
         let entries = await reconciler.entries(named: name ?? "")
         let before = await reconciler.view
         guard !entries.isEmpty else {
-            let names = before.inForce.listeners.flatMap { listener in
+            let names = before.active.listeners.flatMap { listener in
                 listener.downstreams.map { "\(listener.name)/\($0.name)" }
             }
             let shown = names.prefix(20).joined(separator: ", ") + (names.count > 20 ? ", …" : "")
@@ -120,7 +120,7 @@ extension Daemon {
             isDrained ? "downstream is drained by hand" : "downstream is back in service",
             metadata: ["downstreams": "\(names.joined(separator: ","))"])
         let touched = Set(entries.map(\.listener))
-        let empty = after.inForce.listeners.filter { listener in
+        let empty = after.active.listeners.filter { listener in
             touched.contains(listener.name) && !listener.downstreams.contains(where: \.isReady)
         }
         return .drain(

@@ -22,18 +22,18 @@ extension Daemon {
     }
 
     /// Has what is found kept beside the control socket, which no two daemons have.
-    func rememberReceivers() async {
+    func keepLastKnownReceivers() async {
         await discovery.remember(in: control.map { memory(beside: $0.path) })
     }
 
-    private func memory(beside path: String) -> RememberedReceivers {
-        RememberedReceivers(path: "\(path).receivers", logger: logger)
+    private func memory(beside path: String) -> LastKnownFile {
+        LastKnownFile(path: "\(path).receivers", logger: logger)
     }
 
     /// What the old process has kept; at a takeover its file is beside the socket that it is asked by.
     private func remembered(_ state: DesiredState) -> DiscoveryView {
         var path = control?.path
-        if inheritance.predecessor != nil {
+        if inheritance.oldProcess != nil {
             path = configuration.control.socket ?? ControlPlace.own
         }
         return path.map { memory(beside: $0).recall(state) } ?? DiscoveryView()
@@ -46,14 +46,14 @@ extension Daemon {
     /// - Returns: what is worth a word of sources that have not.
     @discardableResult
     func discover(
-        _ wanted: Configuration, besides former: Configuration? = nil
+        _ wanted: Configuration, besides previous: Configuration? = nil
     ) async -> [String] {
-        guard let former else {
+        guard let previous else {
             await discovery.follow([wanted.state])
             return []
         }
-        await discovery.follow([former.state, wanted.state])
-        return await discovery.settle(wanted.state, after: former.state, within: Self.settling)
+        await discovery.follow([previous.state, wanted.state])
+        return await discovery.settle(wanted.state, after: previous.state, within: Self.settling)
     }
 
     /// The same for a start, with what the old process has kept.
@@ -76,7 +76,7 @@ extension Daemon {
     }
 
     private func followDiscovery() async {
-        guard successor == nil else {
+        guard newProcess == nil else {
             isDiscoveryFollowed = false
             return
         }
@@ -87,7 +87,7 @@ extension Daemon {
             log(try await reconciler.followDiscovery())
             isDiscoveryFollowed = true
         } catch {
-            if error is PlaneError { await leadProbesBack() }
+            if error is PlaneError { await rollBackProbes() }
             logger.error("receivers that were found are not used", metadata: ["error": "\(error)"])
             isDiscoveryFollowed = false
         }

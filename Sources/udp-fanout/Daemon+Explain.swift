@@ -23,7 +23,7 @@ extension Daemon {
                     remedy: "\(from) is \(from.family.rawValue) and \(to) \(to.family.rawValue): "
                         + "write both of one family"))
         }
-        let state = await reconciler.view.inForce
+        let state = await reconciler.view.active
         let obstructions = await reconciler.obstructions()
         let reasons = reasons(for: ends[1], among: state.listeners, obstructions)
         let serving = state.listeners.filter { reasons[$0.name] == nil }
@@ -34,7 +34,7 @@ extension Daemon {
             return .failure(
                 ControlFailure(
                     "no listener takes datagrams to \(ends[1])",
-                    remedy: Self.whoServes(state.listeners, but: reasons)))
+                    remedy: Self.servedPlaces(state.listeners, but: reasons)))
         }
         let server = await reconciler.receiver(
             associatedWith: ends[0], to: ends[1], of: explanation.listener)
@@ -68,7 +68,8 @@ extension Daemon {
     }
 
     /// - Parameter reasons: why those who are meant do not, by their names.
-    private static func whoServes(_ listeners: [Listener], but reasons: [String: String]) -> String
+    private static func servedPlaces(_ listeners: [Listener], but reasons: [String: String])
+        -> String
     {
         let idle = listeners.compactMap { listener in
             reasons[listener.name].map { "listener \(listener.name): \($0); " }

@@ -13,7 +13,7 @@ internal import UserspacePlane
 // other fails it takes back what it has let go of.
 
 /// A process that is about to take this one's place.
-struct Successor {
+struct NewProcess {
     /// The connection by which it says so.
     let client: Int
     /// Its number; nil when it does not tell.
@@ -27,21 +27,21 @@ struct Successor {
 extension Daemon: TakeoverHost {
     private static let kernelModes: Set<ForwardingMode> = [.tcEBPF, .afXDP, .xdpNAT]
     /// How long a stop waits for a takeover to end.
-    private static let successorPatience = Duration.seconds(15)
+    private static let newProcessPatience = Duration.seconds(15)
 
     func carryOut(
         _ request: ControlRequest, for client: Int
     ) async -> (ControlResponse, descriptors: [Int32]) {
-        let answer = await inTurn { await $0.carryOutInTurn(request, for: client) }
+        let answer = await runInOrder { await $0.runSerially(request, for: client) }
         let ending = ControlFailure("the daemon is ending", remedy: "start it", mayRetry: true)
         return answer ?? (.failure(ending), [])
     }
 
-    private func carryOutInTurn(
+    private func runSerially(
         _ request: ControlRequest, for client: Int
     ) async -> (ControlResponse, descriptors: [Int32]) {
         if let refusal = refusal(of: request) { return (.failure(refusal), []) }
-        if let successor, successor.client != client {
+        if let newProcess, newProcess.client != client {
             return (
                 .failure(
                     ControlFailure(
@@ -51,7 +51,7 @@ extension Daemon: TakeoverHost {
                 []
             )
         }
-        guard let step = request.step, (step == .begin) == (successor == nil) else {
+        guard let step = request.step, (step == .begin) == (newProcess == nil) else {
             let remedy = "the steps are begin, release, switch and finish, in this order"
             return (.failure(ControlFailure("the step is out of turn", remedy: remedy)), [])
         }
@@ -78,10 +78,10 @@ extension Daemon: TakeoverHost {
     private func begin(
         for client: Int, _ process: Int32?
     ) async -> (ControlResponse, descriptors: [Int32]) {
-        successor = Successor(client: client, process: process)
+        newProcess = NewProcess(client: client, process: process)
         let sockets = await userspace.sockets()
         let view = await reconciler.view
-        let serving = view.inForce.listeners.filter { $0.downstreams.contains(where: \.isReady) }
+        let serving = view.active.listeners.filter { $0.downstreams.contains(where: \.isReady) }
         logger.info(
             "another process begins to take over",
             metadata: ["sockets": "\(sockets.map(\.descriptors.count).reduce(0, +))"])
@@ -99,10 +99,10 @@ extension Daemon: TakeoverHost {
     }
 
     private func relinquish(_ modes: Set<ForwardingMode>) async {
-        let now = modes.subtracting(successor?.modes ?? [])
+        let now = modes.subtracting(newProcess?.modes ?? [])
         guard !now.isEmpty else { return }
         await reconciler.relinquish(now)
-        successor?.modes.formUnion(now)
+        newProcess?.modes.formUnion(now)
     }
 
     func takeoverBroke(of client: Int) async {
@@ -111,33 +111,33 @@ extension Daemon: TakeoverHost {
 
     /// Lets a takeover come to its end, whatever that is, before a stop. The other process cannot know of it,
     /// and between the two nobody would serve.
-    func awaitSuccessor() async {
-        let end = ContinuousClock.now + Self.successorPatience
-        while successor != nil, stage == .serving, .now < end {
+    func awaitNewProcess() async {
+        let end = ContinuousClock.now + Self.newProcessPatience
+        while newProcess != nil, stage == .serving, .now < end {
             guard (try? await Task.sleep(for: .milliseconds(10))) != nil else { return }
         }
     }
 
     /// - Parameter endsNext: whether this process is about to stop.
     func takeBack(from client: Int, endsNext: Bool = false) async {
-        guard let successor, successor.client == client else { return }
-        await reconciler.reclaim(successor.modes)
+        guard let newProcess, newProcess.client == client else { return }
+        await reconciler.reclaim(newProcess.modes)
         if endsNext {
-            self.successor = nil
+            self.newProcess = nil
             return
         }
         // Programs that the other process put elsewhere, or in a mode that this one has no listener of.
         await reconciler.removeLeftovers()
-        if successor.modes.contains(.tcEBPF) { await restartMetrics() }
+        if newProcess.modes.contains(.tcEBPF) { await restartMetrics() }
         // The other process may have taken the path. The new socket has it before the old one closes, so that
         // no client finds it without a daemon.
         if let old = control, let new = try? startControl(at: old.path, takingOver: true) {
             control = new
             old.stop()
         }
-        self.successor = nil
+        self.newProcess = nil
         logger.warning("the process that was to take over has failed; this one goes on")
-        if successor.isReloadDue { await performReload() }
+        if newProcess.isReloadDue { await performReload() }
     }
 
     func takeoverEnded() async {

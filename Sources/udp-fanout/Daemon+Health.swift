@@ -17,7 +17,7 @@ extension Daemon {
     }
 
     /// Undoes `probe`: the downstreams in force are probed again.
-    func leadProbesBack() async {
+    func rollBackProbes() async {
         do throws(HealthError) {
             try await probe(configuration)
         } catch {
@@ -29,7 +29,7 @@ extension Daemon {
     ///
     /// - Returns: whether they followed; everything is as it was otherwise.
     func shareRises() async -> Bool {
-        guard successor == nil else { return false }
+        guard newProcess == nil else { return false }
         do throws(PlaneError) {
             try await reconciler.followHealth()
             return true
@@ -43,7 +43,7 @@ extension Daemon {
     ///
     /// - Returns: whether they followed; everything is as it was otherwise.
     func healthChanged() async -> Bool {
-        guard successor == nil else { return false }
+        guard newProcess == nil else { return false }
         do throws(PlaneError) {
             try await reconciler.followHealth()
             return true

@@ -17,7 +17,7 @@ extension Daemon {
             return true
         } catch {
             logger.error("start-up failed", metadata: ["error": "\(error)"])
-            inheritance.predecessor?.giveUp()
+            inheritance.oldProcess?.giveUp()
             return false
         }
     }
@@ -39,31 +39,31 @@ extension Daemon {
     ///
     /// - Throws: when it cannot be opened; the one before then serves as it did.
     func openMetrics(_ wanted: MetricsConfiguration) async throws(MetricsServerError) {
-        let former = metrics
-        if let former, wanted.enabled, former.boundEndpoint.port == wanted.bind.port {
-            await former.stop()
+        let previous = metrics
+        if let previous, wanted.enabled, previous.boundEndpoint.port == wanted.bind.port {
+            await previous.stop()
         }
         do throws(MetricsServerError) {
             metrics = try await serve(wanted)
         } catch {
-            await restart(former)
+            await restart(previous)
             throw error
         }
     }
 
     /// Undoes `openMetrics`: the server before takes the place of the one that was opened.
-    func leadMetricsBack(to former: MetricsServer?) async {
+    func rollBackMetrics(to previous: MetricsServer?) async {
         await metrics?.stop()
-        await restart(former)
+        await restart(previous)
     }
 
     /// Serves the configuration in force again, after it was left to another process.
     func restartMetrics() async { await restart(metrics) }
 
-    /// Serves the configuration in force again, by `former` if that was never closed.
-    private func restart(_ former: MetricsServer?) async {
-        metrics = former
-        guard let former, await former.isStopped else { return }
+    /// Serves the configuration in force again, by `previous` if that was never closed.
+    private func restart(_ previous: MetricsServer?) async {
+        metrics = previous
+        guard let previous, await previous.isStopped else { return }
         do throws(MetricsServerError) {
             metrics = try await serve(configuration.metrics)
         } catch {
@@ -84,10 +84,10 @@ extension Daemon {
         snapshot.attachments = await reconciler.attachments()
         snapshot.transmitErrors = await reconciler.transmitErrors()
         snapshot.uptime = .nanoseconds(Int64(MonotonicClock.now - startedTicks))
-        snapshot.inForce = view.inForce.listeners
+        snapshot.active = view.active.listeners
         snapshot.drains = view.drains
         snapshot.outOfReach = await reconciler.obstructions().outOfReach
-        for listener in view.inForce.listeners {
+        for listener in view.active.listeners {
             let rates = meter.receiverRates(of: listener.name)
             snapshot.refusing[listener.name] = Set(
                 listener.downstreams.filter { (rates[$0.endpoint]?.refusals ?? 0) > 0 }.map(\.name))

@@ -14,7 +14,7 @@ extension Daemon {
         let needed = configuration.capabilities(limits: NetworkLimits())
         let kept = held.intersection(needed.union(configuration.keptCapabilities.capabilities))
         guard held != kept else { return }
-        givenUp = held.subtracting(kept)
+        released = held.subtracting(kept)
         do throws(SystemError) {
             try kept.keepOnlyThese()
             logger.info(
@@ -31,7 +31,7 @@ extension Daemon {
     /// What to do about a configuration that would have more after a start than a reload can give it.
     func remedy(for next: Configuration) -> [String] {
         let missing = next.capabilities(limits: NetworkLimits())
-            .union(next.keptCapabilities.capabilities).intersection(givenUp)
+            .union(next.keptCapabilities.capabilities).intersection(released)
         guard !missing.isEmpty else { return [] }
         return [
             "\(missing.names.joined(separator: ", ")) had been given up after the start, as nothing needed that then: "

@@ -18,7 +18,7 @@ extension Daemon {
             case .serving: break
             }
             let wanted = configuration.state
-            let open = Set(await reconciler.view.inForce.listeners.map(\.name))
+            let open = Set(await reconciler.view.active.listeners.map(\.name))
             if let closed = wanted.listeners.first(where: { !open.contains($0.name) }) {
                 return "listener \(closed.name) is not open"
             }

@@ -14,8 +14,8 @@ internal import Logging
 extension Daemon {
     func performReload() async {
         guard let path else { return }
-        guard successor == nil else {
-            successor?.isReloadDue = true
+        guard newProcess == nil else {
+            newProcess?.isReloadDue = true
             lastReload = ReloadReport(problems: [
                 "another process is taking over; the file is read when that has failed, "
                     + "otherwise ask the one that runs then"
@@ -33,7 +33,7 @@ extension Daemon {
         // The second case: a server that could not come back after an earlier reload failed.
         let isMoving =
             next.metrics != configuration.metrics || (next.metrics.enabled && metrics == nil)
-        let former = metrics
+        let previous = metrics
         if isMoving {
             do throws(MetricsServerError) {
                 try await openMetrics(next.metrics)
@@ -41,17 +41,17 @@ extension Daemon {
                 return reloadFailed(["metrics server error: \(error)"] + remedy(for: next))
             }
         }
-        let formerControl = control
+        let previousControl = control
         do {
             try openControl(next.control)
             let unanswered = await discover(next, besides: configuration)
             try await probe(next)
             let change = try await follow(next)
             await discover(next)
-            if isMoving { await former?.stop() }
-            if formerControl !== control {
-                formerControl?.stop()
-                await rememberReceivers()
+            if isMoving { await previous?.stop() }
+            if previousControl !== control {
+                previousControl?.stop()
+                await keepLastKnownReceivers()
             }
             await keepSockets()
             let remedy = remedy(for: next)
@@ -59,14 +59,14 @@ extension Daemon {
             lastReload.warnings = report.warnings.map(\.description) + unanswered + remedy
             reloadSucceeded(next, change)
         } catch {
-            if isMoving { await leadMetricsBack(to: former) }
-            if formerControl !== control {
+            if isMoving { await rollBackMetrics(to: previous) }
+            if previousControl !== control {
                 control?.stop()
-                control = formerControl
+                control = previousControl
             }
             // Probes that could not begin have changed nothing.
             await discover(configuration)
-            if error is PlaneError { await leadProbesBack() }
+            if error is PlaneError { await rollBackProbes() }
             reloadFailed(problems(of: error, in: next))
         }
     }

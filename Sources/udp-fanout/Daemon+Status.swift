@@ -27,11 +27,12 @@ extension Daemon {
     func statusReport() async -> StatusReport {
         let counters = await reconciler.counters()
         let view = await reconciler.view
-        let verdicts = configuration.health.summary == nil ? nil : await health.report.verdicts
+        let healthStatuses =
+            configuration.health.summary == nil ? nil : await health.report.healthStatuses
         let outOfReach = await reconciler.obstructions().outOfReach
         let listeners = ListenerStatus.list(
-            of: view.inForce, configured: view.wanted, counters: counters, drains: view.drains,
-            outOfReach: outOfReach, verdicts: verdicts, meter: meter)
+            of: view.active, configured: view.wanted, counters: counters, drains: view.drains,
+            outOfReach: outOfReach, healthStatuses: healthStatuses, meter: meter)
         return StatusReport(
             version: Version.number, pid: ThisProcess.number, started: started.rfc3339,
             uptimeSeconds: (Double(MonotonicClock.now - startedTicks) / 1e9).coarse,
@@ -65,7 +66,7 @@ extension ListenerStatus {
     /// - Parameter configured: the same before drains and slow start, for the weights of the configuration.
     static func list(
         of active: DesiredState, configured: DesiredState, counters: [ListenerCounters],
-        drains: DrainList, outOfReach: [String: Set<String>], verdicts: [Endpoint: Bool]?,
+        drains: DrainList, outOfReach: [String: Set<String>], healthStatuses: [Endpoint: Bool]?,
         meter: RateMeter
     ) -> [ListenerStatus] {
         let counts = Dictionary(counters.map { ($0.listener, $0) }) { $1 }
@@ -86,7 +87,7 @@ extension ListenerStatus {
                     downstream, weight: weights[downstream.endpoint] ?? downstream.weight,
                     isDrained: drains.entries.contains(entry),
                     isWithinReach: outOfReach[listener.name]?.contains(downstream.name) != true,
-                    isHealthy: verdicts?[downstream.endpoint], receivers[downstream.endpoint],
+                    isHealthy: healthStatuses?[downstream.endpoint], receivers[downstream.endpoint],
                     rates[downstream.endpoint] ?? Rates())
             }
             return status

@@ -25,16 +25,16 @@ extension Daemon {
     /// Starts in the place of a daemon that runs.
     ///
     /// - Returns: whether it does; otherwise the other one goes on, and the reason has been logged.
-    func takeOver(from predecessor: Predecessor) async -> Bool {
+    func takeOver(from oldProcess: OldProcess) async -> Bool {
         logger.info(
             "taking over",
             metadata: [
-                "pid": "\(predecessor.report.pid)", "version": "\(predecessor.report.version)",
-                "sockets": "\(predecessor.report.sockets.count)",
+                "pid": "\(oldProcess.report.pid)", "version": "\(oldProcess.report.version)",
+                "sockets": "\(oldProcess.report.sockets.count)",
             ])
         var hasReleased = false
         do {
-            await health.assume(unhealthy: predecessor.unhealthy)
+            await health.assume(unhealthy: oldProcess.unhealthy)
             await discoverAtStart()
             let settling = Task {
                 await discovery.settle(configuration.state, within: Self.patience)
@@ -43,40 +43,40 @@ extension Daemon {
             await settling.value
             try stayWanted()
             try await probe(configuration)
-            try await expectReceivers(predecessor.report.serving)
-            try predecessor.release()
+            try await expectReceivers(oldProcess.report.serving)
+            try oldProcess.release()
             hasReleased = true
             try await follow(configuration)
             metrics = try await serve(configuration.metrics)
             try stayWanted()
             try openControl(configuration.control, takingOver: true)
-            if try !predecessor.finish(unused: inheritance.sockets?.untaken ?? []) {
+            if try !oldProcess.finish(unused: inheritance.sockets?.untaken ?? []) {
                 logger.warning(
                     "the old daemon does not answer any more; it ends as soon as it goes on",
-                    metadata: ["pid": "\(predecessor.report.pid)"])
+                    metadata: ["pid": "\(oldProcess.report.pid)"])
             }
-            inheritance.predecessor = nil
-            await rememberReceivers()
+            inheritance.oldProcess = nil
+            await keepLastKnownReceivers()
             await reconciler.removeLeftovers()
         } catch {
             if hasReleased { await reconciler.relinquish(Set(ForwardingMode.allCases)) }
             await discovery.stop(keeps: false)
             await health.stop()
             await metrics?.stop()
-            predecessor.giveUp()
+            oldProcess.giveUp()
             // The programs of this process have nothing more to count.
             if hasReleased { logTotals(await reconciler.stop()) }
             control?.stop()
             logger.error(
-                predecessor.hasEnded
+                oldProcess.hasEnded
                     ? "not taken over, and the daemon before has ended: start one"
                     : "not taken over, the daemon before goes on", metadata: ["error": "\(error)"])
             return false
         }
-        if predecessor.hasEnded {
+        if oldProcess.hasEnded {
             logger.warning(
                 "the daemon before ended by itself in mid-takeover; this one serves in its place",
-                metadata: ["pid": "\(predecessor.report.pid)"])
+                metadata: ["pid": "\(oldProcess.report.pid)"])
         }
         return true
     }
@@ -138,7 +138,7 @@ extension Daemon {
     }
 }
 
-extension Predecessor {
+extension OldProcess {
     var unhealthy: Set<Endpoint> {
         Set(report.unhealthy.compactMap { try? Endpoint(parsing: $0) })
     }

@@ -43,11 +43,11 @@ actor Daemon {
     /// What was there before this process, and what is kept for the one after it.
     var inheritance: Inheritance
     /// Who is about to take this process's place.
-    var successor: Successor?
+    var newProcess: NewProcess?
     /// What came of the last reload, for whoever asked for it.
     var lastReload = ReloadReport()
     /// Capabilities that this process had at its start and has no more.
-    var givenUp: Capabilities = []
+    var released: Capabilities = []
     var meter = RateMeter()
     var history = RateHistory()
     private var tasks: [Task<Void, Never>] = []
@@ -100,8 +100,8 @@ actor Daemon {
         health = HealthMonitor(probe: SocketProbe(), logger: logger)
         reconciler = Reconciler(
             planes: planes, discovery: discovery, health: health,
-            drains: inheritance.predecessor?.drains ?? DrainList(),
-            hasPredecessor: inheritance.predecessor != nil, logger: logger)
+            drains: inheritance.oldProcess?.drains ?? DrainList(),
+            hasOldProcess: inheritance.oldProcess != nil, logger: logger)
         reloads = ReloadStatus(
             lastSuccessful: true, lastSuccessTimestampSeconds: started.secondsSinceEpoch,
             successes: 1, failures: 0)
@@ -110,7 +110,7 @@ actor Daemon {
     /// Starts everything or nothing, before whatever is asked for meanwhile.
     ///
     /// - Returns: whether it runs; otherwise the reason has been logged.
-    func start() async -> Bool { await inTurn { await $0.performStart() } ?? false }
+    func start() async -> Bool { await runInOrder { await $0.performStart() } ?? false }
 
     private func performStart() async -> Bool {
         logger.info(
@@ -120,8 +120,8 @@ actor Daemon {
             ])
         logListenersByMode()
         guard prepareThreads() else { return failStart() }
-        if let predecessor = inheritance.predecessor {
-            guard await takeOver(from: predecessor) else { return failStart() }
+        if let oldProcess = inheritance.oldProcess {
+            guard await takeOver(from: oldProcess) else { return failStart() }
         } else {
             guard await open() else { return failStart() }
         }
@@ -159,7 +159,7 @@ actor Daemon {
     /// Opens what the configuration asks for, all or nothing.
     private func open() async -> Bool {
         guard startControl() else { return false }
-        await rememberReceivers()
+        await keepLastKnownReceivers()
         do {
             metrics = try await afterOld { try await $0.serve($0.configuration.metrics) }
         } catch {
@@ -209,8 +209,8 @@ actor Daemon {
             isUnwanted = true
             settling?.cancel()
         }
-        await awaitSuccessor()
-        return await inTurn { await $0.performStop(forRestart: isRestart) } != nil
+        await awaitNewProcess()
+        return await runInOrder { await $0.performStop(forRestart: isRestart) } != nil
     }
 
     /// Leads the data planes to a configuration.
@@ -224,13 +224,13 @@ actor Daemon {
     func counters() async -> [ListenerCounters] { await reconciler.counters() }
 
     func enqueue(_ work: @escaping @Sendable (isolated Daemon) async -> Void) async {
-        _ = await inTurn(work)
+        _ = await runInOrder(work)
     }
 
     /// Does something once what was asked for before is done.
     ///
     /// - Returns: nil when the daemon has stopped by then.
-    func inTurn<Result: Sendable>(
+    func runInOrder<Result: Sendable>(
         _ work: @escaping @Sendable (isolated Daemon) async -> Result
     ) async -> Result? {
         let before = last
@@ -245,8 +245,8 @@ actor Daemon {
     private func performStop(forRestart isRestart: Bool) async {
         stage = .stopping
         service.stopping()
-        let wasFollowed = successor != nil
-        if let successor { await takeBack(from: successor.client, endsNext: true) }
+        let wasFollowed = newProcess != nil
+        if let newProcess { await takeBack(from: newProcess.client, endsNext: true) }
         control?.stop()
         // Whether it is started again nobody tells; what comes from here on is the next start's. A process that was
         // to take over may go on by itself, with these sockets.
@@ -258,7 +258,7 @@ actor Daemon {
     /// Ends as the predecessor of another process; the control socket has an answer to give yet.
     func performHandover() async {
         stage = .stopping
-        if let pid = successor?.process { service.isFollowed(by: pid) }
+        if let pid = newProcess?.process { service.isFollowed(by: pid) }
         await end(isFollowed: true)
     }
 

@@ -7,7 +7,7 @@ internal import UserspacePlane
 
 /// What a daemon begins with that another process or the service manager has passed.
 struct Inheritance: Sendable {
-    var predecessor: Predecessor?
+    var oldProcess: OldProcess?
     var sockets: InheritedSockets?
     var store = SocketStore()
     /// Whether this process was to take over and found no daemon: one that ends just now may have what it needs.
@@ -39,8 +39,8 @@ struct Inheritance: Sendable {
         var pairs = passed.all.map {
             (descriptor: $0.descriptor, isSteered: SocketStore.isSteered($0.name))
         }
-        if let path, let (found, sockets) = try Predecessor.find(at: path) {
-            predecessor = found
+        if let path, let (found, sockets) = try OldProcess.find(at: path) {
+            oldProcess = found
             // The same sockets may come from both; the daemon knows more of them.
             let known = Set(sockets.map { Socket.identity(of: $0.descriptor) })
             let isTwice = { known.contains(Socket.identity(of: $0)) }
@@ -48,10 +48,10 @@ struct Inheritance: Sendable {
             pairs = pairs.filter { !twice.contains($0.descriptor) } + sockets
             for descriptor in twice { ThisProcess.close(descriptor) }
         }
-        isAfterEnd = path != nil && predecessor == nil
-        guard !pairs.isEmpty || predecessor != nil else { return }
-        sockets = InheritedSockets(pairs) { [predecessor] () throws(PlaneError) in
-            try predecessor?.switchOver()
+        isAfterEnd = path != nil && oldProcess == nil
+        guard !pairs.isEmpty || oldProcess != nil else { return }
+        sockets = InheritedSockets(pairs) { [oldProcess] () throws(PlaneError) in
+            try oldProcess?.switchOver()
         }
     }
 }

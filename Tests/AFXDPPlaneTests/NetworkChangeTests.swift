@@ -140,9 +140,9 @@ extension AFXDPPlaneTests {
                 try lab.balancer.ip("link set lb0 name outer up")
                 try await post.forwards()
                 var listener = post.listener
-                let nobody = Endpoint(VethLab.v4(2, 2), port: 9)
+                let none = Endpoint(VethLab.v4(2, 2), port: 9)
                 listener.downstreams.append(
-                    Downstream(name: "z", endpoint: nobody, weight: 0))
+                    Downstream(name: "z", endpoint: none, weight: 0))
                 try await post.rig.apply([listener])
                 try await post.usesRing()
                 try await post.forwardsExactly(50)

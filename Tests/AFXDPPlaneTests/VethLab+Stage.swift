@@ -12,7 +12,7 @@ extension VethLab {
     /// balancer.
     func stage(logger: Logger = .silent, mode: XDPAttach = .native) throws -> Stage {
         let lab = self
-        let turn = Turn()
+        let nextSlot = Turn()
         // What a veth hands over has no checksum yet unless it is told to make one.
         try client.command("ethtool -K c0 tx off")
         var stage = Stage(mode: .afXDP) { AFXDPPlane(logger: logger) }
@@ -22,7 +22,7 @@ extension VethLab {
         stage.listening = { VethLab.address($0, 0, 1) }
         stage.client = { VethLab.address($0, 9, $1 + 1) }
         stage.makeSink = { family, keeps in
-            let number = turn.next % lab.receivers.count
+            let number = nextSlot.next % lab.receivers.count
             return try lab.receivers[number].enter {
                 try Sink(on: VethLab.address(family, number + 1, 2), keepsPayloads: keeps)
             }

@@ -96,9 +96,9 @@ extension CollectorTests.FailoverTests {
             // At first all, then a gap at most, then one stand-in, then the one that returned: to the last.
             let isFirst = last == Array(0..<UInt64(last.count))
             #expect(isFirst && homes.count == 1, "flow \(flow)")
-            let standIn = try #require(homes.first)
-            let (begin, end) = (try #require(standIn.first), try #require(standIn.last))
-            let stoodIn = standIn == Array(begin...end) && begin >= UInt64(last.count)
+            let lastKnown = try #require(homes.first)
+            let (begin, end) = (try #require(lastKnown.first), try #require(lastKnown.last))
+            let stoodIn = lastKnown == Array(begin...end) && begin >= UInt64(last.count)
             let isBack = back == Array((end + 1)..<sent)
             #expect(
                 stoodIn && isBack,

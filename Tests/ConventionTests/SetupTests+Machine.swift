@@ -30,7 +30,7 @@ extension SetupTests {
 
             // A pattern of the shell; no package is called "-".
             let absent = missing.isEmpty ? "-" : missing.joined(separator: "|")
-            let standIns = [
+            let lastKnowns = [
                 "swift": "echo 'Swift version \(swift) (swift-\(swift)-RELEASE)'",
                 "id": "echo \(user)",
                 // dpkg-query -W -f=FORMAT PACKAGE...: a missing package is an error, the rest print.
@@ -52,7 +52,7 @@ extension SetupTests {
                 "update-rc.d": "echo \"update-rc.d $*\" >>'\(folder.path)/log'",
                 "sudo": "echo \"sudo $*\" >>'\(folder.path)/log'; exec \"$@\"",
             ]
-            for (name, body) in standIns where !without.contains(name) {
+            for (name, body) in lastKnowns where !without.contains(name) {
                 let program = programs.appending(path: name)
                 try Data("#!/bin/sh\n\(body)\n".utf8).write(to: program)
                 try FileManager.default.setAttributes(

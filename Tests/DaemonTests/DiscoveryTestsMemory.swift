@@ -65,7 +65,7 @@ extension DaemonTests.DiscoveryTestsMemory {
     }
 
     @Test("two listeners that move to one silent source keep their own, also over kill -9")
-    func standIns() async throws {
+    func lastKnowns() async throws {
         let ports = [port, try Ports.free()]
         func config(_ sources: [String]) -> String {
             "listeners:\n"

@@ -34,7 +34,7 @@ extension DaemonTests {
 
 extension DaemonTests.MetricsTests {
     @Test("adds up after a load, to the datagram and the byte, with a dead receiver among them")
-    func ledger() async throws {
+    func accounting() async throws {
         let sinks = try tallyingSinks(2)
         var config = try ConfigText.simple(receivers: sinks.ports, metrics: true)
         // Without a listener there, its host answers that nobody listens.

@@ -160,7 +160,7 @@ struct ModeChangeTests {
     @Test(
         "to a mode whose capabilities have been given up is refused with the remedy; nothing is lost"
     )
-    func givenUp() async throws {
+    func released() async throws {
         let lab = try VethLab()
         try await lab.balancer.run(ownMounts: true) {
             let sinks = try lab.sinks()

@@ -48,7 +48,7 @@ extension DaemonTests.StatusCostTests {
                 clock.measure {
                     list = ListenerStatus.list(
                         of: state, configured: state, counters: counters, drains: DrainList(),
-                        outOfReach: [:], verdicts: [:], meter: meter)
+                        outOfReach: [:], healthStatuses: [:], meter: meter)
                 })
         }
         #expect(list.count == 64 && list.allSatisfy { $0.receivers.count == 1024 })

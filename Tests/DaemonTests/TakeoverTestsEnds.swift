@@ -90,7 +90,7 @@ struct TakeoverTestsEnds {
     @Test(
         "by a process that is asked to end is given up; the daemon before goes on, and tells who asks for a reload",
         arguments: [SIGINT, SIGTERM, SIGUSR2])
-    func givenUp(signal: Int32) async throws {
+    func released(signal: Int32) async throws {
         let lab = try VethLab()
         try await lab.balancer.run(ownMounts: true) {
             let sinks = try lab.sinks()

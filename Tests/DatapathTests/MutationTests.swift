@@ -25,7 +25,7 @@ struct MutationTests {
         }
         var random = SplitMix64(seed: seed)
         var before = Counts(words: [UInt64](repeating: 0, count: Int(LB_COUNTERS.rawValue)))
-        var verdicts: [TCVerdict: Int] = [:]
+        var healthStatuses: [TCVerdict: Int] = [:]
         for number in 0..<count {
             let frame = Garbage.mutate(originals[number % originals.count], &random)
             let comment: Comment = "packet \(number): \(frame)"
@@ -41,7 +41,7 @@ struct MutationTests {
             let step = now - before
             before = now
             let verdict = try #require(outcome.verdict)
-            verdicts[verdict, default: 0] += 1
+            healthStatuses[verdict, default: 0] += 1
             #expect(step.isBalanced && step.received <= 1, comment)
             if verdict == .passed {
                 #expect(outcome.output == frame && step.received == 0, comment)
@@ -50,7 +50,7 @@ struct MutationTests {
         }
         // The packets were not so bad that they tested nothing.
         for verdict in [TCVerdict.passed, .redirected, .dropped] {
-            #expect(verdicts[verdict, default: 0] > count / 50, "\(verdicts)")
+            #expect(healthStatuses[verdict, default: 0] > count / 50, "\(healthStatuses)")
         }
     }
 

@@ -34,7 +34,7 @@ struct NATGarbageTests {
         }
         var random = SplitMix64(seed: seed)
         var before = try Self.rows(fixture)
-        var verdicts: [XDPVerdict: Int] = [:]
+        var healthStatuses: [XDPVerdict: Int] = [:]
         for number in 0..<count {
             let frame = Garbage.mutate(originals[number % originals.count], &random)
             let outcome = try fixture.run(frame)
@@ -43,7 +43,7 @@ struct NATGarbageTests {
             before = now
             let comment: Comment = "packet \(number): \(outcome.verdict as Any) \(frame)"
             let verdict = try #require(outcome.verdict)
-            verdicts[verdict, default: 0] += 1
+            healthStatuses[verdict, default: 0] += 1
             // An answer to a new client counts as one, and that the association was answered.
             #expect((1...2).contains(steps.map(\.events).reduce(0, +)), comment)
             #expect(steps.dropLast().allSatisfy { $0.common.isBalanced }, comment)
@@ -55,9 +55,9 @@ struct NATGarbageTests {
         }
         // The packets were not so bad that they tested nothing.
         for verdict in [XDPVerdict.pass, .transmit, .drop] {
-            #expect(verdicts[verdict, default: 0] > count / 50, "\(verdicts)")
+            #expect(healthStatuses[verdict, default: 0] > count / 50, "\(healthStatuses)")
         }
-        #expect(verdicts.count == 3)
+        #expect(healthStatuses.count == 3)
     }
 
     /// What is malformed, or no datagram, is judged by the tests of each kind.

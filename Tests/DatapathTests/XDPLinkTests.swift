@@ -175,9 +175,9 @@ struct XDPLinkTests {
         let map = try object.map(named: "xsks")
         let other = socket(AF_INET, Int32(SOCK_DGRAM.rawValue), 0)
         defer { close(other) }
-        let wrong = try #require(throws: BPFError.self) { try map.lead(queue: 0, to: other) }
+        let wrong = try #require(throws: BPFError.self) { try map.steer(queue: 0, to: other) }
         #expect(wrong.remedy.contains("AF_XDP socket"), "\(wrong)")
-        let beyond = try #require(throws: BPFError.self) { try map.lead(queue: 2, to: other) }
+        let beyond = try #require(throws: BPFError.self) { try map.steer(queue: 2, to: other) }
         #expect(beyond.remedy == "the map has room for 2 queues", "\(beyond)")
     }
 }

@@ -126,14 +126,14 @@ final class Memory: DiscoveryMemory {
         view.withLock { $0.sets.mapValues(\.endpoints.count) }
     }
 
-    var standIns: [StandIn.Place: StandIn] { view.withLock { $0.standIns } }
+    var lastKnowns: [LastKnown.Place: LastKnown] { view.withLock { $0.lastKnowns } }
 
     func recall(_ state: DesiredState) -> DiscoveryView {
-        let (subjects, places) = (state.subjects, state.standInPlaces)
+        let (subjects, places) = (state.subjects, state.lastKnownPlaces)
         return view.withLock { view in
             DiscoveryView(
                 view.sets.filter { subjects.contains($0.key) },
-                standIns: view.standIns.filter { places.contains($0.key) })
+                lastKnowns: view.lastKnowns.filter { places.contains($0.key) })
         }
     }
 

@@ -30,7 +30,7 @@ extension DiscoveryMonitorTests {
     }
 
     @Test("who received for a listener before stands in for it alone, until its source answers")
-    func standIns() async throws {
+    func lastKnowns() async throws {
         let before = state(["a": "s", "b": "t"])
         try await following(before) { monitor, reconciler in
             try await made.all[0].find(1...2)
@@ -50,12 +50,12 @@ extension DiscoveryMonitorTests {
             #expect(lines.lines(Self.stay).map { $0.fields["listeners"] } == ["a,b"])
             #expect(lines.lines(Self.nobody).map { $0.fields["listeners"] } == ["c"])
             #expect(told.count == 2)
-            #expect(await monitor.view().standIns.count == 2)
+            #expect(await monitor.view().lastKnowns.count == 2)
             try await made.all[2].find([9])
             for name in ["a", "b", "c"] {
                 try await until { await endpoints(name) == ["10.0.0.9:9000"] }
             }
-            #expect(await monitor.view().standIns.isEmpty)
+            #expect(await monitor.view().lastKnowns.isEmpty)
         }
     }
 
@@ -65,21 +65,21 @@ extension DiscoveryMonitorTests {
         try await following(before) { monitor, reconciler in
             try await made.all[0].find(1...2)
             try await until { await count("a") == 2 }
-            var former = before
+            var previous = before
             for next in [state(["a": "t"]), state(["a": "t", "b": "t"]), state(["a": "u"])] {
-                await monitor.follow([former, next])
-                _ = await monitor.settle(next, after: former, within: .milliseconds(20))
+                await monitor.follow([previous, next])
+                _ = await monitor.settle(next, after: previous, within: .milliseconds(20))
                 #expect(
-                    former.applying(await monitor.view()).listeners[0].downstreams.count == 2,
+                    previous.applying(await monitor.view()).listeners[0].downstreams.count == 2,
                     "whoever looks meanwhile finds the state before as it was")
                 try await reconciler.apply(next)
                 await monitor.follow([next])
                 #expect(await count("a") == 2)
-                #expect(await monitor.view().standIns.count == 1)
-                former = next
+                #expect(await monitor.view().lastKnowns.count == 1)
+                previous = next
             }
             await monitor.follow([state(["b": "u"])])
-            #expect(await monitor.view().standIns.isEmpty)
+            #expect(await monitor.view().lastKnowns.isEmpty)
         }
     }
 
@@ -95,7 +95,7 @@ extension DiscoveryMonitorTests {
             _ = await monitor.settle(next, after: before, within: .milliseconds(20))
             try await reconciler.apply(next)
             await monitor.follow([next])
-            try await until { !memory.standIns.isEmpty }
+            try await until { !memory.lastKnowns.isEmpty }
             await monitor.stop(keeps: false)
         }
         let monitor = DiscoveryMonitor(logger: lines.logger) { subject, _ in made.make(subject) }

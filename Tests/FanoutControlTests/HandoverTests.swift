@@ -16,9 +16,9 @@ struct HandoverTests {
     private let trouble = PlaneError(
         operation: "attach", subject: "eth0", reason: "EBUSY", remedy: "-")
 
-    private func reconciler(hasPredecessor: Bool = false) -> Reconciler {
+    private func reconciler(hasOldProcess: Bool = false) -> Reconciler {
         Reconciler(
-            planes: [first, second], hasPredecessor: hasPredecessor, logger: log.logger)
+            planes: [first, second], hasOldProcess: hasOldProcess, logger: log.logger)
     }
 
     private func state(_ modes: ForwardingMode...) -> DesiredState {
@@ -62,7 +62,7 @@ struct HandoverTests {
 
     @Test("that fails at a plane of the new process leaves to the former what was taken by then")
     func failedStart() async throws {
-        let reconciler = reconciler(hasPredecessor: true)
+        let reconciler = reconciler(hasOldProcess: true)
         await second.failNext(trouble)
         await #expect(throws: trouble) {
             try await reconciler.apply(state(.userspace, .tcEBPF))
@@ -73,7 +73,7 @@ struct HandoverTests {
 
     @Test("once it is done, a change that fails is led back as any other")
     func laterFailure() async throws {
-        let reconciler = reconciler(hasPredecessor: true)
+        let reconciler = reconciler(hasOldProcess: true)
         try await reconciler.apply(state(.userspace))
         await second.failNext(trouble)
         await #expect(throws: trouble) { try await reconciler.apply(state(.tcEBPF)) }

@@ -108,7 +108,7 @@ struct HealthMonitorTests {
             }
             #expect(suspects == [counters.downstreams[0].endpoint])
             try await until { await ready() == ["d2"] }
-            #expect(await monitor.report.verdicts[counters.downstreams[0].endpoint] == false)
+            #expect(await monitor.report.healthStatuses[counters.downstreams[0].endpoint] == false)
             let line = lines.lines.first { $0.message == "downstream marked unhealthy, disabling" }
             #expect(line?.fields["probe"] == "passive" && line?.fields["result"] == "refused")
             // A reload without the key takes it back.
@@ -217,7 +217,7 @@ struct HealthMonitorTests {
             await #expect(throws: error) { try await monitor.follow(policy, state(3)) }
             probe.tell(.timeout, of: target(1), times: 3)
             try await until { await ready() == ["d2"] }
-            #expect(await monitor.report.verdicts.count == 2)
+            #expect(await monitor.report.healthStatuses.count == 2)
         }
     }
 

@@ -50,10 +50,10 @@ struct HealthTableTests {
         var table = table(
             policy, [listener("a", [endpoint(1), endpoint(2)]), listener("b", [endpoint(1)])])
         let event = table.note(ProbeReport(policy.target(of: endpoint(1)), .timeout))
-        #expect(event?.turn == .unhealthy)
+        #expect(event?.change == .unhealthy)
         #expect(event?.users.map(\.downstream.name).sorted() == ["a0", "b0"])
         #expect(table.view.unhealthy == [endpoint(1)])
-        #expect(table.report.verdicts == [endpoint(1): false, endpoint(2): true])
+        #expect(table.report.healthStatuses == [endpoint(1): false, endpoint(2): true])
         #expect(table.report.probes == [.timeout: 1])
     }
 
@@ -79,7 +79,7 @@ struct HealthTableTests {
         let tcp = HealthPolicy(kind: .tcp, interval: .seconds(1), timeout: .seconds(1))
         table.follow(tcp, both)
         #expect(table.view.unhealthy == [endpoint(1)])
-        #expect(table.note(ProbeReport(tcp.target(of: endpoint(1)), .success))?.turn == .healthy)
+        #expect(table.note(ProbeReport(tcp.target(of: endpoint(1)), .success))?.change == .healthy)
         #expect(table.view.unhealthy.isEmpty)
     }
 

@@ -33,11 +33,11 @@ struct RefusalTableTests {
         /// An interval in which a receiver of the first listener was sent something, or nothing, and refused it or not.
         mutating func interval(
             _ receiver: Int = 0, sent: UInt64 = 10, refused: UInt64 = 0, of listener: Int = 0
-        ) -> [Verdict.Turn] {
+        ) -> [HealthStatus.Change] {
             counters[listener].downstreams[receiver].packetsForwarded += sent
             counters[listener].downstreams[receiver].refusals += refused
             time += .seconds(1)
-            return table.note(counters, at: time)?.map(\.turn) ?? []
+            return table.note(counters, at: time)?.map(\.change) ?? []
         }
     }
 
@@ -54,7 +54,7 @@ struct RefusalTableTests {
         #expect(course.interval(refused: 9) == [])
         #expect(course.interval(refused: 1) == [.unhealthy])
         #expect(course.table.refusing == [Self.endpoint(1)])
-        #expect(course.table.verdicts == [Self.endpoint(1): false, Self.endpoint(2): true])
+        #expect(course.table.healthStatuses == [Self.endpoint(1): false, Self.endpoint(2): true])
         // The refusal of what was sent at the end of an interval comes in the next one.
         #expect(course.interval(sent: 1) == [])
         #expect(course.interval(sent: 1) == [])
@@ -126,9 +126,9 @@ struct RefusalTableTests {
         var listener = course.listeners[0]
         listener.downstreams[1] = Downstream(name: "new", endpoint: Self.endpoint(3))
         course.table.follow(Self.policy, DesiredState(listeners: [listener]))
-        #expect(course.table.verdicts == [Self.endpoint(1): false, Self.endpoint(3): true])
+        #expect(course.table.healthStatuses == [Self.endpoint(1): false, Self.endpoint(3): true])
         course.table.follow(nil, DesiredState(listeners: [listener]))
-        #expect(course.table.refusing == [] && course.table.verdicts == [:])
+        #expect(course.table.refusing == [] && course.table.healthStatuses == [:])
         #expect(course.table.note(course.counters, at: course.time + .seconds(9)) == nil)
     }
 

@@ -98,7 +98,7 @@ struct SlowStartTests {
             all[4].warmth = tenths
             return balance.slotTable(for: all, capacity: 64).slots
         }
-        var former = table(1)
+        var previous = table(1)
         for tenths in 1...10 {
             let slots = table(tenths)
             let share = Double(slots.count { $0 == 4 }) / Double(slots.count)
@@ -107,10 +107,10 @@ struct SlowStartTests {
             guard balance.keySource == .sourceAddress || balance.keySource == .fourTuple else {
                 continue
             }
-            let others = zip(former, slots).count { $0 != $1 && $1 != 4 }
+            let others = zip(previous, slots).count { $0 != $1 && $1 != 4 }
             #expect(
                 Double(others) / Double(slots.count) <= 0.02, "\(others) of \(slots.count) moved")
-            former = slots
+            previous = slots
         }
     }
 }

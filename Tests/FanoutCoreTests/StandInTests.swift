@@ -26,11 +26,11 @@ struct StandInTests {
 
     /// What the listeners have after a change to sources that are silent.
     private func outcome(
-        from former: [Listener], to next: [Listener], _ view: DiscoveryView = DiscoveryView()
+        from previous: [Listener], to next: [Listener], _ view: DiscoveryView = DiscoveryView()
     ) -> [Listener] {
-        let (former, next) = (DesiredState(listeners: former), DesiredState(listeners: next))
+        let (previous, next) = (DesiredState(listeners: previous), DesiredState(listeners: next))
         var view = view
-        view.standIns = next.standIns(after: former, view)
+        view.lastKnowns = next.lastKnowns(after: previous, view)
         return next.applying(view).listeners
     }
 
@@ -51,55 +51,56 @@ struct StandInTests {
 
     @Test("an answer ends it, also that there is nobody")
     func answered() throws {
-        let former = [try listener("a", with: [try receiver("10.0.0.1:7")])]
+        let previous = [try listener("a", with: [try receiver("10.0.0.1:7")])]
         let next = DesiredState(listeners: [try listener("a", Self.service)])
-        let standIns = next.standIns(after: DesiredState(listeners: former), DiscoveryView())
+        let lastKnowns = next.lastKnowns(after: DesiredState(listeners: previous), DiscoveryView())
         #expect(next.unknownSubjects(in: DiscoveryView()) == [Self.service])
-        #expect(next.unknownSubjects(in: DiscoveryView(standIns: standIns)).isEmpty)
-        let answered = DiscoveryView([Self.service: DiscoveredSet()], standIns: standIns)
+        #expect(next.unknownSubjects(in: DiscoveryView(lastKnowns: lastKnowns)).isEmpty)
+        let answered = DiscoveryView([Self.service: DiscoveredSet()], lastKnowns: lastKnowns)
         #expect(next.applying(answered).listeners[0].downstreams.isEmpty)
         let elsewhere = DesiredState(listeners: [try listener("a", Self.list)])
         #expect(
-            elsewhere.applying(DiscoveryView(standIns: standIns)).listeners[0].downstreams.isEmpty)
+            elsewhere.applying(DiscoveryView(lastKnowns: lastKnowns)).listeners[0].downstreams
+                .isEmpty)
     }
 
     @Test("an answer about one family ends it only for a listener that can use that family")
     func partly() throws {
-        let former = [try receiver("10.0.0.1:7")]
+        let previous = [try receiver("10.0.0.1:7")]
         var kept = try listener("a", Self.service)
         kept.preserveSource = true
         let next = DesiredState(
             listeners: [kept, try listener("b", Self.service, at: "127.0.0.1:515")])
-        let standIns = next.standIns(
+        let lastKnowns = next.lastKnowns(
             after: DesiredState(listeners: [
-                try listener("a", with: former),
-                try listener("b", at: "127.0.0.1:515", with: former),
+                try listener("a", with: previous),
+                try listener("b", at: "127.0.0.1:515", with: previous),
             ]), DiscoveryView())
         var found = DiscoveredSet([
             DiscoveredEndpoint(
                 address: try #require(IPAddress("fd00::1")), ports: [DiscoveredPort(number: 9000)])
         ])
         found.isPartial = true
-        let partly = next.applying(DiscoveryView([Self.service: found], standIns: standIns))
-        #expect(partly.listeners[0].downstreams == former)
+        let partly = next.applying(DiscoveryView([Self.service: found], lastKnowns: lastKnowns))
+        #expect(partly.listeners[0].downstreams == previous)
         #expect(partly.listeners[1].downstreams.map(\.endpoint.description) == ["[fd00::1]:9000"])
         found.isPartial = false
-        let whole = next.applying(DiscoveryView([Self.service: found], standIns: standIns))
+        let whole = next.applying(DiscoveryView([Self.service: found], lastKnowns: lastKnowns))
         #expect(whole.listeners[0].downstreams.isEmpty)
     }
 
     @Test("nobody receives whom the listener cannot forward to, nor more than it may have")
     func fitting() throws {
-        let former = try ["10.0.0.3:1", "10.0.0.2:1", "[fd00::1]:1", "10.0.0.4:1"].map {
+        let previous = try ["10.0.0.3:1", "10.0.0.2:1", "[fd00::1]:1", "10.0.0.4:1"].map {
             try receiver($0, weight: $0.hasPrefix("10.0.0.2") ? 0 : 1)
         }
         var next = try listener("a", Self.service, atMost: 2)
         next.preserveSource = true
-        let kept = outcome(from: [try listener("a", with: former)], to: [next])
-        #expect(kept[0].downstreams == [former[0], former[3]])
+        let kept = outcome(from: [try listener("a", with: previous)], to: [next])
+        #expect(kept[0].downstreams == [previous[0], previous[3]])
         next.bind = try Endpoint(parsing: "[::]:514")
-        let own = outcome(from: [try listener("a", with: former)], to: [next])
-        #expect(own[0].downstreams == [former[2]], "one family only, its own")
+        let own = outcome(from: [try listener("a", with: previous)], to: [next])
+        #expect(own[0].downstreams == [previous[2]], "one family only, its own")
     }
 
     @Test("addresses that were found stay served, those of the former configuration do not")
@@ -108,18 +109,18 @@ struct StandInTests {
             .loadBalancer(.init(namespace: "n", service: service))
         }
         let (written, found) = (IPAddress(v4: 0xc000_0209), IPAddress(v4: 0xc000_020a))
-        var former = try listener("a", Self.list)
-        (former.mode, former.interface) = (.tcEBPF, "eth0")
-        former.discovery?.addresses = vip("s")
-        former.served = .listed([written])
-        var next = former
+        var previous = try listener("a", Self.list)
+        (previous.mode, previous.interface) = (.tcEBPF, "eth0")
+        previous.discovery?.addresses = vip("s")
+        previous.served = .listed([written])
+        var next = previous
         next.discovery = ListenerDiscovery(
             receivers: Self.service, port: .number(9000), addresses: vip("t"))
         next.served = .listed([])
         let view = DiscoveryView([vip("s"): DiscoveredSet(addresses: [found])])
-        #expect(outcome(from: [former], to: [next], view)[0].served == .listed([found]))
+        #expect(outcome(from: [previous], to: [next], view)[0].served == .listed([found]))
         let silent = DesiredState(listeners: [next])
-        let standIns = silent.standIns(after: DesiredState(listeners: [former]), view)
-        #expect(silent.unknownSubjects(in: DiscoveryView(standIns: standIns)) == [Self.service])
+        let lastKnowns = silent.lastKnowns(after: DesiredState(listeners: [previous]), view)
+        #expect(silent.unknownSubjects(in: DiscoveryView(lastKnowns: lastKnowns)) == [Self.service])
     }
 }

@@ -12,11 +12,11 @@ extension DiscoveryTests {
     struct RememberedReceiversTests {
         private let log = LogRecorder()
         private let folder: ScratchFolder
-        private let memory: RememberedReceivers
+        private let memory: LastKnownFile
 
         init() throws {
             folder = try ScratchFolder()
-            memory = RememberedReceivers(path: folder.path("r"), logger: log.logger)
+            memory = LastKnownFile(path: folder.path("r"), logger: log.logger)
         }
     }
 }
@@ -74,24 +74,24 @@ extension DiscoveryTests.RememberedReceiversTests {
     }
 
     @Test("so is what stands in for a source, for the listener and the source that it was for")
-    func standIns() throws {
-        let standIn = StandIn(
+    func lastKnowns() throws {
+        let lastKnown = LastKnown(
             downstreams: [
                 Downstream(name: "a", endpoint: try Endpoint(parsing: "10.0.0.1:7"), weight: 0),
                 Downstream(
                     name: "b", endpoint: try Endpoint(parsing: "[fe80::1%eth0]:8"), weight: 65_535),
             ], addresses: [try #require(IPAddress("192.0.2.1"))])
-        let place = try #require(state(Self.pods).standInPlaces.first)
+        let place = try #require(state(Self.pods).lastKnownPlaces.first)
         let view = DiscoveryView(
             try sets().filter { $0.key == Self.list },
-            standIns: [
-                place: standIn,
-                StandIn.Place(listener: place.listener, subject: Self.list): StandIn(),
-                StandIn.Place(listener: "other", subject: Self.pods): StandIn(),
+            lastKnowns: [
+                place: lastKnown,
+                LastKnown.Place(listener: place.listener, subject: Self.list): LastKnown(),
+                LastKnown.Place(listener: "other", subject: Self.pods): LastKnown(),
             ])
         try memory.keep(view)
-        #expect(memory.recall(state(Self.pods)) == DiscoveryView(standIns: [place: standIn]))
-        #expect(memory.recall(state(Self.list)).standIns.isEmpty)
+        #expect(memory.recall(state(Self.pods)) == DiscoveryView(lastKnowns: [place: lastKnown]))
+        #expect(memory.recall(state(Self.list)).lastKnowns.isEmpty)
     }
 
     @Test("nothing is recalled without a file, nor from one that others may write to")
@@ -126,7 +126,7 @@ extension DiscoveryTests.RememberedReceiversTests {
     @Test("a folder that is gone is no trouble, and an endpoint that makes no sense is left out")
     func odd() throws {
         #expect(throws: SystemError.self) {
-            try RememberedReceivers(path: folder.path("no/r"), logger: log.logger)
+            try LastKnownFile(path: folder.path("no/r"), logger: log.logger)
                 .keep(DiscoveryView(sets()))
         }
         let endpoints = ["10.0.0.1", "x"].map {

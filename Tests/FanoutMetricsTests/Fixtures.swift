@@ -64,7 +64,7 @@ extension MetricsSnapshot {
         MetricsSnapshot(
             listeners: listeners, queues: [.sample], events: events,
             health: HealthReport(
-                verdicts: Dictionary(
+                healthStatuses: Dictionary(
                     uniqueKeysWithValues: (0..<10).map {
                         (Downstream.numbered($0).endpoint, $0 % 2 == 0)
                     }), probes: [.success: 5, .refused: 3]),

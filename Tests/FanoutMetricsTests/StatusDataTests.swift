@@ -65,9 +65,9 @@ struct StatusDataTests {
             { $0.listeners[0].downstreams[0].name = "other" },
             { $0.listeners[0].downstreams[0].weight = 7 },
             { $0.listeners[0].downstreams[0].isReady = false }, { $0.drains = DrainList() },
-            { $0.health?.verdicts = [Downstream.numbered(0).endpoint: false] },
+            { $0.health?.healthStatuses = [Downstream.numbered(0).endpoint: false] },
             { $0.reload.lastSuccessful = true }, { $0.listeners.append(.sample("more")) },
-            { $0.inForce[0].balance = .random }, { $0.refusing = ["syslog": ["r0"]] },
+            { $0.active[0].balance = .random }, { $0.refusing = ["syslog": ["r0"]] },
         ]
         for (index, change) in changes.enumerated() {
             var changed = first

@@ -17,9 +17,9 @@ struct StatusPageTests {
             counters.downstreams[index].isReady = index == 0 || index > 2
         }
         var snapshot = MetricsSnapshot.of([counters])
-        snapshot.health?.verdicts = [Downstream.numbered(2).endpoint: false]
+        snapshot.health?.healthStatuses = [Downstream.numbered(2).endpoint: false]
         snapshot.drains = DrainList([.init(listener: "syslog", downstream: "r1")])
-        snapshot.inForce = [
+        snapshot.active = [
             Listener(
                 name: "syslog", bind: .loopback(514), balance: .sourceIP, downstreams: [],
                 interface: "eth7")
@@ -86,7 +86,7 @@ struct StatusPageTests {
     @Test("several ports of a listener are all shown")
     func ports() async throws {
         var snapshot = Self.snapshot()
-        snapshot.inForce = [
+        snapshot.active = [
             Listener(
                 name: "syslog", bind: .loopback(514), mode: .xdpNAT, balance: .sourceIP,
                 downstreams: [], interface: "eth7", nat: NATSettings(furtherPorts: [515, 601]))

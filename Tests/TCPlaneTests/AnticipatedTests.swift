@@ -51,7 +51,7 @@ extension TCPlaneTests {
             for receiver in lab.receivers[..<2] {
                 try receiver.ip("address add \(virtual)/32 dev lo")
             }
-            let former = try lab.receivers[0].enter { try Sink(on: VethLab.v4(1, 2)) }
+            let previous = try lab.receivers[0].enter { try Sink(on: VethLab.v4(1, 2)) }
             let port: UInt16 = 9000
             let sinks = try lab.receivers[..<2].map {
                 try $0.enter { try Sink(on: virtual, port: port) }
@@ -59,7 +59,7 @@ extension TCPlaneTests {
             try await lab.balancer.run {
                 try lab.balancer.ip("route add \(virtual) via \(VethLab.v4(1, 2))")
                 let stage = lab.stage(pins)
-                let listener = try stage.listener(to: [former].downstreams())
+                let listener = try stage.listener(to: [previous].downstreams())
                 let rig = try await stage.rig([listener])
                 let plane = try #require(rig.plane as? TCPlane)
                 var next = listener

@@ -36,7 +36,7 @@ struct TablesInForce {
     var count: Int { reigns.count }
 
     /// What became of a load with the balance source_ip.
-    struct Verdict {
+    struct HealthStatus {
         /// Arrivals at a receiver that never owned the source on the datagram's way.
         var misdirected = 0
         /// Arrivals for which only one receiver would do.
@@ -50,8 +50,8 @@ struct TablesInForce {
     /// being read.
     ///
     /// - Parameter sources: of the load, in its order, one flow each.
-    func judge(_ report: LoadReport, of sources: [IPAddress], at sinks: [Sink]) -> Verdict {
-        var verdict = Verdict()
+    func judge(_ report: LoadReport, of sources: [IPAddress], at sinks: [Sink]) -> HealthStatus {
+        var verdict = HealthStatus()
         let flows = report.sent.keys.sorted()
         let numbers = Dictionary(uniqueKeysWithValues: zip(flows, flows.indices))
         let owners = sources.map { source in reigns.map { $0.owner(of: source) } }

@@ -37,13 +37,13 @@ extension UserspacePlaneTests {
             }
 
             /// Takes one batch and returns how many messages it had, and all counts.
-            func turn() -> (messages: Int, counts: ListenerCounters) {
+            func nextSlot() -> (messages: Int, counts: ListenerCounters) {
                 var worker = UserspaceWorker(
                     .init(listener: listener, index: 0, cpu: nil, trials: trials),
                     descriptor: socket.descriptor, table: table.table, mailbox: WorkerMailbox(),
                     counters: row, batches: batches)
                 worker.window = window
-                let messages = worker.turnOnce(flags: 0x40)  // MSG_DONTWAIT
+                let messages = worker.receiveBatch(flags: 0x40)  // MSG_DONTWAIT
                 window = worker.window
                 var counts = ListenerCounters(listener: listener.name, mode: .userspace)
                 counts.add(row)
@@ -80,7 +80,7 @@ extension UserspacePlaneTests {
                 #expect(traffic.sendSuperPacket(Array(pieces.joined()), segment: 24) == 120)
                 sequence += 120
             }
-            let (messages, counts) = bench.turn()
+            let (messages, counts) = bench.nextSlot()
             #expect(messages == 100)
             #expect(counts.packetsReceived == 12_000)
             #expect(counts.packetsForwarded == 12_000)
@@ -97,15 +97,15 @@ extension UserspacePlaneTests {
                 for _ in 0..<count { #expect(traffic.send([UInt8](repeating: 1, count: 64))) }
             }
             send(8 + 16 + 32 + 64 + 50)
-            #expect((0..<5).map { _ in bench.turn().messages } == [8, 16, 32, 64, 50])
+            #expect((0..<5).map { _ in bench.nextSlot().messages } == [8, 16, 32, 64, 50])
             // The fifth call could have brought 128. It fitted into half of that, and so do the next.
             send(3)
-            #expect(bench.turn().messages == 3)
+            #expect(bench.nextSlot().messages == 3)
             send(100)
-            #expect((0..<2).map { _ in bench.turn().messages } == [32, 64])
+            #expect((0..<2).map { _ in bench.nextSlot().messages } == [32, 64])
             send(3)
-            #expect(bench.turn().messages == 4 + 3)
-            let counts = bench.turn().counts
+            #expect(bench.nextSlot().messages == 4 + 3)
+            let counts = bench.nextSlot().counts
             #expect(counts.packetsForwarded == 276 && counts.isBalanced)
             try await eventually("all arrive") { sinks.total == 276 }
         }
@@ -117,7 +117,7 @@ extension UserspacePlaneTests {
             // In turn to one and the other: each gets 8 × 100 bytes with a shorter end, then 0, then 300.
             let sizes = Array(repeating: 100, count: 16) + [40, 40, 0, 0, 300, 300]
             for size in sizes { #expect(traffic.send(SizeTests.bytes(size))) }
-            let (messages, counts) = bench.turn()
+            let (messages, counts) = bench.nextSlot()
             #expect(messages == sizes.count)
             #expect(counts.packetsForwarded == UInt64(sizes.count))
             #expect(counts.sendCalls == 2)
@@ -137,7 +137,7 @@ extension UserspacePlaneTests {
                 let (bench, traffic) = try bench(.roundRobin, sinks.downstreams(), batch: 64)
                 let sizes = [3000, 3000, 3000, 100, 3000, 3000, 2000, 50, 50, 50]
                 for size in sizes { #expect(traffic.send(SizeTests.bytes(size))) }
-                let (messages, counts) = bench.turn()
+                let (messages, counts) = bench.nextSlot()
                 #expect(messages == sizes.count)
                 #expect(counts.packetsForwarded == UInt64(sizes.count))
                 #expect(counts.isBalanced)
@@ -160,12 +160,12 @@ extension UserspacePlaneTests {
                     "nft add rule inet lab in udp dport \(sinks[0].endpoint.port) "
                         + "reject with icmp type admin-prohibited")
                 #expect(traffic.send([1]))
-                #expect(bench.turn().counts.downstreams[0].refusals == 0)
+                #expect(bench.nextSlot().counts.downstreams[0].refusals == 0)
                 #expect(traffic.send([2]))
-                #expect(bench.turn().counts.downstreams[0].refusals == 1)
+                #expect(bench.nextSlot().counts.downstreams[0].refusals == 1)
                 try Namespace.command("nft flush ruleset")
                 #expect(traffic.send([3]))
-                let counts = bench.turn().counts
+                let counts = bench.nextSlot().counts
                 #expect(counts.downstreams[0].refusals == 2)
                 #expect(counts.packetsForwarded == 3 && counts.packetsDropped == 0)
                 try await eventually("the last arrives") {
@@ -182,7 +182,7 @@ extension UserspacePlaneTests {
             // No two neighbours of one size, so each is a message of its own.
             let sizes = (1...40).map { ($0 + 1) / 2 }
             for size in sizes { #expect(traffic.send(SizeTests.bytes(size))) }
-            let (_, counts) = bench.turn()
+            let (_, counts) = bench.nextSlot()
             #expect(counts.packetsReceived == 40)
             #expect(counts.isBalanced)
             #expect(counts.downstreams[0].packetsForwarded == 20)
@@ -194,7 +194,7 @@ extension UserspacePlaneTests {
             // sendmmsg keeps an error at a later message to itself, so it is the next batch that learns
             // of the refusals.
             for _ in 0..<2 { #expect(traffic.send([1])) }
-            let next = bench.turn().counts
+            let next = bench.nextSlot().counts
             #expect(next.downstreams.map(\.refusals) == [0, 1])
             #expect(next.downstreams.map(\.packetsForwarded) == [21, 21])
         }

@@ -96,7 +96,9 @@ struct FrameRandomTests {
     /// Counts and frames agree.
     private func expectRecount(_ store: borrowing FrameStore) {
         let places = [FramePlace.free, .held, .receiving(0), .transmitting(0)]
-        for place in places { #expect(store.ledger.recount(at: place) == store.count(at: place)) }
+        for place in places {
+            #expect(store.accounting.recount(at: place) == store.count(at: place))
+        }
         #expect(places.reduce(0) { $0 + store.count(at: $1) } == store.owned)
         #expect(store.free == store.count(at: .free))
     }

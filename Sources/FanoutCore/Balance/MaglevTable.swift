@@ -25,7 +25,7 @@ public enum MaglevTable {
             let endpoint = downstreams[position].endpoint
             return lb_preference_of(endpoint.address.datapath, endpoint.port)
         }
-        var turns = Turns(weights: downstreams.shares(at: ready))
+        var turns = WeightedSchedule(weights: downstreams.shares(at: ready))
         var slots = [UInt16](repeating: .max, count: size)
         // Most of the time goes into finding a free slot, and bits of the table stay near the processor.
         var taken = [UInt64](repeating: 0, count: (size + 63) / 64)

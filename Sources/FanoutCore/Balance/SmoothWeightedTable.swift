@@ -45,7 +45,7 @@ public enum SmoothWeightedTable {
     }
 
     private static func turns(of weights: [UInt16], count: Int) -> [Int] {
-        var turns = Turns(weights: weights)
+        var turns = WeightedSchedule(weights: weights)
         return (0..<count).map { _ in turns.next() }
     }
 

@@ -6,16 +6,16 @@ public struct DiscoveryView: Equatable, Sendable {
     /// A subject that has not been found out about yet is not in it.
     public var sets: [DiscoverySubject: DiscoveredSet]
     /// What holds as long as a subject has not been found out about.
-    public var standIns: [StandIn.Place: StandIn]
+    public var lastKnowns: [LastKnown.Place: LastKnown]
     /// Addresses of this host: what leads to one of them may come back to a listener that takes all.
     public var ownAddresses: Set<IPAddress>
 
     public init(
         _ sets: [DiscoverySubject: DiscoveredSet] = [:],
-        standIns: [StandIn.Place: StandIn] = [:], ownAddresses: Set<IPAddress> = []
+        lastKnowns: [LastKnown.Place: LastKnown] = [:], ownAddresses: Set<IPAddress> = []
     ) {
         self.sets = sets
-        self.standIns = standIns
+        self.lastKnowns = lastKnowns
         self.ownAddresses = ownAddresses
     }
 
@@ -59,15 +59,15 @@ extension DesiredState {
                 choices[terms] ?? ReceiverChoice(terms, among: view.sets[terms.source])
             choices[terms] = choice
             result.listeners[index].downstreams = choice.downstreams
-            func standIn(for subject: DiscoverySubject) -> StandIn? {
+            func lastKnown(for subject: DiscoverySubject) -> LastKnown? {
                 guard !view.isAnswered(subject) else { return nil }
-                return view.standIns[StandIn.Place(listener: listener.name, subject: subject)]
+                return view.lastKnowns[LastKnown.Place(listener: listener.name, subject: subject)]
             }
-            if choice.downstreams.isEmpty, let lastKnown = standIn(for: terms.source) {
+            if choice.downstreams.isEmpty, let lastKnown = lastKnown(for: terms.source) {
                 result.listeners[index].downstreams = terms.fitting(lastKnown.downstreams)
             }
             guard let subject = discovery.addresses, case .listed(let own) = listener.served,
-                let found = view.sets[subject]?.addresses ?? standIn(for: subject)?.addresses
+                let found = view.sets[subject]?.addresses ?? lastKnown(for: subject)?.addresses
             else { continue }
             let more = found.filter {
                 taken.insert(

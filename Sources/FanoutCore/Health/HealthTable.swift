@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 
-/// The verdict on every target, and whom it concerns. A value: it takes results and answers with what
+/// The status on every target, and whom it concerns. A value: it takes results and answers with what
 /// they change.
 public struct HealthTable: Sendable {
     /// A downstream of a listener that a target stands for.
@@ -9,15 +9,15 @@ public struct HealthTable: Sendable {
         public let downstream: Downstream
     }
 
-    /// A verdict that has turned, and the downstreams that it concerns.
+    /// A status that has turned, and the downstreams that it concerns.
     public struct Event: Equatable, Sendable {
         public let report: ProbeReport
-        public let turn: Verdict.Turn
+        public let change: HealthStatus.Change
         public let users: [User]
     }
 
     private var policy: HealthPolicy?
-    private var verdicts: [ProbeTarget: Verdict] = [:]
+    private var healthStatuses: [ProbeTarget: HealthStatus] = [:]
     private var users: [ProbeTarget: [User]] = [:]
     /// Of another process, until its downstreams are followed.
     private var assumed: Set<Endpoint> = []
@@ -32,17 +32,17 @@ public struct HealthTable: Sendable {
     /// Takes it for known that these are unhealthy, when they are followed next.
     public mutating func assume(unhealthy: Set<Endpoint>) { assumed = unhealthy }
 
-    /// Takes up other listeners or another policy. A downstream keeps its verdict, even when it is
+    /// Takes up other listeners or another policy. A downstream keeps its status, even when it is
     /// probed in another way from now on; a new one is healthy until its probes fail.
     ///
     /// - Parameter policy: nil when nothing is to be probed; everything is forgotten then.
     public mutating func follow(_ policy: HealthPolicy?, _ state: DesiredState) {
-        let former = view.unhealthy.union(assumed)
+        let previous = view.unhealthy.union(assumed)
         assumed = []
         self.policy = policy
         users = [:]
         guard let policy else {
-            verdicts = [:]
+            healthStatuses = [:]
             return
         }
         for listener in state.listeners {
@@ -51,11 +51,11 @@ public struct HealthTable: Sendable {
                     User(listener: listener.name, downstream: downstream))
             }
         }
-        let known = verdicts
-        verdicts = [:]
+        let known = healthStatuses
+        healthStatuses = [:]
         for (target, users) in users {
-            let wasDown = users.contains { former.contains($0.downstream.endpoint) }
-            verdicts[target] = known[target] ?? Verdict(assuming: !wasDown)
+            let wasDown = users.contains { previous.contains($0.downstream.endpoint) }
+            healthStatuses[target] = known[target] ?? HealthStatus(assuming: !wasDown)
         }
     }
 
@@ -66,21 +66,21 @@ public struct HealthTable: Sendable {
         guard let policy, let users = users[report.target] else { return nil }
         probes[report.result, default: 0] += 1
         guard let isAlive = report.result.isAlive,
-            let turn = verdicts[report.target]?.note(isAlive, policy)
+            let change = healthStatuses[report.target]?.note(isAlive, policy)
         else { return nil }
-        return Event(report: report, turn: turn, users: users)
+        return Event(report: report, change: change, users: users)
     }
 
-    /// The verdict on a downstream; nil when it is not probed.
+    /// The status on a downstream; nil when it is not probed.
     public func isHealthy(_ endpoint: Endpoint) -> Bool? {
         guard let policy else { return nil }
-        return verdicts[policy.target(of: endpoint)]?.isHealthy
+        return healthStatuses[policy.target(of: endpoint)]?.isHealthy
     }
 
     /// O(downstreams).
     public var view: HealthView {
         var unhealthy: Set<Endpoint> = []
-        for (target, verdict) in verdicts where !verdict.isHealthy {
+        for (target, status) in healthStatuses where !status.isHealthy {
             for user in users[target] ?? [] { unhealthy.insert(user.downstream.endpoint) }
         }
         return HealthView(
@@ -89,25 +89,25 @@ public struct HealthTable: Sendable {
 
     /// O(downstreams).
     public var report: HealthReport {
-        var verdicts: [Endpoint: Bool] = [:]
+        var healthStatuses: [Endpoint: Bool] = [:]
         for (target, users) in users {
             for user in users {
-                verdicts[user.downstream.endpoint] = self.verdicts[target]?.isHealthy
+                healthStatuses[user.downstream.endpoint] = self.healthStatuses[target]?.isHealthy
             }
         }
-        return HealthReport(verdicts: verdicts, probes: probes)
+        return HealthReport(healthStatuses: healthStatuses, probes: probes)
     }
 }
 
 /// What health checks have found, for metrics.
 public struct HealthReport: Equatable, Sendable {
     /// Whether the downstream at an endpoint is healthy; downstreams that are not probed are left out.
-    public var verdicts: [Endpoint: Bool]
+    public var healthStatuses: [Endpoint: Bool]
     /// Probes by what came of them; results that never came up are left out.
     public var probes: [ProbeResult: UInt64]
 
-    public init(verdicts: [Endpoint: Bool] = [:], probes: [ProbeResult: UInt64] = [:]) {
-        self.verdicts = verdicts
+    public init(healthStatuses: [Endpoint: Bool] = [:], probes: [ProbeResult: UInt64] = [:]) {
+        self.healthStatuses = healthStatuses
         self.probes = probes
     }
 }

@@ -5,7 +5,7 @@
 public struct RefusalTable: Sendable {
     /// A status that has changed, and the downstreams that it concerns.
     public struct Event: Equatable, Sendable {
-        public let turn: Verdict.Turn
+        public let change: HealthStatus.Change
         public let users: [HealthTable.User]
     }
 
@@ -15,7 +15,7 @@ public struct RefusalTable: Sendable {
     }
 
     fileprivate struct Entry {
-        var verdict: Verdict
+        var status: HealthStatus
         var users: [HealthTable.User] = []
         /// At the last look; nil before the first.
         var sums: Sums?
@@ -50,7 +50,7 @@ public struct RefusalTable: Sendable {
                 let endpoint = downstream.endpoint
                 var entry =
                     entries[endpoint] ?? known[endpoint]
-                    ?? Entry(verdict: Verdict(assuming: !unhealthy.contains(endpoint)))
+                    ?? Entry(status: HealthStatus(assuming: !unhealthy.contains(endpoint)))
                 if entries[endpoint] == nil { entry.users = [] }
                 entry.users.append(
                     HealthTable.User(listener: listener.name, downstream: downstream))
@@ -84,20 +84,20 @@ public struct RefusalTable: Sendable {
             }
             entries.values[place].sums = now
             guard let isAlive = entries.values[place].result(before, now),
-                let turn = entries.values[place].verdict.note(isAlive, policy)
+                let change = entries.values[place].status.note(isAlive, policy)
             else { continue }
-            events.append(Event(turn: turn, users: entry.users))
+            events.append(Event(change: change, users: entry.users))
         }
         return isOver ? events : nil
     }
 
     /// Receivers that are out of service because they refuse.
     public var refusing: Set<Endpoint> {
-        Set(entries.lazy.filter { !$0.value.verdict.isHealthy }.map(\.key))
+        Set(entries.lazy.filter { !$0.value.status.isHealthy }.map(\.key))
     }
 
     /// Whether each receiver is healthy by its refusals.
-    public var verdicts: [Endpoint: Bool] { entries.mapValues(\.verdict.isHealthy) }
+    public var healthStatuses: [Endpoint: Bool] { entries.mapValues(\.status.isHealthy) }
 
     /// See `HealthPolicy`; 0 without a policy.
     public var minHealthyPercent: Int { policy?.minHealthyPercent ?? 0 }
@@ -112,9 +112,9 @@ extension RefusalTable.Entry {
         let isRefused = now.refusals != before.refusals && now.refusals > 0
         let isSent = now.forwarded != before.forwarded && now.forwarded > 0
         let wasOnTrial = isOnTrial
-        isOnTrial = !isRefused && isSent && !verdict.isHealthy
+        isOnTrial = !isRefused && isSent && !status.isHealthy
         if isRefused { return false }
-        if verdict.isHealthy { return isSent ? true : nil }
+        if status.isHealthy { return isSent ? true : nil }
         return wasOnTrial ? true : nil
     }
 }

@@ -75,11 +75,11 @@ private struct ListenerGraph {
 // the two meets a packet meanwhile forwards it.
 
 extension DesiredState {
-    /// The states by which planes are led from `former` to this one, the last of which this is: a listener with a
+    /// The states by which planes are led from `previous` to this one, the last of which this is: a listener with a
     /// place that another mode takes over stays as it was until that is there, where both can be.
-    public func steps(from former: DesiredState) -> [DesiredState] {
+    public func steps(from previous: DesiredState) -> [DesiredState] {
         var steps: [DesiredState] = []
-        var reached = former
+        var reached = previous
         // Two that exchange their places would wait for each other.
         while case let next = besideSucceeded(of: reached), next != self, next != reached {
             steps.append(next)
@@ -88,18 +88,18 @@ extension DesiredState {
         return steps + [self]
     }
 
-    /// The listeners of `former`, from which planes are led here in one step, that may have gone before who
+    /// The listeners of `previous`, from which planes are led here in one step, that may have gone before who
     /// succeeds them is there.
-    public func leavingEarly(from former: DesiredState) -> [Listener] {
-        let move = Move(from: former, to: self)
-        return former.listeners.filter { move.isSucceeded($0) && !listeners.contains($0) }
+    public func leavingEarly(from previous: DesiredState) -> [Listener] {
+        let move = Move(from: previous, to: self)
+        return previous.listeners.filter { move.isSucceeded($0) && !listeners.contains($0) }
     }
 
-    /// This state, but with those listeners of `former` as they were that another mode succeeds, and that can
+    /// This state, but with those listeners of `previous` as they were that another mode succeeds, and that can
     /// stand beside it.
-    private func besideSucceeded(of former: DesiredState) -> DesiredState {
-        let move = Move(from: former, to: self)
-        let kept = former.listeners.filter { move.isSucceeded($0) && move.canStay($0) }
+    private func besideSucceeded(of previous: DesiredState) -> DesiredState {
+        let move = Move(from: previous, to: self)
+        let kept = previous.listeners.filter { move.isSucceeded($0) && move.canStay($0) }
         let identities = Set(kept.map(Identity.init))
         return DesiredState(
             listeners: listeners.filter { !identities.contains(Identity($0)) } + kept)
@@ -111,8 +111,8 @@ extension DesiredState {
         private let now: [Identity: [Endpoint]]
         private let coming: [(listener: Listener, places: [Endpoint])]
 
-        init(from former: DesiredState, to next: DesiredState) {
-            let before = former.places
+        init(from previous: DesiredState, to next: DesiredState) {
+            let before = previous.places
             self.next = next.listeners
             now = next.places
             coming = next.listeners.map { listener in
@@ -144,9 +144,9 @@ extension DesiredState {
     }
 
     /// The modes that give up an interface's XDP hook, which another mode takes over.
-    public func modesYieldingHooks(from former: DesiredState) -> Set<ForwardingMode> {
+    public func modesYieldingHooks(from previous: DesiredState) -> Set<ForwardingMode> {
         let now = hooks
-        return Set(former.hooks.filter { $0.value != now[$0.key, default: $0.value] }.values)
+        return Set(previous.hooks.filter { $0.value != now[$0.key, default: $0.value] }.values)
     }
 
     /// Who has the XDP hook, by the name of the interface.

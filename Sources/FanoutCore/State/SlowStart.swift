@@ -57,10 +57,10 @@ public struct SlowStart: Equatable, Sendable {
     private func follow(_ listener: Listener, at now: Instant) -> Warming {
         let ready = Set(listener.downstreams.filter(\.isReady).map(\.endpoint))
         var warming = Warming(ready: ready)
-        guard let former = listeners[listener.name] else { return warming }
-        warming.beginnings = former.beginnings.filter { ready.contains($0.key) }
-        if !ready.isDisjoint(with: former.ready) {
-            for endpoint in ready.subtracting(former.ready) { warming.beginnings[endpoint] = now }
+        guard let previous = listeners[listener.name] else { return warming }
+        warming.beginnings = previous.beginnings.filter { ready.contains($0.key) }
+        if !ready.isDisjoint(with: previous.ready) {
+            for endpoint in ready.subtracting(previous.ready) { warming.beginnings[endpoint] = now }
         }
         return warming
     }

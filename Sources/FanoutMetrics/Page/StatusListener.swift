@@ -21,7 +21,7 @@ struct StatusListener {
     ///   in the listener, so that the order stays while numbers change.
     init(
         _ counters: ListenerCounters, place: Listener?, meter: RateMeter,
-        history: [RateHistory.Point], verdicts: [Endpoint: Bool], drains: DrainList,
+        history: [RateHistory.Point], healthStatuses: [Endpoint: Bool], drains: DrainList,
         outOfReach: Set<String>, refusing: Set<String>, limit: Int
     ) {
         self.counters = counters
@@ -42,7 +42,7 @@ struct StatusListener {
                     weight: downstream.weight, isReady: downstream.isReady,
                     isDrained: drains.entries.contains(entry),
                     isWithinReach: !outOfReach.contains(downstream.name)),
-                isHealthy: verdicts[downstream.endpoint],
+                isHealthy: healthStatuses[downstream.endpoint],
                 isRefusing: refusing.contains(downstream.name),
                 rate: rates[downstream.endpoint]?.packetsForwarded ?? 0)
         }

@@ -82,7 +82,7 @@ struct StatusPage {
 
     private var tiles: String {
         guard view.only == nil, !view.listeners.isEmpty else { return "" }
-        let rates = view.snapshot.inForce.map { view.snapshot.meter.rates(of: $0.name) }
+        let rates = view.snapshot.active.map { view.snapshot.meter.rates(of: $0.name) }
         func sum(_ value: (Rates) -> Double) -> String {
             HumanText.rate(rates.reduce(0) { $0 + value($1) })
         }

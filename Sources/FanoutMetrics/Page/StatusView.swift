@@ -27,7 +27,7 @@ struct StatusView {
     init(_ snapshot: MetricsSnapshot, of only: String? = nil) {
         self.snapshot = snapshot
         self.only = only
-        let places = Dictionary(snapshot.inForce.map { ($0.name, $0) }) { $1 }
+        let places = Dictionary(snapshot.active.map { ($0.name, $0) }) { $1 }
         var total = StatusTotal()
         for counters in snapshot.listeners { total.add(counters) }
         let wanted = snapshot.listeners.filter { only == nil || $0.listener == only }
@@ -44,7 +44,7 @@ struct StatusView {
                 meter: snapshot.meter,
                 history: shown.count <= Self.historiesShown
                     ? snapshot.history.points(of: counters.listener) : [],
-                verdicts: snapshot.health?.verdicts ?? [:], drains: snapshot.drains,
+                healthStatuses: snapshot.health?.healthStatuses ?? [:], drains: snapshot.drains,
                 outOfReach: snapshot.outOfReach[counters.listener] ?? [],
                 refusing: snapshot.refusing[counters.listener] ?? [],
                 limit: only == nil ? Self.receiversShown : .max)

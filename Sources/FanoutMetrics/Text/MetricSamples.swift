@@ -99,7 +99,7 @@ struct MetricSamples: Sendable {
         guard let health = exposition.snapshot.health else { return }
         for row in exposition.rowsByName {
             for downstream in row.counters.downstreams {
-                guard let isHealthy = health.verdicts[downstream.endpoint] else { continue }
+                guard let isHealthy = health.healthStatuses[downstream.endpoint] else { continue }
                 let label = SampleWriter.labels(("downstream", downstream.name))
                 exposition.page.sample(row.listenerLabel, and: label, isHealthy ? 1 : 0)
             }

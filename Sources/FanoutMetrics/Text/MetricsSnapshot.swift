@@ -26,7 +26,7 @@ public struct MetricsSnapshot: Equatable, Sendable {
     /// For the status page alone: how long the daemon has run, the active listeners, which of their receivers are
     /// drained by hand, out of reach or refuse datagrams, and the rates of each listener, now and before.
     public var uptime = Duration.zero
-    public var inForce: [Listener] = []
+    public var active: [Listener] = []
     public var drains = DrainList()
     public var outOfReach: [String: Set<String>] = [:]
     public var refusing: [String: Set<String>] = [:]

@@ -5,7 +5,7 @@
 /// The frame that was given back last is taken first: its bytes are still in the cache.
 @safe
 public struct FrameStore: ~Copyable, @unchecked Sendable {
-    @usableFromInline var ledger: FrameLedger
+    @usableFromInline var accounting: FrameAccounting
     @usableFromInline var available: Int
     /// Bytes of a frame, a power of two.
     public let frameBytes: Int
@@ -15,7 +15,7 @@ public struct FrameStore: ~Copyable, @unchecked Sendable {
 
     /// All frames of a memory, free.
     init(frames: Int, frameBytes: Int) {
-        ledger = FrameLedger(frames: frames, frameBytes: frameBytes)
+        accounting = FrameAccounting(frames: frames, frameBytes: frameBytes)
         self.frameBytes = frameBytes
         mask = ~UInt64(frameBytes - 1)
         unsafe stack = .allocate(capacity: frames)
@@ -43,7 +43,7 @@ public struct FrameStore: ~Copyable, @unchecked Sendable {
     mutating func lend(to place: FramePlace) -> UInt64? {
         guard available > 0 else { return nil }
         let address = unsafe stack[available &- 1]
-        guard ledger.move(address, from: .free, to: place) else { return nil }
+        guard accounting.move(address, from: .free, to: place) else { return nil }
         available &-= 1
         return address
     }
@@ -51,7 +51,7 @@ public struct FrameStore: ~Copyable, @unchecked Sendable {
     @_noLocks @_noAllocation @inlinable @inline(__always)
     mutating func accept(_ address: UInt64, from place: FramePlace) -> Bool {
         // Those that are free are fewer than all, or this one would not be elsewhere.
-        guard ledger.move(address, from: place, to: .free) else { return false }
+        guard accounting.move(address, from: place, to: .free) else { return false }
         unsafe stack[available] = address & mask
         available &+= 1
         return true
@@ -60,7 +60,7 @@ public struct FrameStore: ~Copyable, @unchecked Sendable {
     // MARK: Who holds what
 
     /// Frames that there are.
-    public var owned: Int { ledger.owned }
+    public var owned: Int { accounting.owned }
 
     /// Frames in the store.
     public var free: Int {
@@ -70,21 +70,21 @@ public struct FrameStore: ~Copyable, @unchecked Sendable {
 
     /// Moves that were refused, since the frame was elsewhere or does not exist. Each is a bug, here or in
     /// the kernel.
-    public var violations: UInt64 { ledger.violations }
+    public var violations: UInt64 { accounting.violations }
 
     /// How many frames are at a place. O(1).
-    public func count(at place: FramePlace) -> Int { ledger.count(at: place) }
+    public func count(at place: FramePlace) -> Int { accounting.count(at: place) }
 
     /// Where the frame is that the address lies in; nil past the end of the memory.
-    public func place(of address: UInt64) -> FramePlace? { ledger.place(of: address) }
+    public func place(of address: UInt64) -> FramePlace? { accounting.place(of: address) }
 
     /// Takes back all that a socket had which is closed, before another one gets its number. O(frames).
     package mutating func reclaim(from socket: UInt8) {
         for place in [FramePlace.receiving(socket), .transmitting(socket)] {
-            guard ledger.count(at: place) > 0 else { continue }
-            for number in 0..<ledger.owned {
+            guard accounting.count(at: place) > 0 else { continue }
+            for number in 0..<accounting.owned {
                 let address = UInt64(number * frameBytes)
-                if ledger.place(of: address) == place { _ = accept(address, from: place) }
+                if accounting.place(of: address) == place { _ = accept(address, from: place) }
             }
         }
     }

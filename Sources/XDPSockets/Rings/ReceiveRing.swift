@@ -38,7 +38,7 @@ public struct ReceiveRing: ~Copyable, @unchecked Sendable {
         let range = peek(upTo: most)
         var offset: UInt32 = 0
         while offset < range.count {
-            _ = store.ledger.move(packet(at: range[offset]).address, from: place, to: .held)
+            _ = store.accounting.move(packet(at: range[offset]).address, from: place, to: .held)
             offset &+= 1
         }
         return range

@@ -59,7 +59,7 @@ public struct TransmitRing: ~Copyable, @unchecked Sendable {
             return .invalid
         }
         guard unsafe xsk_prod_nb_free(ring, 1) > 0 else { return .full }
-        guard store.ledger.move(packet.address, from: .held, to: place) else { return .invalid }
+        guard store.accounting.move(packet.address, from: .held, to: place) else { return .invalid }
         var number: UInt32 = 0
         _ = unsafe xsk_ring_prod__reserve(ring, 1, &number)
         set(packet, at: number)

@@ -106,13 +106,13 @@ enum MemoryLock {
         guard unsafe getrlimit(__rlimit_resource_t(8), &limit) == 0 else { return false }
         let wanted = limit.rlim_cur &+ rlim_t(bytes)
         guard wanted > limit.rlim_cur else { return false }
-        let former = limit
+        let previous = limit
         limit.rlim_cur = wanted
-        limit.rlim_max = max(former.rlim_max, wanted)
+        limit.rlim_max = max(previous.rlim_max, wanted)
         if unsafe setrlimit(__rlimit_resource_t(8), &limit) == 0 { return true }
-        limit.rlim_cur = former.rlim_max
-        limit.rlim_max = former.rlim_max
-        guard limit.rlim_cur > former.rlim_cur else { return false }
+        limit.rlim_cur = previous.rlim_max
+        limit.rlim_max = previous.rlim_max
+        guard limit.rlim_cur > previous.rlim_cur else { return false }
         return unsafe setrlimit(__rlimit_resource_t(8), &limit) == 0
     }
 }

@@ -27,15 +27,15 @@ struct DemoTable {
                 row.name, "\(row.endpoint)", "\(row.datagrams)",
                 "\(tenths / 10).\(tenths % 10) %", "\(row.rate)")
         }
-        return [head] + body + ["", ledger]
+        return [head] + body + ["", accounting]
     }
 
     /// For a pipe: everything in one line.
     var plain: String {
-        rows.map { "\($0.name)=\($0.datagrams)" }.joined(separator: " ") + "  " + ledger
+        rows.map { "\($0.name)=\($0.datagrams)" }.joined(separator: " ") + "  " + accounting
     }
 
-    private var ledger: String {
+    private var accounting: String {
         "sent \(sent)  received \(counters.packetsReceived)  "
             + "forwarded \(counters.packetsForwarded)  dropped \(counters.packetsDropped)"
     }

@@ -11,7 +11,7 @@ actor RealServersReader {
     private let path: String
     private let service: NATService
     private let daemon: Daemon
-    private var inForce: RealServers
+    private var active: RealServers
     private var isMissing = false
     /// Whether what was read last is not in force; the daemon then reports a failed reload.
     private var isRefused = false
@@ -22,7 +22,7 @@ actor RealServersReader {
         self.path = path
         self.service = service
         self.daemon = daemon
-        inForce = first
+        active = first
     }
 
     /// Looks at the file four times a second, until the task is cancelled. A change counts once the file
@@ -53,9 +53,9 @@ actor RealServersReader {
             let servers = try RealServers(path: path)
             try service.check(servers)
             // The servers in force, after a bad file, make a reload that succeeds.
-            guard servers != inForce || isRefused else { return }
+            guard servers != active || isRefused else { return }
             isRefused = await !daemon.adopt(service.with(servers))
-            if !isRefused { inForce = servers }
+            if !isRefused { active = servers }
         } catch {
             await refuse(error.reason)
         }

@@ -39,12 +39,12 @@ final class Succession {
 
     /// Starts a daemon that takes the place of the current one, and waits until it has.
     func takeOver(_ config: String, _ arguments: [String] = []) async throws {
-        let former = current
+        let previous = current
         let next = try DaemonUnderTest(config, ["--takeover"] + arguments, folder: folder)
         try await next.isRunning()
-        let ending = try await former.process.exit()
+        let ending = try await previous.process.exit()
         #expect(ending == .exited(0))
-        #expect(former.times("udp-fanout stopped") == 1)
+        #expect(previous.times("udp-fanout stopped") == 1)
         daemons.append(next)
         try await load.pass(1000)
     }
@@ -63,7 +63,7 @@ final class Succession {
     /// Starts one that is killed when the current one has let it begin, and before it asks for more: it waits for
     /// the receivers of a listener whose name server does not answer.
     func killAtBeginning(_ config: String) async throws {
-        let former = current
+        let previous = current
         let silent = try HeldPort(try Ports.free(), SOCK_DGRAM)
         let looking =
             "  - {name: looking, bind: \"127.0.0.1:\(try Ports.free())\", dns: {name: r.example, port: 9,"
@@ -71,14 +71,14 @@ final class Succession {
         let other = config.replacing(
             "listeners:\n", with: "listeners:\n" + looking, maxReplacements: 1)
         let path = try folder.write(other, to: "killed.yaml")
-        let begun = former.times(Self.begins)
+        let begun = previous.times(Self.begins)
         let next = try DaemonUnderTest(nil, ["--takeover", "--config", path], folder: folder)
         try await next.says("taking over")
-        #expect(former.times(Self.begins) == begun + 1)
-        let times = former.times(Self.goesOn)
+        #expect(previous.times(Self.begins) == begun + 1)
+        let times = previous.times(Self.goesOn)
         next.process.send(SIGKILL)
         #expect(try await next.process.exit() == .killed(SIGKILL))
-        try await former.says(Self.goesOn, times: times + 1)
+        try await previous.says(Self.goesOn, times: times + 1)
         refused.append(next)
         try await load.pass(1000)
     }
@@ -91,28 +91,29 @@ final class Succession {
     ///
     /// - Returns: false when it was too quick for that, and has taken over.
     func kill(_ config: String, after step: String) async throws -> Bool {
-        let former = current
-        let earlier = Self.steps(of: former, named: step)
+        let previous = current
+        let earlier = Self.steps(of: previous, named: step)
         let path = try folder.write(config, to: "killed.yaml")
         let next = try DaemonUnderTest(
             nil, ["--takeover", "--config", path], environment: ["UDP_FANOUT_LOG": "debug"],
             folder: folder)
-        try await eventually("the step is done") { Self.steps(of: former, named: step) > earlier }
+        try await eventually("the step is done") { Self.steps(of: previous, named: step) > earlier }
         next.process.send(SIGSTOP)
         // Requests are answered in turn: what it had asked for before it stopped is done after this.
         _ = try await DaemonUnderTest.run(["status"], folder: folder)
-        guard Self.steps(of: former, named: "finish") == 0, former.times("udp-fanout stopped") == 0
+        guard Self.steps(of: previous, named: "finish") == 0,
+            previous.times("udp-fanout stopped") == 0
         else {
             next.process.send(SIGCONT)
             try await next.isRunning()
-            #expect(try await former.process.exit() == .exited(0))
+            #expect(try await previous.process.exit() == .exited(0))
             daemons.append(next)
             return false
         }
-        let times = former.times(Self.goesOn)
+        let times = previous.times(Self.goesOn)
         next.process.send(SIGKILL)
         _ = try await next.process.exit()
-        try await former.says(Self.goesOn, times: times + 1)
+        try await previous.says(Self.goesOn, times: times + 1)
         refused.append(next)
         try await load.pass(1000)
         return true
@@ -130,9 +131,9 @@ final class Succession {
 
     /// Ends the current one by SIGTERM and starts another, which gets what the manager has kept.
     func restart(_ config: String, by manager: NotifySocket) async throws {
-        let former = current
-        former.process.send(SIGTERM)
-        #expect(try await former.process.exit() == .exited(0))
+        let previous = current
+        previous.process.send(SIGTERM)
+        #expect(try await previous.process.exit() == .exited(0))
         daemons.append(
             try DaemonUnderTest(
                 config, environment: ["NOTIFY_SOCKET": manager.path], folder: folder,

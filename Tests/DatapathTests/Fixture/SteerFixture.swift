@@ -45,7 +45,7 @@ final class SteerFixture {
         try network.enter {
             let umem = try Umem(Umem.Shape(frames: 64, fillEntries: 64, completionEntries: 64))
             let made = try XDPSocket(on: queue, using: umem)
-            try sockets.lead(queue: 0, to: made.descriptor)
+            try sockets.steer(queue: 0, to: made.descriptor)
             socket = consume made
         }
     }

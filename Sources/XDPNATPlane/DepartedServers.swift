@@ -4,10 +4,10 @@ internal import CDatapath
 
 /// Servers that have left not long ago. What they were asked before they still answer, so for a while their
 /// packets to clients leave as the service's, as before.
-struct LatelyLeft: Sendable {
+struct DepartedServers: Sendable {
     struct Entry: Sendable {
-        let seat: Roll.Seat
-        let server: Roll.ServerEntry
+        let seat: IDAllocator.Seat
+        let server: IDAllocator.ServerEntry
         /// By which its answers come in; nil when that is not known.
         let interface: UInt32?
         let end: ContinuousClock.Instant
@@ -24,8 +24,9 @@ struct LatelyLeft: Sendable {
     func isOver(at now: ContinuousClock.Instant) -> Bool { entries.contains { $0.end <= now } }
 
     /// Without those whose time is over, or whose front is gone.
-    func kept(at now: ContinuousClock.Instant, fronts: Set<UInt32>) -> LatelyLeft {
-        LatelyLeft(entries: entries.filter { $0.end > now && fronts.contains($0.seat.front) })
+    func kept(at now: ContinuousClock.Instant, vipPorts: Set<UInt32>) -> DepartedServers {
+        DepartedServers(
+            entries: entries.filter { $0.end > now && vipPorts.contains($0.seat.vipPort) })
     }
 
     mutating func add(_ left: [Entry]) {

@@ -6,7 +6,7 @@
 /// It costs a byte a frame, and a comparison and a few stores a move; it has no lock, since one worker
 /// owns it.
 @safe @usableFromInline
-struct FrameLedger: ~Copyable, @unchecked Sendable {
+struct FrameAccounting: ~Copyable, @unchecked Sendable {
     /// Frames that there are.
     @usableFromInline let owned: Int
     @usableFromInline let shift: UInt64

@@ -6,7 +6,7 @@ internal import LinuxNet
 public import Logging
 
 /// What was found, in a file: a daemon that is started again while its sources do not answer goes on with it.
-public struct RememberedReceivers: DiscoveryMemory {
+public struct LastKnownFile: DiscoveryMemory {
     private let path: String
     private let logger: Logger
 
@@ -26,7 +26,7 @@ public struct RememberedReceivers: DiscoveryMemory {
                     source: subject.description, endpoints: set.endpoints.map(Page.Endpoint.init),
                     addresses: set.addresses.map(\.description))
             },
-            standIns: view.standIns.map(Page.StandIn.init).sorted {
+            lastKnowns: view.lastKnowns.map(Page.LastKnown.init).sorted {
                 ($0.listener, $0.source) < ($1.listener, $1.source)
             })
         let encoder = JSONEncoder()
@@ -56,9 +56,9 @@ public struct RememberedReceivers: DiscoveryMemory {
                 source.endpoints.compactMap(\.endpoint),
                 addresses: source.addresses.compactMap { IPAddress($0) })
         }
-        let standIns = page.standIns ?? []
-        for place in state.standInPlaces {
-            view.standIns[place] = standIns.first { $0.isAt(place) }?.standIn
+        let lastKnowns = page.lastKnowns ?? []
+        for place in state.lastKnownPlaces {
+            view.lastKnowns[place] = lastKnowns.first { $0.isAt(place) }?.lastKnown
         }
         return view
     }
@@ -119,7 +119,7 @@ private struct Page: Codable {
     }
 
     /// What holds for a listener until its source answers.
-    struct StandIn: Codable {
+    struct LastKnown: Codable {
         struct Receiver: Codable {
             let name: String
             let endpoint: String
@@ -131,21 +131,21 @@ private struct Page: Codable {
         let receivers: [Receiver]
         let addresses: [String]
 
-        init(_ place: FanoutCore.StandIn.Place, _ standIn: FanoutCore.StandIn) {
+        init(_ place: FanoutCore.LastKnown.Place, _ lastKnown: FanoutCore.LastKnown) {
             listener = place.listener
             source = place.subject.description
-            receivers = standIn.downstreams.map {
+            receivers = lastKnown.downstreams.map {
                 Receiver(name: $0.name, endpoint: $0.endpoint.description, weight: $0.weight)
             }
-            addresses = standIn.addresses.map(\.description)
+            addresses = lastKnown.addresses.map(\.description)
         }
 
-        func isAt(_ place: FanoutCore.StandIn.Place) -> Bool {
+        func isAt(_ place: FanoutCore.LastKnown.Place) -> Bool {
             listener == place.listener && source == place.subject.description
         }
 
         /// Without what makes no sense; who is there twice is there once.
-        var standIn: FanoutCore.StandIn {
+        var lastKnown: FanoutCore.LastKnown {
             var names = Set<String>()
             var endpoints = Set<FanoutCore.Endpoint>()
             let downstreams: [Downstream] = receivers.compactMap { receiver in
@@ -155,7 +155,7 @@ private struct Page: Codable {
                 return Downstream(
                     name: receiver.name, endpoint: endpoint, weight: receiver.weight)
             }
-            return FanoutCore.StandIn(
+            return FanoutCore.LastKnown(
                 downstreams: downstreams, addresses: addresses.compactMap { IPAddress($0) })
         }
     }
@@ -163,5 +163,11 @@ private struct Page: Codable {
     var version = current
     let sources: [Source]
     /// nil in a file of a version that knew of none; such a version does not look at them.
-    let standIns: [StandIn]?
+    let lastKnowns: [LastKnown]?
+
+    /// As versions before this one spell them.
+    private enum CodingKeys: String, CodingKey {
+        case version, sources
+        case lastKnowns = "standIns"
+    }
 }

@@ -3,7 +3,7 @@
 internal import Synchronization
 
 /// What a worker has done so far. It alone writes; anybody may read at any time.
-final class Ledger: Sendable {
+final class Accounting: Sendable {
     /// Errnos are below this (errno(3); the highest of Linux is 133).
     static let codes = 134
 

@@ -9,7 +9,7 @@ internal import UserspacePlane
 /// The daemon whose place this process takes, by a connection to its control socket. When that ends before
 /// the takeover does, the daemon goes on; unless it was the daemon that ended: then its sockets are ours
 /// alone, and its programs are found where a killed one leaves them.
-final class Predecessor: Sendable {
+final class OldProcess: Sendable {
     let report: TakeoverReport
     private let client: ControlClient
     private let process: ProcessWatch?
@@ -28,14 +28,14 @@ final class Predecessor: Sendable {
     /// - Returns: nil when none listens there, or the one that did has ended.
     static func find(
         at path: String
-    ) throws(ControlFailure) -> (Predecessor, sockets: [(descriptor: Int32, isSteered: Bool)])? {
+    ) throws(ControlFailure) -> (OldProcess, sockets: [(descriptor: Int32, isSteered: Bool)])? {
         let end = ContinuousClock.now + patienceAtStart
         while true {
             guard let client = try ControlClient.ifPresent(at: path) else { return nil }
             do throws(ControlFailure) {
                 let (report, sockets) = try client.beginTakeover()
                 let pairs = zip(sockets, report.sockets).map { (descriptor: $0, isSteered: $1) }
-                return (Predecessor(client, report), pairs)
+                return (OldProcess(client, report), pairs)
             } catch {
                 guard error.mayRetry == true, .now < end else { throw error }
                 Pause.milliseconds(20)

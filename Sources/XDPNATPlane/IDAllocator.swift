@@ -7,10 +7,10 @@ internal import FanoutCore
 /// Who has which number in the kernel. Associations name services and servers by their numbers, and outlive
 /// the daemon, so a number is given to somebody else as late as possible, and never with a generation that
 /// it has had.
-struct Roll: Equatable, Sendable {
+struct IDAllocator: Equatable, Sendable {
     struct Seat: Hashable, Sendable {
         /// The number of the front.
-        let front: UInt32
+        let vipPort: UInt32
         let server: Endpoint
     }
 
@@ -21,13 +21,13 @@ struct Roll: Equatable, Sendable {
 
     struct ServiceEntry: Equatable, Sendable {
         let number: UInt16
-        let front: UInt32
+        let vipPort: UInt32
     }
 
     private(set) var services: [Service: ServiceEntry] = [:]
     private(set) var servers: [Seat: ServerEntry] = [:]
     /// The first is the next to be given.
-    private var freeFronts: [UInt32]
+    private var freeVIPPorts: [UInt32]
     private var freeServices: [UInt16]
     private var freeServers: [UInt16]
     /// The last generation of each number that has had one.
@@ -37,7 +37,7 @@ struct Roll: Equatable, Sendable {
     private static let generationsMax = UInt32(LB_GENERATIONS)
 
     init() {
-        freeFronts = Array(0..<UInt32(LB_LISTENERS_MAX))
+        freeVIPPorts = Array(0..<UInt32(LB_LISTENERS_MAX))
         freeServices = Array(0..<UInt16(LB_SERVICES_MAX))
         freeServers = Array(0..<UInt16(LB_SERVERS_MAX))
     }
@@ -49,13 +49,13 @@ struct Roll: Equatable, Sendable {
     ///   - servers: those there are, by number.
     ///   - departed: the last generations of those that have left, by number.
     init(
-        services: [UInt16: (Service, front: UInt32?)],
+        services: [UInt16: (Service, vipPort: UInt32?)],
         servers: [UInt16: (Seat, generation: UInt32)], departed: [UInt16: UInt32]
     ) {
         self.init()
-        for (number, (service, front)) in services {
-            guard let front else { continue }
-            self.services[service] = ServiceEntry(number: number, front: front)
+        for (number, (service, vipPort)) in services {
+            guard let vipPort else { continue }
+            self.services[service] = ServiceEntry(number: number, vipPort: vipPort)
         }
         for (number, (seat, generation)) in servers {
             self.servers[seat] = ServerEntry(number: number, generation: generation)
@@ -63,37 +63,41 @@ struct Roll: Equatable, Sendable {
         }
         generations.merge(departed) { $1 }
         freeServices.removeAll { services[$0] != nil }
-        freeServices += services.filter { $0.value.front == nil }.keys.sorted()
+        freeServices += services.filter { $0.value.vipPort == nil }.keys.sorted()
         freeServers.removeAll { servers[$0] != nil }
-        let fronts = Set(services.values.compactMap(\.front))
-        freeFronts.removeAll(where: fronts.contains)
+        let vipPorts = Set(services.values.compactMap(\.vipPort))
+        freeVIPPorts.removeAll(where: vipPorts.contains)
     }
 
     /// One with nobody in it, and the same numbers free.
-    var emptied: Roll {
+    var emptied: IDAllocator {
         var result = self
         (result.services, result.servers) = ([:], [:])
         return result
     }
 
-    mutating func newFront() -> UInt32? { freeFronts.isEmpty ? nil : freeFronts.removeFirst() }
+    mutating func newVIPPort() -> UInt32? {
+        freeVIPPorts.isEmpty ? nil : freeVIPPorts.removeFirst()
+    }
 
-    mutating func enter(_ service: Service, front: UInt32, formerly former: Roll) -> UInt16? {
-        if let known = services[service] { return known.front == front ? known.number : nil }
+    mutating func enter(_ service: Service, vipPort: UInt32, formerly previous: IDAllocator)
+        -> UInt16?
+    {
+        if let known = services[service] { return known.vipPort == vipPort ? known.number : nil }
         let number: UInt16
-        if let entry = former.services[service] {
+        if let entry = previous.services[service] {
             number = entry.number
         } else if !freeServices.isEmpty {
             number = freeServices.removeFirst()
         } else {
             return nil
         }
-        services[service] = ServiceEntry(number: number, front: front)
+        services[service] = ServiceEntry(number: number, vipPort: vipPort)
         return number
     }
 
-    mutating func enter(_ seat: Seat, formerly former: Roll) -> ServerEntry? {
-        if let entry = former.servers[seat] {
+    mutating func enter(_ seat: Seat, formerly previous: IDAllocator) -> ServerEntry? {
+        if let entry = previous.servers[seat] {
             servers[seat] = entry
             return entry
         }
@@ -110,44 +114,46 @@ struct Roll: Equatable, Sendable {
         return nil
     }
 
-    /// Servers of `former` that are here no more, or are others.
-    func departed(from former: Roll) -> [Roll.Seat: Roll.ServerEntry] {
-        former.servers.filter { servers[$0.key] != $0.value }
+    /// Servers of `previous` that are here no more, or are others.
+    func departed(from previous: IDAllocator) -> [IDAllocator.Seat: IDAllocator.ServerEntry] {
+        previous.servers.filter { servers[$0.key] != $0.value }
     }
 
-    /// Services of `former` that are here no more.
-    func servicesLeft(by former: Roll) -> [Service: Roll.ServiceEntry] {
-        former.services.filter { services[$0.key]?.number != $0.value.number }
+    /// Services of `previous` that are here no more.
+    func servicesLeft(by previous: IDAllocator) -> [Service: IDAllocator.ServiceEntry] {
+        previous.services.filter { services[$0.key]?.number != $0.value.number }
     }
 
-    /// Makes what `former` had and this one has not free for others, once nothing refers to it.
-    mutating func reclaim(from former: Roll, fronts: [UInt32]) {
-        freeServers += departed(from: former).values.map(\.number).sorted()
-        freeServices += servicesLeft(by: former).values.map(\.number).sorted()
-        freeFronts += fronts.sorted()
+    /// Makes what `previous` had and this one has not free for others, once nothing refers to it.
+    mutating func reclaim(from previous: IDAllocator, vipPorts: [UInt32]) {
+        freeServers += departed(from: previous).values.map(\.number).sorted()
+        freeServices += servicesLeft(by: previous).values.map(\.number).sorted()
+        freeVIPPorts += vipPorts.sorted()
     }
 
     /// Takes what another process has written in the meantime for what is in the kernel. Who was here before is
     /// known by what it is there, if at all; no generation is given twice.
     ///
     /// - Parameter fronts: those in use here.
-    mutating func follow(_ found: Roll, keeping fronts: Set<UInt32>) {
-        let former = self
+    mutating func follow(_ found: IDAllocator, keeping vipPorts: Set<UInt32>) {
+        let previous = self
         self = found
-        burn(former)
-        freeFronts.removeAll(where: fronts.contains)
+        burn(previous)
+        freeVIPPorts.removeAll(where: vipPorts.contains)
     }
 
     /// Has the generations that `other` gave be given no more, although it did not come into force.
-    mutating func burn(_ other: Roll) { generations.merge(other.generations) { max($0, $1) } }
+    mutating func burn(_ other: IDAllocator) {
+        generations.merge(other.generations) { max($0, $1) }
+    }
 }
 
-extension Roll {
+extension IDAllocator {
     /// The services that were ever written, with their fronts, by number; those without one are no more.
     static func services(
         of memory: NATMemory
-    ) throws(BPFError) -> [UInt16: (Service, front: UInt32?)] {
-        var services: [UInt16: (Service, front: UInt32?)] = [:]
+    ) throws(BPFError) -> [UInt16: (Service, vipPort: UInt32?)] {
+        var services: [UInt16: (Service, vipPort: UInt32?)] = [:]
         try memory.read("services") { map throws(BPFError) in
             for index in 0..<UInt16(clamping: map.entries) {
                 guard let bytes = try map.value(of: UInt32(index)) else { continue }
@@ -177,7 +183,7 @@ extension Roll {
                 }
                 let endpoint = Endpoint(
                     IPAddress(high: entry.address.high, low: entry.address.low), port: entry.port)
-                servers[index] = (Seat(front: entry.listener, server: endpoint), entry.generation)
+                servers[index] = (Seat(vipPort: entry.listener, server: endpoint), entry.generation)
             }
         }
         self.init(

@@ -5,7 +5,7 @@
 /// Everyone has a turn at the start, so n turns give each of n at least one, however light. After that
 /// nobody is more than one turn ahead of its share; what the light ones are ahead, less than a turn
 /// each, is what a heavy one can be behind.
-struct Turns {
+struct WeightedSchedule {
     private struct Entry {
         /// When the turn is due, in 1/65536 of the heaviest one's period.
         var due: UInt64

@@ -4,63 +4,63 @@ import FanoutCore
 import Testing
 import Tiers
 
-@Suite("A verdict on a target", .tags(.unit))
-struct VerdictTests {
-    /// Results as letters, `+` a success and `-` a failure, and the verdict after each: `U`p or `D`own.
+@Suite("A status on a target", .tags(.unit))
+struct HealthStatusTests {
+    /// Results as letters, `+` a success and `-` a failure, and the status after each: `U`p or `D`own.
     struct Course: Sendable, CustomTestStringConvertible {
         let rise: Int
         let fall: Int
         let results: String
-        let verdicts: String
+        let healthStatuses: String
 
         var testDescription: String { "rise \(rise), fall \(fall): \(results)" }
     }
 
     static let courses = [
-        Course(rise: 1, fall: 3, results: "---", verdicts: "UUD"),
-        Course(rise: 1, fall: 3, results: "--+--+--", verdicts: "UUUUUUUU"),
-        Course(rise: 1, fall: 3, results: "----+", verdicts: "UUDDU"),
-        Course(rise: 1, fall: 1, results: "-+-+", verdicts: "DUDU"),
-        Course(rise: 3, fall: 2, results: "--++-+++-", verdicts: "UDDDDDDUU"),
-        Course(rise: 2, fall: 2, results: "+-+--+-++", verdicts: "UUUUDDDDU"),
+        Course(rise: 1, fall: 3, results: "---", healthStatuses: "UUD"),
+        Course(rise: 1, fall: 3, results: "--+--+--", healthStatuses: "UUUUUUUU"),
+        Course(rise: 1, fall: 3, results: "----+", healthStatuses: "UUDDU"),
+        Course(rise: 1, fall: 1, results: "-+-+", healthStatuses: "DUDU"),
+        Course(rise: 3, fall: 2, results: "--++-+++-", healthStatuses: "UDDDDDDUU"),
+        Course(rise: 2, fall: 2, results: "+-+--+-++", healthStatuses: "UUUUDDDDU"),
     ]
 
     @Test("follows rise and fall", arguments: courses)
     func thresholds(course: Course) {
         let policy = HealthPolicy(rise: course.rise, fall: course.fall)
-        var verdict = Verdict()
-        var verdicts = ""
+        var status = HealthStatus()
+        var healthStatuses = ""
         for result in course.results {
-            let before = verdict.isHealthy
-            let turn = verdict.note(result == "+", policy)
-            verdicts += verdict.isHealthy ? "U" : "D"
-            if before != verdict.isHealthy {
-                #expect(turn == (verdict.isHealthy ? .healthy : .unhealthy))
+            let before = status.isHealthy
+            let change = status.note(result == "+", policy)
+            healthStatuses += status.isHealthy ? "U" : "D"
+            if before != status.isHealthy {
+                #expect(change == (status.isHealthy ? .healthy : .unhealthy))
             } else {
-                #expect(turn != .unhealthy)
+                #expect(change != .unhealthy)
             }
         }
-        #expect(verdicts == course.verdicts)
+        #expect(healthStatuses == course.healthStatuses)
     }
 
     @Test("the first success of a target is told, and the next is not")
     func firstSuccess() {
-        var verdict = Verdict()
+        var status = HealthStatus()
         let policy = HealthPolicy()
-        #expect(verdict.note(false, policy) == nil)
-        #expect(verdict.note(true, policy) == .healthy)
-        #expect(verdict.note(true, policy) == nil)
+        #expect(status.note(false, policy) == nil)
+        #expect(status.note(true, policy) == .healthy)
+        #expect(status.note(true, policy) == nil)
     }
 
     @Test("the third fall and each after it doubles what a return takes, up to 16 times")
     func damping() {
         let policy = HealthPolicy(rise: 1, fall: 1)
-        var verdict = Verdict()
+        var status = HealthStatus()
         var needed: [Int] = []
         for _ in 0..<8 {
-            #expect(verdict.note(false, policy) == .unhealthy)
+            #expect(status.note(false, policy) == .unhealthy)
             var count = 0
-            repeat { count += 1 } while verdict.note(true, policy) == nil
+            repeat { count += 1 } while status.note(true, policy) == nil
             needed.append(count)
         }
         #expect(needed == [1, 1, 2, 4, 8, 16, 16, 16])
@@ -69,29 +69,29 @@ struct VerdictTests {
     @Test("20 results in a row that agree make good for a fall", arguments: [true, false])
     func forgiving(up: Bool) {
         let policy = HealthPolicy(rise: 1, fall: 1)
-        var verdict = Verdict()
+        var status = HealthStatus()
         for _ in 0..<4 {
-            _ = verdict.note(false, policy)
-            while verdict.note(true, policy) == nil {}
+            _ = status.note(false, policy)
+            while status.note(true, policy) == nil {}
         }
-        if !up { _ = verdict.note(false, policy) }
-        let falls = verdict.falls
-        for _ in 0..<19 { _ = verdict.note(up, policy) }
-        #expect(verdict.falls == falls)
-        _ = verdict.note(up, policy)
-        #expect(verdict.falls == falls - 1)
-        for _ in 0..<400 { _ = verdict.note(up, policy) }
-        #expect(verdict.falls == 0)
-        #expect(verdict.successesNeeded(policy) == 1)
+        if !up { _ = status.note(false, policy) }
+        let falls = status.falls
+        for _ in 0..<19 { _ = status.note(up, policy) }
+        #expect(status.falls == falls)
+        _ = status.note(up, policy)
+        #expect(status.falls == falls - 1)
+        for _ in 0..<400 { _ = status.note(up, policy) }
+        #expect(status.falls == 0)
+        #expect(status.successesNeeded(policy) == 1)
     }
 
     @Test(
         "whatever a receiver does, the changes it costs are bounded",
         arguments: [UInt64(1), 2, 3, 4, 5], [(1, 1), (1, 3), (2, 2)])
     func churn(seed: UInt64, thresholds: (Int, Int)) {
-        // The worst there is: it turns as soon as its verdict has.
+        // The worst there is: it turns as soon as its status has.
         let policy = HealthPolicy(rise: thresholds.0, fall: thresholds.1)
-        var (spiteful, random) = (Verdict(), Verdict())
+        var (spiteful, random) = (HealthStatus(), HealthStatus())
         var state = seed
         var changes = (spiteful: 0, random: 0)
         let probes = 3600

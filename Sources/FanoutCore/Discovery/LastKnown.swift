@@ -3,7 +3,7 @@
 /// Who received for a listener, and what it served, before it named a subject that has not answered yet.
 ///
 /// It is a listener's and no subject's: two that move to the same one had receivers of their own each.
-public struct StandIn: Equatable, Sendable {
+public struct LastKnown: Equatable, Sendable {
     /// Whose it is, and for what it stands.
     public struct Place: Hashable, Sendable {
         public let listener: String
@@ -29,8 +29,8 @@ public struct StandIn: Equatable, Sendable {
 extension ReceiverChoice.Terms {
     /// Of receivers of before those whom the listener can forward to as it is now, in their order; of too many
     /// those that have a share come first, then it goes by address.
-    func fitting(_ former: [Downstream]) -> [Downstream] {
-        let reached = former.filter { families.contains($0.endpoint.address.family) }
+    func fitting(_ previous: [Downstream]) -> [Downstream] {
+        let reached = previous.filter { families.contains($0.endpoint.address.family) }
         let own = reached.filter { $0.endpoint.address.family == family }
         let usable = onePerFamily && !own.isEmpty ? own : reached
         guard usable.count > most else { return usable }
@@ -44,19 +44,19 @@ extension ReceiverChoice.Terms {
 
 extension DesiredState {
     /// Where stand-ins may stand.
-    public var standInPlaces: Set<StandIn.Place> {
+    public var lastKnownPlaces: Set<LastKnown.Place> {
         Set(
             listeners.flatMap { listener in
                 (listener.discovery?.subjects ?? []).map {
-                    StandIn.Place(listener: listener.name, subject: $0)
+                    LastKnown.Place(listener: listener.name, subject: $0)
                 }
             })
     }
 
     /// What listeners look up of which nothing is known, nor who received before.
     public func unknownSubjects(in view: DiscoveryView) -> Set<DiscoverySubject> {
-        let unknown = standInPlaces.filter {
-            view.sets[$0.subject] == nil && view.standIns[$0] == nil
+        let unknown = lastKnownPlaces.filter {
+            view.sets[$0.subject] == nil && view.lastKnowns[$0] == nil
         }
         return Set(unknown.map(\.subject))
     }
@@ -66,27 +66,27 @@ extension DesiredState {
     /// - Parameters:
     ///   - former: the state before; listeners are the same by name.
     ///   - view: what is known of the subjects of both.
-    public func standIns(after former: DesiredState, _ view: DiscoveryView) -> [StandIn.Place:
-        StandIn]
+    public func lastKnowns(after previous: DesiredState, _ view: DiscoveryView) -> [LastKnown.Place:
+        LastKnown]
     {
-        let before = former.applying(view)
+        let before = previous.applying(view)
         var written: [String: ServedAddresses] = [:]
-        for listener in former.listeners { written[listener.name] = listener.served }
-        var result: [StandIn.Place: StandIn] = [:]
+        for listener in previous.listeners { written[listener.name] = listener.served }
+        var result: [LastKnown.Place: LastKnown] = [:]
         for old in before.listeners {
             guard let discovery = listeners.first(where: { $0.name == old.name })?.discovery
             else { continue }
-            func stand(for subject: DiscoverySubject, _ standIn: StandIn) {
-                let place = StandIn.Place(listener: old.name, subject: subject)
-                guard !view.isAnswered(subject), standIn != StandIn() else { return }
+            func stand(for subject: DiscoverySubject, _ lastKnown: LastKnown) {
+                let place = LastKnown.Place(listener: old.name, subject: subject)
+                guard !view.isAnswered(subject), lastKnown != LastKnown() else { return }
                 // One that is there knows more than what had to do without some of it.
-                result[place] = view.standIns[place] ?? standIn
+                result[place] = view.lastKnowns[place] ?? lastKnown
             }
-            stand(for: discovery.receivers, StandIn(downstreams: old.downstreams))
+            stand(for: discovery.receivers, LastKnown(downstreams: old.downstreams))
             guard let subject = discovery.addresses, case .listed(let all) = old.served,
                 case .listed(let own) = written[old.name]
             else { continue }
-            stand(for: subject, StandIn(addresses: Array(all.dropFirst(own.count))))
+            stand(for: subject, LastKnown(addresses: Array(all.dropFirst(own.count))))
         }
         return result
     }

@@ -5,8 +5,8 @@
 /// A target is healthy until `fall` probes in a row fail, and again once `rise` in a row succeed. One
 /// that keeps falling has to prove more: from its third fall on each one doubles the successes that it
 /// needs, up to 16 times `rise`, so that a receiver which comes and goes costs ever fewer changes.
-/// 20 results in a row that agree with the verdict make good for one fall.
-public struct Verdict: Equatable, Sendable {
+/// 20 results in a row that agree with the status make good for one fall.
+public struct HealthStatus: Equatable, Sendable {
     /// Falls that cost nothing, so that a restart or two are over with the first answer.
     static let freeFalls = 2
     static let longestPenalty = 16
@@ -17,12 +17,12 @@ public struct Verdict: Equatable, Sendable {
     public private(set) var isProven = false
     /// Falls that have not been made good for.
     public private(set) var falls = 0
-    /// Results in a row that disagree with the verdict, and that agree.
+    /// Results in a row that disagree with the status, and that agree.
     private var against = 0
     private var agreeing = 0
 
-    /// What a result turned the verdict into.
-    public enum Turn: Equatable, Sendable {
+    /// What a result turned the status into.
+    public enum Change: Equatable, Sendable {
         case healthy, unhealthy
     }
 
@@ -41,9 +41,9 @@ public struct Verdict: Equatable, Sendable {
 
     /// Takes one result into account.
     ///
-    /// - Returns: the new verdict, when it is another one; the first success of a target that was
+    /// - Returns: the new status, when it is another one; the first success of a target that was
     ///   merely assumed to be healthy counts as one.
-    public mutating func note(_ isAlive: Bool, _ policy: HealthPolicy) -> Turn? {
+    public mutating func note(_ isAlive: Bool, _ policy: HealthPolicy) -> Change? {
         guard isAlive != isHealthy else {
             against = 0
             agreeing += 1
