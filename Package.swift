@@ -59,9 +59,6 @@ let systemLayer: [Target] = [
     .target(
         name: "YAML", dependencies: ["CLibYAML"], swiftSettings: strict,
         linkerSettings: [.linkedLibrary(":libyaml.a")]),
-    // Links libmnl, so only planes of the trait KernelModes may depend on it.
-    .target(
-        name: "Netlink", dependencies: ["CLibMNL", "CNet", "FanoutCore"], swiftSettings: strict),
     .target(
         name: "BPFRuntime",
         dependencies: ["CLibBPF", "CDatapath", "CNet", "FanoutCore", "KernelPrograms"],
@@ -78,9 +75,9 @@ let systemLayer: [Target] = [
 let sharedLayer: [Target] = [
     // The host's network as the kernel modes see it.
     .target(
-        name: "HostNetwork",
+        name: "KernelForwarding",
         dependencies: [
-            "CDatapath", "FanoutCore", "LinuxNet", "Netlink",
+            "CDatapath", "CLibMNL", "CNet", "FanoutCore", "LinuxNet",
             .product(name: "Logging", package: "swift-log"),
         ],
         swiftSettings: strict)
@@ -97,24 +94,24 @@ let planesAndInputs: [Target] = [
     .target(
         name: "TCPlane",
         dependencies: [
-            "BPFRuntime", "CDatapath", "FanoutCore", "HostNetwork", "KernelPrograms", "LinuxNet",
-            "Netlink",
+            "BPFRuntime", "CDatapath", "FanoutCore", "KernelForwarding", "KernelPrograms",
+            "LinuxNet",
             .product(name: "Logging", package: "swift-log"),
         ],
         swiftSettings: strict),
     .target(
         name: "AFXDPPlane",
         dependencies: [
-            "BPFRuntime", "CDatapath", "CNet", "FanoutCore", "HostNetwork", "KernelPrograms",
-            "LinuxNet", "Netlink", "XDPSockets",
+            "BPFRuntime", "CDatapath", "CNet", "FanoutCore", "KernelForwarding", "KernelPrograms",
+            "LinuxNet", "XDPSockets",
             .product(name: "Logging", package: "swift-log"),
         ],
         swiftSettings: strict),
     .target(
         name: "XDPNATPlane",
         dependencies: [
-            "BPFRuntime", "CDatapath", "FanoutCore", "HostNetwork", "KernelPrograms", "LinuxNet",
-            "Netlink",
+            "BPFRuntime", "CDatapath", "FanoutCore", "KernelForwarding", "KernelPrograms",
+            "LinuxNet",
             .product(name: "Logging", package: "swift-log"),
         ],
         swiftSettings: strict),
@@ -132,14 +129,6 @@ let planesAndInputs: [Target] = [
             .product(name: "NIOHTTP1", package: "swift-nio"),
             .product(name: "NIOPosix", package: "swift-nio"),
             .product(name: "NIOSSL", package: "swift-nio-ssl"),
-        ],
-        swiftSettings: strict),
-    .target(
-        name: "FanoutHealth", dependencies: ["FanoutCore", "LinuxNet"], swiftSettings: strict),
-    .target(
-        name: "FanoutControlSocket",
-        dependencies: [
-            "FanoutCore", "LinuxNet", .product(name: "Logging", package: "swift-log"),
         ],
         swiftSettings: strict),
     .target(
@@ -161,7 +150,9 @@ let planesAndInputs: [Target] = [
 let controlLayer: [Target] = [
     .target(
         name: "FanoutControl",
-        dependencies: ["FanoutCore", .product(name: "Logging", package: "swift-log")],
+        dependencies: [
+            "FanoutCore", "LinuxNet", .product(name: "Logging", package: "swift-log"),
+        ],
         swiftSettings: strict)
 ]
 
@@ -169,12 +160,11 @@ let applications: [Target] = [
     .executableTarget(
         name: "udp-fanout",
         dependencies: [
-            "FanoutCore", "LinuxNet", "UserspacePlane", "FanoutConfig", "FanoutControlSocket",
-            "FanoutDiscovery", "FanoutHealth", "FanoutMetrics", "FanoutControl",
+            "FanoutCore", "LinuxNet", "UserspacePlane", "FanoutConfig", "FanoutDiscovery",
+            "FanoutMetrics", "FanoutControl",
             .target(name: "AFXDPPlane", condition: kernelModes),
             .target(name: "BPFRuntime", condition: kernelModes),
-            .target(name: "HostNetwork", condition: kernelModes),
-            .target(name: "Netlink", condition: kernelModes),
+            .target(name: "KernelForwarding", condition: kernelModes),
             .target(name: "ReusePortLB", condition: kernelModes),
             .target(name: "TCPlane", condition: kernelModes),
             .target(name: "XDPNATPlane", condition: kernelModes),
@@ -258,7 +248,7 @@ let tests: [Target] = [
     .testTarget(
         name: "FanoutControlSocketTests",
         dependencies: [
-            "FanoutControlSocket", "FanoutCore", "LabNet", "LinuxNet",
+            "FanoutControl", "FanoutCore", "LabNet", "LinuxNet",
             .product(name: "Logging", package: "swift-log"),
         ],
         swiftSettings: strictTests),
@@ -294,16 +284,17 @@ let tests: [Target] = [
     .testTarget(
         name: "TCPlaneTests",
         dependencies: [
-            "BPFRuntime", "CDatapath", "CLibBPF", "FanoutCore", "HostNetwork", "KernelPrograms",
-            "LabNet", "LinuxNet", "Netlink", "PlaneContract", "TCPlane",
+            "BPFRuntime", "CDatapath", "CLibBPF", "FanoutCore", "KernelForwarding",
+            "KernelPrograms",
+            "LabNet", "LinuxNet", "PlaneContract", "TCPlane",
             .product(name: "Logging", package: "swift-log"),
         ],
         swiftSettings: strictTests),
     .testTarget(
         name: "AFXDPPlaneTests",
         dependencies: [
-            "AFXDPPlane", "BPFRuntime", "CDatapath", "CLibBPF", "FanoutCore", "HostNetwork",
-            "KernelPrograms", "LabNet", "LinuxNet", "Netlink", "PlaneContract", "TCPlane",
+            "AFXDPPlane", "BPFRuntime", "CDatapath", "CLibBPF", "FanoutCore", "KernelForwarding",
+            "KernelPrograms", "LabNet", "LinuxNet", "PlaneContract", "TCPlane",
             "UserspacePlane", "XDPSockets",
             .product(name: "Logging", package: "swift-log"),
         ],
@@ -311,14 +302,14 @@ let tests: [Target] = [
     .testTarget(
         name: "XDPNATPlaneTests",
         dependencies: [
-            "BPFRuntime", "CDatapath", "FanoutCore", "HostNetwork", "KernelPrograms", "LabNet",
-            "LinuxNet", "Netlink", "PlaneContract", "XDPNATPlane",
+            "BPFRuntime", "CDatapath", "FanoutCore", "KernelForwarding", "KernelPrograms", "LabNet",
+            "LinuxNet", "PlaneContract", "XDPNATPlane",
             .product(name: "Logging", package: "swift-log"),
         ],
         swiftSettings: strictTests),
     .testTarget(
         name: "FanoutHealthTests",
-        dependencies: ["FanoutCore", "FanoutHealth", "LabNet", "LinuxNet"],
+        dependencies: ["FanoutControl", "FanoutCore", "LabNet", "LinuxNet"],
         swiftSettings: strictTests),
     .target(
         name: "ClusterLab",
@@ -349,7 +340,7 @@ let tests: [Target] = [
     .testTarget(
         name: "DaemonTests",
         dependencies: [
-            "ClusterLab", "FanoutConfig", "FanoutControlSocket", "FanoutCore", "LabNet", "LinuxNet",
+            "ClusterLab", "FanoutConfig", "FanoutControl", "FanoutCore", "LabNet", "LinuxNet",
             .target(name: "udp-fanout"),
         ],
         swiftSettings: strictTests),
@@ -369,7 +360,7 @@ let tests: [Target] = [
         name: "NetlinkTests",
         dependencies: [
             "BPFRuntime", "CLibBPF", "CLibMNL", "FanoutCore", "KernelPrograms", "LabNet",
-            "LinuxNet", "Netlink",
+            "LinuxNet", "KernelForwarding",
         ],
         swiftSettings: strictTests),
     .testTarget(

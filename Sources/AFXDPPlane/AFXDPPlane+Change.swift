@@ -2,7 +2,7 @@
 
 internal import BPFRuntime
 internal import FanoutCore
-internal import HostNetwork
+internal import KernelForwarding
 internal import LinuxNet
 internal import Logging
 internal import XDPSockets

@@ -2,7 +2,7 @@
 
 internal import BPFRuntime
 public import FanoutCore
-internal import HostNetwork
+internal import KernelForwarding
 internal import LinuxNet
 internal import Logging
 package import XDPSockets

@@ -4,10 +4,9 @@ public import BPFRuntime
 internal import CNet
 public import FanoutCore
 internal import Glibc
-public import HostNetwork
+public import KernelForwarding
 internal import LinuxNet
 public import Logging
-internal import Netlink
 internal import XDPSockets
 
 /// Forwarding past the network stack: see bpf/xdp_steer.bpf.c for how a datagram gets to a worker, and

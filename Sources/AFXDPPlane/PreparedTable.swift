@@ -3,7 +3,7 @@
 internal import CDatapath
 internal import CNet
 internal import FanoutCore
-internal import HostNetwork
+internal import KernelForwarding
 internal import LinuxNet
 internal import XDPSockets
 

@@ -4,7 +4,7 @@ internal import BPFRuntime
 internal import CDatapath
 internal import FanoutCore
 internal import Glibc
-internal import HostNetwork
+internal import KernelForwarding
 internal import LinuxNet
 internal import Logging
 internal import XDPSockets

@@ -3,7 +3,7 @@
 internal import BPFRuntime
 internal import CDatapath
 internal import FanoutCore
-internal import HostNetwork
+internal import KernelForwarding
 internal import KernelPrograms
 
 /// The program of one interface with maps of its own: which packets go to the sockets.

@@ -2,7 +2,7 @@
 
 internal import CDatapath
 internal import FanoutCore
-internal import HostNetwork
+internal import KernelForwarding
 
 /// How a worker's packets get to a receiver.
 struct Way {

@@ -3,7 +3,7 @@
 internal import BPFRuntime
 internal import FanoutCore
 internal import Glibc
-internal import HostNetwork
+internal import KernelForwarding
 
 /// Our program at the ingress hook of one interface.
 ///

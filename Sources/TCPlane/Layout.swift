@@ -2,7 +2,7 @@
 
 internal import CDatapath
 internal import FanoutCore
-internal import HostNetwork
+internal import KernelForwarding
 
 /// What stands in the maps of one program: which number, rows and table each listener has, and which
 /// destinations lead to it. A value: the next layout is worked out beside the one in force.

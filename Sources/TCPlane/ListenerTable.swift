@@ -3,7 +3,7 @@
 internal import BPFRuntime
 internal import CDatapath
 internal import FanoutCore
-internal import HostNetwork
+internal import KernelForwarding
 
 /// One listener's table as bytes, as lb/tables.h lays it out: head, receivers, slots.
 struct ListenerTable {

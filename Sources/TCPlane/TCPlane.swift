@@ -4,10 +4,9 @@ public import BPFRuntime
 internal import CDatapath
 public import FanoutCore
 internal import Glibc
-public import HostNetwork
+public import KernelForwarding
 internal import LinuxNet
 public import Logging
-internal import Netlink
 
 /// Forwarding in the kernel, at the TC ingress hook of interfaces: bpf/tc_fanout.bpf.c tells of a
 /// datagram's way through it. This side fills its maps and keeps it attached.

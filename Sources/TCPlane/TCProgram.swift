@@ -3,7 +3,7 @@
 internal import BPFRuntime
 internal import CDatapath
 internal import FanoutCore
-internal import HostNetwork
+internal import KernelForwarding
 internal import KernelPrograms
 
 /// The kernel program with maps of its own. Interfaces hook into the program; what stands in the maps is

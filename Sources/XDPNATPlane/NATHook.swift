@@ -4,7 +4,7 @@ internal import BPFRuntime
 internal import CDatapath
 internal import FanoutCore
 internal import Glibc
-internal import HostNetwork
+internal import KernelForwarding
 
 /// Our program at the XDP hook of one interface.
 ///

@@ -4,8 +4,7 @@ public import BPFRuntime
 internal import CDatapath
 public import FanoutCore
 internal import Glibc
-internal import HostNetwork
-internal import Netlink
+internal import KernelForwarding
 
 /// A look from outside at what a program of this mode remembers, whichever process runs it, or none does.
 public struct NATInspection: Sendable {

@@ -2,7 +2,7 @@
 
 internal import CDatapath
 internal import FanoutCore
-internal import HostNetwork
+internal import KernelForwarding
 
 /// What stands in the maps of a program. A value: the next layout is worked out beside the one in force.
 struct NATLayout: Sendable {

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 
 internal import FanoutCore
-internal import HostNetwork
+internal import KernelForwarding
 
 /// Something about the host that keeps routed packets from their way.
 struct Obstacle: Sendable, CustomStringConvertible {

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 
 internal import BPFRuntime
-internal import HostNetwork
+internal import KernelForwarding
 internal import KernelPrograms
 internal import Logging
 

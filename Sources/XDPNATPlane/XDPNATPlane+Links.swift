@@ -3,10 +3,9 @@
 internal import BPFRuntime
 internal import CDatapath
 internal import FanoutCore
-internal import HostNetwork
+internal import KernelForwarding
 internal import LinuxNet
 internal import Logging
-internal import Netlink
 
 // What a program redirects to an interface whose driver cannot transmit it is lost, and the program is not told. So
 // it is told before which drivers can.

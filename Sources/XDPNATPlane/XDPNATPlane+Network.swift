@@ -1,9 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 
 internal import FanoutCore
-internal import HostNetwork
+internal import KernelForwarding
 internal import Logging
-internal import Netlink
 
 // Interfaces come and go, addresses and routes change. The kernel tells of it; the plane then looks at the
 // network again, and where that makes a difference it leads maps and hooks there.

@@ -3,7 +3,7 @@
 internal import BPFRuntime
 internal import FanoutCore
 internal import Glibc
-internal import HostNetwork
+internal import KernelForwarding
 internal import Logging
 
 extension XDPNATPlane {

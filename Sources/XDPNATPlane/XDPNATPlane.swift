@@ -3,10 +3,9 @@
 public import BPFRuntime
 internal import CDatapath
 public import FanoutCore
-public import HostNetwork
+public import KernelForwarding
 internal import LinuxNet
 public import Logging
-internal import Netlink
 
 /// Address translation in the kernel, at the XDP hook of interfaces: bpf/xdp_nat.bpf.c tells of a packet's
 /// way through it. This side says who is who in its maps, and keeps it attached.

@@ -3,6 +3,7 @@
 internal import ArgumentParser
 internal import FanoutConfig
 internal import FanoutCore
+internal import FanoutDiscovery
 internal import LinuxNet
 internal import Logging
 
@@ -26,7 +27,8 @@ struct ConfigurationReport {
     init(path: String) {
         source = FileState(of: path)
         switch Configuration.load(path: path) {
-        case .valid(let configuration, let warnings):
+        case .valid(var configuration, let warnings):
+            configuration.settle(namespace: Sources.defaultNamespace)
             let unsupported = configuration.unsupported(modes: Self.modes)
             self.configuration = unsupported.isEmpty ? configuration : nil
             self.warnings = warnings

@@ -2,10 +2,10 @@
 
 internal import FanoutConfig
 internal import FanoutControl
-internal import FanoutControlSocket
 internal import FanoutCore
 internal import FanoutMetrics
 internal import LinuxNet
+internal import Logging
 
 extension Daemon {
     /// Notes the counters each second: for rates, for what receivers send back, and for their health.
@@ -127,5 +127,102 @@ extension ReceiverStatus {
             bytesForwarded: counts?.bytesForwarded ?? 0,
             packetsDropped: counts?.drops.values.reduce(0, +) ?? 0,
             refusals: counts?.refusals ?? 0, rates: RateStatus(rates))
+    }
+}
+
+extension Daemon {
+    /// Why it does not serve at this moment, in one line; nil when every listener does.
+    ///
+    /// A listener serves when it is open, its interface is there, up and has an address for it, and, where its
+    /// receivers are looked up, the source has answered once, be it that there is nobody, or it is known who
+    /// received before.
+    var obstacle: String? {
+        get async {
+            switch stage {
+            case .starting: return "starting"
+            case .stopping: return "stopping"
+            case .serving: break
+            }
+            let wanted = configuration.desiredState
+            let open = Set(await reconciler.view.active.listeners.map(\.name))
+            if let closed = wanted.listeners.first(where: { !open.contains($0.name) }) {
+                return "listener \(closed.name) is not open"
+            }
+            if let unknown = wanted.unknownSubjects(in: await discovery.view()).min() {
+                return "nothing is known yet of \(unknown)"
+            }
+            let idle = await reconciler.obstructions().first { $0.receivers.isEmpty }
+            return idle.map { "listener \($0.listener) serves nothing: \($0.reason)" }
+        }
+    }
+}
+
+extension Daemon {
+    /// Tells the service manager that everything runs, and what that is.
+    func announceReady() {
+        service.ready()
+        let listeners = configuration.listeners
+        let receivers = listeners.reduce(0) { $0 + $1.downstreams.count }
+        let state = reloads.lastSuccessful ? "" : "; the last reload failed"
+        service.status("\(listeners.count) listeners, \(receivers) receivers\(state)")
+    }
+
+    /// Looks whether every worker makes progress, for health checks and the manager's watchdog, which gets its signs of
+    /// life as long as they do. A data plane that does not even answer stops them as well.
+    func watchProgress() async {
+        let interval = service.watchdog.map { $0 / 4 } ?? .milliseconds(2500)
+        var watch = ProgressWatch()
+        var isStuck = false
+        repeat {
+            let stuck = watch.note(await reconciler.progress())
+            guard !Task.isCancelled else { break }
+            liveness.note(stuck: stuck, at: MonotonicClock.now)
+            if stuck.isEmpty {
+                if service.watchdog != nil { service.alive() }
+            } else if !isStuck {
+                logger.error(
+                    service.watchdog == nil
+                        ? "workers hang" : "workers hang; the watchdog gets no sign of life",
+                    metadata: ["workers": "\(stuck.joined(separator: ","))"])
+            }
+            isStuck = !stuck.isEmpty
+        } while (try? await Task.sleep(for: interval)) != nil
+        liveness.end()
+    }
+
+    /// A sign of life with the counters, for whoever reads the debug log.
+    func beat() async {
+        while (try? await Task.sleep(for: .seconds(5))) != nil {
+            guard logger.logLevel <= .debug else { continue }
+            for counts in await reconciler.counters() where counts.mode == .userspace {
+                var fields = counts.totals
+                fields["downstreams"] = "\(counts.downstreams.count)"
+                logger.debug("userspace worker heartbeat", metadata: fields)
+            }
+        }
+    }
+
+    /// Gives memory back that nobody uses: changes come and go for as long as the process lives, and what they had
+    /// is free in pieces here and there.
+    func returnMemory() async {
+        while (try? await Task.sleep(for: .seconds(30))) != nil { await Self.trimHeaps() }
+    }
+
+    /// Elsewhere than on the actor, which others wait for.
+    @concurrent private static func trimHeaps() async { ThisProcess.trimHeaps() }
+}
+
+extension ListenerCounters {
+    /// The ledger, for the log.
+    var totals: Logger.Metadata {
+        var result: Logger.Metadata = [
+            "listener": "\(listener)", "received": "\(packetsReceived)",
+            "forwarded": "\(packetsForwarded)", "dropped": "\(packetsDropped)",
+            "kernel_drops": "\(kernelDrops)",
+        ]
+        for (reason, count) in drops where count > 0 {
+            result["dropped_\(reason.rawValue)"] = "\(count)"
+        }
+        return result
     }
 }

@@ -2,7 +2,6 @@
 
 internal import FanoutConfig
 internal import FanoutControl
-internal import FanoutControlSocket
 internal import FanoutCore
 internal import FanoutMetrics
 internal import Glibc
@@ -37,7 +36,7 @@ extension Daemon {
             await health.assume(unhealthy: oldProcess.unhealthy)
             await discoverAtStart()
             let settling = Task {
-                await discovery.settle(configuration.state, within: Self.patience)
+                await discovery.settle(configuration.desiredState, within: Self.patience)
             }
             self.settling = settling
             await settling.value
@@ -120,7 +119,7 @@ extension Daemon {
 
     /// Listeners that look their receivers up must have found some, if the daemon before has some.
     private func expectReceivers(_ serving: [String]) async throws {
-        let state = configuration.state.applying(await discovery.view())
+        let state = configuration.desiredState.applying(await discovery.view())
             .applying(await reconciler.view.drains).applying(await health.view())
         for listener in state.listeners
         where listener.discovery != nil && serving.contains(listener.name)
@@ -149,5 +148,143 @@ extension OldProcess {
                 report.drained.map {
                     DrainList.Entry(listener: $0.listener, downstream: $0.receiver)
                 }))
+    }
+}
+
+// The side of the daemon whose place is taken. It goes on reading until the other is ready; whenever the
+// other fails it takes back what it has let go of.
+
+/// A process that is about to take this one's place.
+struct NewProcess {
+    /// The connection by which it says so.
+    let client: Int
+    /// Its number; nil when it does not tell.
+    let process: Int32?
+    /// What it has already: the planes of these modes are relinquished.
+    var modes: Set<ForwardingMode> = []
+    /// A configuration that came meanwhile.
+    var isReloadDue = false
+}
+
+extension Daemon: TakeoverHost {
+    private static let kernelModes: Set<ForwardingMode> = [.tcEBPF, .afXDP, .xdpNAT]
+    /// How long a stop waits for a takeover to end.
+    private static let newProcessPatience = Duration.seconds(15)
+
+    func carryOut(
+        _ request: ControlRequest, for client: Int
+    ) async -> (ControlResponse, descriptors: [Int32]) {
+        let answer = await runInOrder { await $0.runSerially(request, for: client) }
+        let ending = ControlFailure("the daemon is ending", remedy: "start it", mayRetry: true)
+        return answer ?? (.failure(ending), [])
+    }
+
+    private func runSerially(
+        _ request: ControlRequest, for client: Int
+    ) async -> (ControlResponse, descriptors: [Int32]) {
+        if let refusal = refusal(of: request) { return (.failure(refusal), []) }
+        if let newProcess, newProcess.client != client {
+            return (
+                .failure(
+                    ControlFailure(
+                        "another process is taking this one's place",
+                        remedy: "wait until it is done, then ask the daemon that runs then",
+                        mayRetry: true)),
+                []
+            )
+        }
+        guard let step = request.step, (step == .begin) == (newProcess == nil) else {
+            let remedy = "the steps are begin, release, switch and finish, in this order"
+            return (.failure(ControlFailure("the step is out of turn", remedy: remedy)), [])
+        }
+        switch step {
+        case .begin: return await begin(for: client, request.process)
+        case .release:
+            await relinquish(Self.kernelModes)
+            await metrics?.stop()
+        case .switch: await relinquish([.userspace])
+        case .finish:
+            await relinquish(Set(ForwardingMode.allCases))
+            let unused = (request.unused ?? []).compactMap { try? Endpoint(parsing: $0) }
+            await userspace.reclaim(Set(unused))
+            await performHandover()
+        case .abandon: await takeBack(from: client)
+        }
+        logger.debug(
+            "a step of another process that takes over is done",
+            metadata: ["step": "\(step.rawValue)"])
+        let report = TakeoverReport(version: Version.number, pid: ThisProcess.number)
+        return (.takeover(report), [])
+    }
+
+    private func begin(
+        for client: Int, _ process: Int32?
+    ) async -> (ControlResponse, descriptors: [Int32]) {
+        newProcess = NewProcess(client: client, process: process)
+        let sockets = await userspace.sockets()
+        let view = await reconciler.view
+        let serving = view.active.listeners.filter { $0.downstreams.contains(where: \.isReady) }
+        logger.info(
+            "another process begins to take over",
+            metadata: ["sockets": "\(sockets.map(\.descriptors.count).reduce(0, +))"])
+        let report = TakeoverReport(
+            version: Version.number, pid: ThisProcess.number,
+            sockets: sockets.flatMap { listener in
+                listener.descriptors.map { _ in listener.isSteered }
+            },
+            serving: serving.map(\.name),
+            unhealthy: await health.view().unhealthy.map(\.description).sorted(),
+            drained: view.drains.entries.sorted().map {
+                TakeoverReport.Drain(listener: $0.listener, receiver: $0.downstream)
+            })
+        return (.takeover(report), sockets.flatMap(\.descriptors))
+    }
+
+    private func relinquish(_ modes: Set<ForwardingMode>) async {
+        let now = modes.subtracting(newProcess?.modes ?? [])
+        guard !now.isEmpty else { return }
+        await reconciler.relinquish(now)
+        newProcess?.modes.formUnion(now)
+    }
+
+    func takeoverBroke(of client: Int) async {
+        await enqueue { daemon in await daemon.takeBack(from: client) }
+    }
+
+    /// Lets a takeover come to its end, whatever that is, before a stop. The other process cannot know of it,
+    /// and between the two nobody would serve.
+    func awaitNewProcess() async {
+        let end = ContinuousClock.now + Self.newProcessPatience
+        while newProcess != nil, stage == .serving, .now < end {
+            guard (try? await Task.sleep(for: .milliseconds(10))) != nil else { return }
+        }
+    }
+
+    /// - Parameter endsNext: whether this process is about to stop.
+    func takeBack(from client: Int, endsNext: Bool = false) async {
+        guard let newProcess, newProcess.client == client else { return }
+        await reconciler.reclaim(newProcess.modes)
+        if endsNext {
+            self.newProcess = nil
+            return
+        }
+        // Programs that the other process put elsewhere, or in a mode that this one has no listener of.
+        await reconciler.removeLeftovers()
+        if newProcess.modes.contains(.tcEBPF) { await restartMetrics() }
+        // The other process may have taken the path. The new socket has it before the old one closes, so that
+        // no client finds it without a daemon.
+        if let old = control, let new = try? startControl(at: old.path, takingOver: true) {
+            control = new
+            old.stop()
+        }
+        self.newProcess = nil
+        logger.warning("the process that was to take over has failed; this one goes on")
+        if newProcess.isReloadDue { await performReload() }
+    }
+
+    func takeoverEnded() async {
+        control?.stop()
+        logger.info("udp-fanout stopped")
+        ThisProcess.exitNow(0)
     }
 }

@@ -2,9 +2,7 @@
 
 internal import FanoutConfig
 internal import FanoutControl
-internal import FanoutControlSocket
 internal import FanoutCore
-internal import FanoutHealth
 internal import FanoutMetrics
 internal import LinuxNet
 internal import Logging
@@ -12,7 +10,7 @@ internal import UserspacePlane
 
 #if KernelModes
     internal import AFXDPPlane
-    internal import HostNetwork
+    internal import KernelForwarding
     internal import TCPlane
     internal import XDPNATPlane
 #endif
@@ -218,7 +216,7 @@ actor Daemon {
     func follow(_ wanted: Configuration) async throws(PlaneError) -> Change {
         ThisProcess.keepReserve(true)
         defer { ThisProcess.keepReserve(false) }
-        return try await reconciler.apply(wanted.state)
+        return try await reconciler.apply(wanted.desiredState)
     }
 
     func counters() async -> [ListenerCounters] { await reconciler.counters() }

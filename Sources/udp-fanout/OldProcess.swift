@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 
-internal import FanoutControlSocket
+internal import FanoutControl
 internal import FanoutCore
 internal import LinuxNet
 internal import Synchronization

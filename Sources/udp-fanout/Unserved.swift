@@ -3,8 +3,7 @@
 internal import FanoutCore
 
 #if KernelModes
-    internal import HostNetwork
-    internal import Netlink
+    internal import KernelForwarding
 
     /// Why listeners with a wildcard bind do not serve an address, as the kernel has it.
     enum Unserved {

@@ -6,7 +6,7 @@ import FanoutCore
 import Glibc
 import KernelPrograms
 import LabNet
-import Netlink
+import KernelForwarding
 import PlaneContract
 import TCPlane
 import Testing

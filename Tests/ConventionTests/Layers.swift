@@ -21,7 +21,7 @@ enum Layers {
     static let nio: Set = [
         "NIOConcurrencyHelpers", "NIOCore", "NIOFoundationCompat", "NIOHTTP1", "NIOPosix", "NIOSSL",
     ]
-    static let edges: Set = ["LinuxNet", "Netlink", "BPFRuntime", "ReusePortLB", "XDPSockets"]
+    static let edges: Set = ["LinuxNet", "BPFRuntime", "ReusePortLB", "XDPSockets"]
 
     static let table: [String: Rule] = [
         // 0: C
@@ -39,7 +39,6 @@ enum Layers {
         "LinuxNet": Rule(
             layer: 1, imports: system.union(["CNet", "CDatapath", "FanoutCore", "Logging"])),
         "YAML": Rule(layer: 1, imports: ["CLibYAML"]),
-        "Netlink": Rule(layer: 1, imports: system.union(["CLibMNL", "CNet", "FanoutCore"])),
         "BPFRuntime": Rule(
             layer: 1,
             imports: system.union(kernelLibraries).union([
@@ -52,9 +51,11 @@ enum Layers {
                 "CNet", "CDatapath", "CReusePortLB", "FanoutCore", "KernelPrograms",
             ])),
         // 1½: what several planes stand on
-        "HostNetwork": Rule(
+        "KernelForwarding": Rule(
             layer: 1.5,
-            imports: system.union(["CDatapath", "FanoutCore", "LinuxNet", "Logging", "Netlink"])),
+            imports: system.union([
+                "CDatapath", "CLibMNL", "CNet", "FanoutCore", "LinuxNet", "Logging",
+            ])),
         // 2: adapters
         "UserspacePlane": adapter(),
         "TCPlane": adapter(kernelLibraries.union(["KernelPrograms"])),
@@ -62,12 +63,10 @@ enum Layers {
         "XDPNATPlane": adapter(kernelLibraries.union(["KernelPrograms"])),
         "FanoutConfig": adapter(["YAML"]),
         "FanoutDiscovery": adapter(nio.union(["AsyncHTTPClient", "YAML"])),
-        "FanoutHealth": adapter(),
-        "FanoutControlSocket": adapter(),
         "FanoutMetrics": adapter(nio),
         // 3: control
         "FanoutControl": Rule(
-            layer: 3, imports: ["FanoutCore", "Logging", "Synchronization"]),
+            layer: 3, imports: system.union(["FanoutCore", "LinuxNet", "Logging"])),
         // 4: composition
         "udp-fanout": Rule(layer: 4, imports: planes, anything: true),
         "collector": Rule(layer: 4, imports: [], anything: true),
@@ -78,7 +77,7 @@ enum Layers {
 
     private static func adapter(_ more: Set<String> = []) -> Rule {
         let below = edges.union([
-            "FanoutCore", "CNet", "CDatapath", "HostNetwork", "Logging",
+            "FanoutCore", "CNet", "CDatapath", "KernelForwarding", "Logging",
         ])
         return Rule(layer: 2, imports: system.union(below).union(more))
     }

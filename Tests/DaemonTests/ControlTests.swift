@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 
-import FanoutControlSocket
+import FanoutControl
 import FanoutCore
 import Foundation
 import Glibc

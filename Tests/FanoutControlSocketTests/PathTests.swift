@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 
-import FanoutControlSocket
+import FanoutControl
 import Foundation
 import Glibc
 import LabNet

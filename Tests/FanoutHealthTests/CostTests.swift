@@ -2,7 +2,7 @@
 
 import Foundation
 import FanoutCore
-import FanoutHealth
+import FanoutControl
 import Glibc
 import LabNet
 import LinuxNet

@@ -4,7 +4,7 @@ import FanoutCore
 import Testing
 import Tiers
 
-@testable import FanoutHealth
+@testable import FanoutControl
 
 @Suite("An echo message", .tags(.unit))
 struct EchoMessageTests {

@@ -6,7 +6,7 @@ import LabNet
 import Testing
 import Tiers
 
-@testable import FanoutHealth
+@testable import FanoutControl
 
 @Suite("What a probe sends", .tags(.unit))
 struct PayloadTests {

@@ -8,7 +8,7 @@ import LinuxNet
 import Testing
 import Tiers
 
-@testable import FanoutHealth
+@testable import FanoutControl
 
 @Suite("A probe", .tags(.network), .enabled(if: Privilege.isRoot, "NOT TESTED: needs root"))
 struct ProbeTests {

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 
 import FanoutCore
-import FanoutHealth
+import FanoutControl
 import LabNet
 import Synchronization
 

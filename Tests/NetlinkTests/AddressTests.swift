@@ -3,7 +3,7 @@
 import FanoutCore
 import Glibc
 import LabNet
-import Netlink
+import KernelForwarding
 import Testing
 
 extension NetlinkTests {

@@ -4,7 +4,7 @@ import CLibMNL
 import Testing
 import Tiers
 
-@testable import Netlink
+@testable import KernelForwarding
 
 /// What the kernel seldom does, from messages of our own making.
 @Suite("An answer of netlink", .tags(.unit))

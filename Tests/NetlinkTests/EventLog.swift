@@ -2,7 +2,7 @@
 
 import Dispatch
 import LabNet
-import Netlink
+import KernelForwarding
 import Synchronization
 
 /// What a monitor told, in order. It can be held up, as a slow receiver would be.

@@ -4,7 +4,7 @@ import BPFRuntime
 import CLibBPF
 import KernelPrograms
 import LabNet
-import Netlink
+import KernelForwarding
 import Synchronization
 import Testing
 

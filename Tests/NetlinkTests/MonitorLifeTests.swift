@@ -2,7 +2,7 @@
 
 import Foundation
 import LabNet
-import Netlink
+import KernelForwarding
 import Testing
 
 extension NetlinkTests {

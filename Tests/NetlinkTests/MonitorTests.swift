@@ -2,7 +2,7 @@
 
 import FanoutCore
 import LabNet
-import Netlink
+import KernelForwarding
 import Testing
 
 extension NetlinkTests {

@@ -4,7 +4,7 @@ import FanoutCore
 import Glibc
 import LabNet
 import LinuxNet
-import Netlink
+import KernelForwarding
 import Testing
 
 extension NetlinkTests {

@@ -2,7 +2,7 @@
 
 import Glibc
 import LabNet
-import Netlink
+import KernelForwarding
 import Synchronization
 import Testing
 

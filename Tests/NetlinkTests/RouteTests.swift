@@ -5,7 +5,7 @@ import Glibc
 import LabNet
 import Testing
 
-@testable import Netlink
+@testable import KernelForwarding
 
 extension NetlinkTests {
     @Suite("on routes")

@@ -3,7 +3,7 @@
 import FanoutCore
 import Foundation
 import LabNet
-import Netlink
+import KernelForwarding
 import Testing
 import Tiers
 

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 
 import FanoutCore
-import HostNetwork
+import KernelForwarding
 import LabNet
 import Testing
 

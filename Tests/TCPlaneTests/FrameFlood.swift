@@ -4,7 +4,7 @@ import CLibBPF
 import FanoutCore
 import Glibc
 import LinuxNet
-import Netlink
+import KernelForwarding
 import Synchronization
 
 /// Datagrams of 18 bytes that come in by an interface as fast as the kernel makes them: an XDP program

@@ -6,7 +6,7 @@ import Testing
 import Tiers
 
 @testable import TCPlane
-import HostNetwork
+import KernelForwarding
 
 @Suite("A listener's table", .tags(.unit))
 struct ListenerTableTests {

@@ -1,9 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 
 import FanoutCore
-import HostNetwork
+import KernelForwarding
 import LabNet
-import Netlink
 import Synchronization
 import Testing
 import Tiers

@@ -2,11 +2,10 @@
 
 import FanoutCore
 import LabNet
-import Netlink
+import KernelForwarding
 import Testing
 
 @testable import TCPlane
-import HostNetwork
 
 extension TCPlaneTests {
     @Suite("chooses the way to a receiver")

@@ -32,6 +32,13 @@ public struct Configuration: Equatable, Sendable {
         self.keptCapabilities = keptCapabilities
     }
 
+    /// Has services without a namespace be of this one.
+    public mutating func settle(namespace: String) {
+        for index in listeners.indices where listeners[index].kubernetes?.namespace == nil {
+            listeners[index].kubernetes?.namespace = namespace
+        }
+    }
+
     /// The listeners as FanoutCore values.
     public var desiredState: DesiredState { DesiredState(listeners: listeners.map(\.listener)) }
 }

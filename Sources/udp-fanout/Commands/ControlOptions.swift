@@ -2,7 +2,7 @@
 
 internal import ArgumentParser
 internal import FanoutConfig
-internal import FanoutControlSocket
+internal import FanoutControl
 internal import LinuxNet
 
 /// What every command has that talks to a daemon.

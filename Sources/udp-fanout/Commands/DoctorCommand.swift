@@ -2,7 +2,7 @@
 
 internal import ArgumentParser
 internal import FanoutConfig
-internal import FanoutControlSocket
+internal import FanoutControl
 internal import LinuxNet
 
 struct DoctorCommand: ParsableCommand {

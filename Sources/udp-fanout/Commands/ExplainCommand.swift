@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 
 internal import ArgumentParser
-internal import FanoutControlSocket
+internal import FanoutControl
 internal import FanoutCore
 
 struct ExplainCommand: ParsableCommand {

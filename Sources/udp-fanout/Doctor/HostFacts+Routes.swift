@@ -3,8 +3,7 @@
 internal import FanoutCore
 
 #if KernelModes
-    internal import HostNetwork
-    internal import Netlink
+    internal import KernelForwarding
 
     extension HostFacts {
         /// Looks up the ways to receivers, those of the kernel modes as their planes do. What cannot be found

@@ -2,7 +2,6 @@
 
 package import FanoutCore
 internal import Glibc
-package import Netlink
 
 /// What lies below the network, at one moment: the devices, and who is behind them. For a plane that makes
 /// frames itself.

@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 
 package import FanoutCore
-package import Netlink
 
 /// The host's network as far as a plane looks at it, at one moment.
 package struct NetworkView: Equatable, Sendable {

@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 
 package import FanoutCore
-package import Netlink
 internal import Synchronization
 
 /// The ways to receivers that one plane has asked the kernel for, so that another which follows the same change

@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 
 internal import FanoutCore
-internal import Netlink
 
 /// What an event of the network means for a plane.
 package enum NetworkChange: Int, Comparable, Sendable {

@@ -2,7 +2,6 @@
 
 package import FanoutCore
 internal import Glibc
-package import Netlink
 internal import Synchronization
 
 /// Has somebody look at the network again whenever it has changed: interfaces come and go, and so do
