@@ -26,7 +26,10 @@ let strictBenchmarkC = strictC + [.define("_GNU_SOURCE")]
 let kernelModes: TargetDependencyCondition = .when(traits: ["KernelModes"])!
 
 let cLayer: [Target] = [
-    .target(name: "CNet", cSettings: strictC),
+    .target(
+        name: "CNet", cSettings: strictC,
+        // ns_initparse(3) and ns_parserr(3), which glibc keeps beside libc.
+        linkerSettings: [.linkedLibrary("resolv")]),
     .systemLibrary(name: "CDatapath", path: "bpf/include"),
     .systemLibrary(
         name: "CLibBPF", pkgConfig: "libbpf",
@@ -122,12 +125,11 @@ let planesAndInputs: [Target] = [
     .target(
         name: "FanoutDiscovery",
         dependencies: [
-            "FanoutCore", "LinuxNet", "YAML",
+            "CNet", "FanoutCore", "LinuxNet", "YAML",
             .product(name: "AsyncHTTPClient", package: "async-http-client"),
             .product(name: "Logging", package: "swift-log"),
             .product(name: "NIOCore", package: "swift-nio"),
             .product(name: "NIOHTTP1", package: "swift-nio"),
-            .product(name: "NIOPosix", package: "swift-nio"),
             .product(name: "NIOSSL", package: "swift-nio-ssl"),
         ],
         swiftSettings: strict),

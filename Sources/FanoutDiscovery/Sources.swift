@@ -43,8 +43,7 @@ public struct Sources: Sendable {
         case .file(let path, let port): FileSource(path: path, port: port, logger: logger)
         case .dns(let query):
             DNSSource(
-                query,
-                resolver: DNSResolver { query.server.map { DNSServers([$0]) } ?? .system() },
+                query, resolver: DNSResolver(servers: query.server.map { [$0] } ?? []),
                 lastKnown: lastKnown, logger: logger)
         case .fixed(let endpoints): StaticSource(endpoints)
         }

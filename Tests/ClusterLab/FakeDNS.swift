@@ -46,8 +46,12 @@ public final class FakeDNS: Sendable {
         public var isSilent = false
         /// Answers by UDP have no room for records.
         public var truncates = false
-        /// Before the answer comes one that somebody made up.
+        /// Before the answer come one with another id and one to another question.
         public var isForged = false
+        /// Questions with EDNS get FORMERR.
+        public var isOld = false
+        /// What becomes of an answer on its way.
+        public var spoils: @Sendable ([UInt8]) -> [UInt8] = { $0 }
         /// Answers have all records, whatever was asked.
         public var answersAlways = false
         public var questions:
@@ -59,22 +63,22 @@ public final class FakeDNS: Sendable {
     private let tcp: any Channel
     public let endpoint: Endpoint
 
-    public init() throws {
+    public init(host: String = "127.0.0.1", port: Int = 0) throws {
         let box = Box()
         udp = try DatagramBootstrap(group: .singletonMultiThreadedEventLoopGroup)
             .channelInitializer { channel in
                 channel.eventLoop.makeCompletedFuture {
                     try channel.pipeline.syncOperations.addHandler(DatagramHandler(box))
                 }
-            }.bind(host: "127.0.0.1", port: 0).wait()
+            }.bind(host: host, port: port).wait()
         let port = udp.localAddress?.port ?? 0
         tcp = try ServerBootstrap(group: .singletonMultiThreadedEventLoopGroup)
             .childChannelInitializer { channel in
                 channel.eventLoop.makeCompletedFuture {
                     try channel.pipeline.syncOperations.addHandler(StreamHandler(box))
                 }
-            }.bind(host: "127.0.0.1", port: port).wait()
-        endpoint = Endpoint(.loopback, port: UInt16(port))
+            }.bind(host: host, port: port).wait()
+        endpoint = Endpoint(IPAddress(host) ?? .loopback, port: UInt16(port))
         box.server.withLock { $0 = Weak(server: self) }
     }
 
@@ -114,20 +118,27 @@ public final class FakeDNS: Sendable {
             let isKnown = state.answersAlways || state.records.contains { $0.name == name }
             var code = state.code == 0 && !isKnown ? 3 : state.code
             if state.fails(name, type) { code = 2 }
+            if state.isOld, question[11] > 0 { code = 1 }
             if truncated || code != 0 { found = [] }
-            func message(id: [UInt8], _ records: [Record]) -> [UInt8] {
+            func message(
+                id: [UInt8], _ records: [Record], to asked: ArraySlice<UInt8> = question[12...end]
+            ) -> [UInt8] {
                 let flags: [UInt8] = [truncated ? 0x87 : 0x85, 0x80 | code]
                 let absence = records.isEmpty ? Self.absence : []
                 let counts: [UInt8] = [
                     0, 1, 0, UInt8(records.count), 0, absence.isEmpty ? 0 : 1, 0, 0,
                 ]
-                return id + flags + counts + question[12..<(end + 5)]
+                return id + flags + counts + asked + question[(end + 1)..<(end + 5)]
                     + records.flatMap(Self.wire) + absence
             }
             let own = Array(question[0..<2])
-            guard state.isForged else { return [message(id: own, found)] }
+            let answer = state.spoils(message(id: own, found))
+            guard state.isForged else { return [answer] }
             let lie = [Record.address(name, "6.6.6.6")]
-            return [message(id: [own[0] ^ 1, own[1]], lie), [1, 2, 3], message(id: own, found)]
+            return [
+                message(id: [own[0] ^ 1, own[1]], lie),
+                message(id: own, lie, to: Self.encoded("evil.example")[...]), answer,
+            ]
         }
     }
 

@@ -58,4 +58,46 @@ extension DaemonTests.DiscoveryTestsFamilies {
         }
         await old.process.end()
     }
+
+    @Test(
+        "a name server that resolv.conf names later is asked",
+        .enabled(if: Privilege.isRoot, "NOT TESTED: needs root"))
+    func resolvConf() async throws {
+        let dns = try FakeDNS(host: "127.0.0.1", port: 53)
+        dns.set([.address("r.example", "127.0.0.1")])
+        let sink = try Sink(port: try Ports.free())
+        let port = try Ports.free()
+        let folder = try ScratchFolder()
+        // No name server has this address.
+        let resolvConf = try folder.write("nameserver 127.0.0.9\n", to: "resolv.conf")
+        let config = """
+            listeners:
+              - name: in
+                bind: "127.0.0.1:\(port)"
+                dns: {name: r.example, port: \(sink.endpoint.port)}
+            settings: {workers: 1}
+
+            """
+        let mount = "mount --bind \(resolvConf) /etc/resolv.conf && exec \"$@\""
+        let daemon = try DaemonUnderTest(
+            config, folder: folder,
+            prefix: ["/usr/bin/unshare", "--mount", "sh", "-c", mount, "sh"])
+        let line = try await daemon.says("dns discovery: no answer")
+        #expect(line.fields["code"] == "connection")
+        // In place, because the mount follows the file rather than its name.
+        try "nameserver 127.0.0.1\n".write(
+            toFile: resolvConf, atomically: false, encoding: .utf8)
+        try await daemon.says("dns discovery: the servers answer again")
+        try await daemon.isRunning()
+        let traffic = try Traffic(to: Endpoint(.loopback, port: port))
+        for number in 0..<10 { traffic.send([UInt8(number)]) }
+        try await eventually("all arrive") { sink.arrivals == 10 }
+        // A silent server does not delay the end.
+        dns.change { $0.isSilent = true }
+        let asked = dns.questions.count
+        try await eventually("it is asked again") { dns.questions.count > asked }
+        let begin = ContinuousClock.now
+        try await daemon.stop()
+        #expect(ContinuousClock.now - begin < .seconds(4))
+    }
 }

@@ -3,6 +3,7 @@
 import ClusterLab
 import FanoutCore
 import LabNet
+import Synchronization
 import Testing
 
 @testable import FanoutDiscovery
@@ -64,7 +65,7 @@ extension DiscoveryTests.DNSTests {
         #expect(server.questions.contains { $0.byTCP })
     }
 
-    @Test("what answers another question, or cannot be understood, is not believed")
+    @Test("a reply with another id, or to another question, is ignored")
     func forged() async throws {
         let server = try FakeDNS()
         server.set([.address("r.example", "10.0.0.1")])
@@ -137,54 +138,121 @@ extension DiscoveryTests.DNSTests {
         #expect(follower.sets.allSatisfy { $0.endpoints.count == 1 })
     }
 
-    @Test("resolv.conf names servers and patience")
-    func resolvConf() throws {
-        let servers = DNSServers(
-            resolvConf: """
-                # nameserver 192.0.2.9
-                search example.com
-                nameserver 192.0.2.1
-                nameserver\tfd00::53
-                nameserver nonsense
-                nameserver 192.0.2.3
-                nameserver 192.0.2.4
-                options ndots:5 timeout:1 attempts:9
-                """)
-        #expect(
-            servers.servers.map(\.description) == [
-                "192.0.2.1:53", "[fd00::53]:53", "192.0.2.3:53",
-            ])
-        #expect(servers.timeout == .seconds(1) && servers.attempts == 5)
-        #expect(DNSServers.system("/nowhere").servers.map(\.description) == ["127.0.0.1:53"])
+    @Test(
+        "each way to fail has its code",
+        arguments: [(1, "rcode"), (2, "servfail"), (4, "rcode"), (5, "refused"), (9, "rcode")])
+    func failures(response: UInt8, code: String) async throws {
+        let server = try FakeDNS()
+        server.set([.address("r.example", "10.0.0.1")])
+        server.fail(code: response)
+        let failure = await #expect(throws: DNSFailure.self) {
+            try await server.resolver().ask("r.example", .a)
+        }
+        #expect(failure?.code == code)
+        #expect(failure?.detail.contains("\(server.endpoint)") == true)
     }
 
-    @Test("a message that lies about its lengths, or leads in circles, is refused")
-    func malformed() throws {
-        let question = DNSMessage.question("r.example", .a, id: 7)
-        var answer = Array(question.prefix(12))
-        answer[2] = 0x81
-        (answer[5], answer[7], answer[11]) = (1, 1, 0)
-        let body = question[12..<(question.count - 11)]
-        func read(_ more: [UInt8]) throws -> DNSMessage? {
-            try DNSMessage(answer + body + more, to: "r.example", .a, id: 7)
+    @Test("silence is a timeout, a port without a server a connection error")
+    func unreachable() async throws {
+        let server = try FakeDNS()
+        server.change { $0.isSilent = true }
+        let silence = await #expect(throws: DNSFailure.self) {
+            try await server.resolver().ask("r.example", .a)
         }
-        let pointer: [UInt8] = [0xc0, 12]
-        let good = pointer + [0, 1, 0, 1, 0, 0, 0, 9, 0, 4, 10, 0, 0, 1]
-        #expect(try read(good)?.answers.count == 1)
-        for count in 0..<good.count {
-            #expect(throws: DNSMessage.Malformed.self) { try read(Array(good.prefix(count))) }
+        #expect(silence?.code == "timeout")
+        let closed = Endpoint(.loopback, port: 9)
+        let refusal = await #expect(throws: DNSFailure.self) {
+            try await DNSResolver(servers: [closed], timeout: 1, attempts: 1).ask("r.example", .a)
         }
-        let place = UInt8(answer.count + body.count)
-        #expect(throws: DNSMessage.Malformed.self) { try read([0xc0, place] + good.dropFirst(2)) }
-        #expect(try DNSMessage(answer + body + good, to: "r.example", .a, id: 8) == nil)
-        #expect(try DNSMessage(answer + body + good, to: "x.example", .a, id: 7) == nil)
-        var generator = SystemRandomNumberGenerator()
-        for _ in 0..<20_000 {
-            var bytes = answer + body + good
-            for _ in 0..<Int.random(in: 1...6) {
-                bytes[.random(in: 0..<bytes.count)] = .random(in: 0...255, using: &generator)
+        #expect(refusal?.code == "connection")
+    }
+
+    @Test("a server that refuses or fails gives way to the next", arguments: [2, 4, 5] as [UInt8])
+    func next(response: UInt8) async throws {
+        let (bad, good) = (try FakeDNS(), try FakeDNS())
+        bad.fail(code: response)
+        good.set([.address("r.example", "10.0.0.1")])
+        let answer = try await good.resolver(others: [bad.endpoint]).ask("r.example", .a)
+        #expect(answer.records.map(\.value) == [.address(IPAddress(v4: 0x0a00_0001))])
+        #expect(bad.questions.count == 1)
+    }
+
+    @Test("a server with an IPv6 address, and one that knows no EDNS")
+    func otherServers() async throws {
+        let server = try FakeDNS(host: "::1")
+        server.set([.address("r.example", "fd00::1", ttl: 7)])
+        server.change { $0.isOld = true }
+        let answer = try await server.resolver().ask("r.example", .aaaa)
+        #expect(answer.ttl == .seconds(7))
+        #expect(answer.records.map(\.name) == ["r.example"])
+        #expect(server.questions.count == 2)
+    }
+
+    @Test("a question that is cancelled returns at once, although the server is silent")
+    func cancelled() async throws {
+        let server = try FakeDNS()
+        server.change { $0.isSilent = true }
+        let resolver = DNSResolver(servers: [server.endpoint], timeout: 30, attempts: 5)
+        let question = Task { try await resolver.ask("r.example", .a) }
+        try await eventually("it is asked") { !server.questions.isEmpty }
+        let begin = ContinuousClock.now
+        question.cancel()
+        await #expect(throws: DNSFailure.self) { try await question.value }
+        #expect(ContinuousClock.now - begin < .seconds(5))
+    }
+
+    @Test(
+        "a reply that lies about its lengths, or leads in circles, is a failure",
+        .timeLimit(.minutes(2)))
+    func malformed() async throws {
+        let server = try FakeDNS()
+        let records: [FakeDNS.Record] = [
+            .alias("r.example", to: "a.example"), .address("a.example", "10.0.0.1"),
+            .service("r.example", "a.example", port: 9),
+        ]
+        server.set(records)
+        // What an answer has in bytes.
+        let size = Mutex(0)
+        server.change {
+            $0.answersAlways = true
+            $0.spoils = { answer in
+                size.withLock { $0 = answer.count }
+                return answer
             }
-            _ = try? DNSMessage(bytes, to: "r.example", .a, id: 7)
+        }
+        let resolver = server.resolver()
+        let whole = try await resolver.ask("r.example", .a)
+        #expect(whole.records.count == 2)
+        let question = 12 + "r.example".utf8.count + 2 + 4
+        let length = size.withLock { $0 }
+        func code(_ spoils: @escaping @Sendable ([UInt8]) -> [UInt8]) async -> String? {
+            server.change { $0.spoils = spoils }
+            do throws(DNSFailure) {
+                _ = try await resolver.ask("r.example", .a)
+                return nil
+            } catch {
+                return error.code
+            }
+        }
+        for count in question..<length {
+            #expect(await code { Array($0.prefix(count)) } == "malformed", "\(count) bytes")
+        }
+        // The name of the first record, and what it is an alias of, point to themselves.
+        for place in [question, question + 11 + 10] {
+            #expect(
+                await code {
+                    $0[..<place] + [0xc0 | UInt8(place >> 8), UInt8(place & 0xff)]
+                        + $0[(place + 2)...]
+                } == "malformed")
+        }
+        for _ in 0..<2000 {
+            let changes = (0..<Int.random(in: 1...6)).map { _ in
+                (Int.random(in: question..<length), UInt8.random(in: 0...255))
+            }
+            let code = await code { answer in
+                changes.reduce(into: answer) { $0[$1.0] = $1.1 }
+            }
+            #expect(code == nil || code == "malformed", "\(changes)")
         }
     }
 }

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * CNet.h: the system calls and macros that Swift cannot see (_GNU_SOURCE, CMSG_*, CPU_SET); nothing
- * else. Every function returns its result, 0 or -errno, so that no caller needs errno.
+ * CNet.h: the system calls, macros and resolver functions that Swift cannot see (_GNU_SOURCE, CMSG_*,
+ * CPU_SET, resolver(3)); nothing else. Every function returns its result, 0 or -errno, so that no caller
+ * needs errno.
  *
  * Those marked CNET_HOT are called once a batch. They neither allocate nor take a lock in user space,
  * which the attributes promise to the compiler's proof of the worker's loop.
@@ -262,6 +263,25 @@ int64_t cnet_receive_descriptors(int fd, void *bytes, size_t count, int *descrip
 
 /* The type of the file system at a path, such as BPF_FS_MAGIC (statfs(2)), or -errno. */
 int64_t cnet_file_system(const char *path);
+
+/* A record of a DNS reply, in host order. Names have no dot at the end. */
+struct cnet_dns_record {
+	const char *name;
+	const char *target; /* CNAME, SRV */
+	uint16_t type;
+	uint16_t priority, weight, port; /* SRV */
+	uint32_t ttl;
+	uint32_t absence_ttl; /* SOA */
+	uint64_t high, low;   /* A as ::ffff:a.b.c.d, AAAA */
+};
+typedef void cnet_dns_take(void *context, const struct cnet_dns_record *record);
+
+/* Asks name servers for the records of a name, no search domain appended, and waits as resolver(3) does: `count`
+ * servers, or those of resolv.conf(5) when it is 0; `seconds` and `attempts` as there when they are 0. Hands the
+ * records of the reply to `take`. The response code (RFC 1035: 0, or 3 when there is no such name), or -errno:
+ * ETIMEDOUT, EBADMSG when the reply is malformed, ... */
+int cnet_dns_ask(const char *name, int type, const struct cnet_name *servers, int count,
+		 int seconds, int attempts, cnet_dns_take *take, void *context);
 
 /* The kernel's name of an error, such as "EADDRINUSE", and its sentence; never NULL. */
 const char *cnet_error_name(int code);

@@ -1,7 +1,34 @@
 // SPDX-License-Identifier: Apache-2.0
 
+internal import CNet
 internal import FanoutCore
 internal import LinuxNet
+
+/// Which records a question asks for (RFC 1035 section 3.2.2, RFC 3596, RFC 2782).
+enum DNSRecordType: UInt16, Hashable, Sendable {
+    case a = 1
+    case cname = 5
+    case soa = 6
+    case aaaa = 28
+    case srv = 33
+}
+
+/// A record of a reply.
+struct DNSRecord: Equatable, Sendable {
+    enum Value: Equatable, Sendable {
+        case address(IPAddress)
+        case alias(String)
+        case service(priority: UInt16, weight: UInt16, port: UInt16, target: String)
+        /// How long the absence of a name may be believed, in seconds (RFC 2308 section 5).
+        case absence(ttl: UInt32)
+    }
+
+    /// In lower case, without a dot at its end.
+    let name: String
+    /// Seconds.
+    let ttl: UInt32
+    let value: Value
+}
 
 /// What a name is known to be, for a time.
 struct DNSAnswer: Equatable, Sendable {
@@ -11,91 +38,6 @@ struct DNSAnswer: Equatable, Sendable {
     var ttl: Duration
 }
 
-/// Asks the servers of this host, one after the other, until one answers.
-struct DNSResolver: Sendable {
-    let servers: @Sendable () -> DNSServers
-
-    /// How long an absence is believed when the server does not say, and at most when it does: a
-    /// receiver may come at any time. In seconds.
-    static let usualAbsence: UInt32 = 5
-    static let longestAbsence: UInt32 = 30
-
-    /// - Returns: also when there is no such name or record: that is an answer.
-    /// - Throws: `DNSFailure`, the last of them, when no server gave one.
-    func ask(_ name: String, _ type: DNSRecordType) async throws(DNSFailure) -> DNSAnswer {
-        let list = servers()
-        var last = DNSFailure(code: "connection", detail: "no server")
-        for _ in 0..<list.attempts {
-            for server in list.servers {
-                if Task.isCancelled { throw last }
-                do throws(DNSFailure) {
-                    let exchange = DNSExchange(
-                        name: name, type: type, server: server, timeout: list.timeout)
-                    return try Self.answer(try await exchange.run(), name)
-                } catch {
-                    last = DNSFailure(code: error.code, detail: "\(server): \(error.detail)")
-                }
-            }
-        }
-        throw last
-    }
-
-    /// - Throws: `DNSFailure` when the server says that it could not or would not answer.
-    private static func answer(
-        _ message: DNSMessage, _ name: String
-    ) throws(DNSFailure) -> DNSAnswer {
-        switch message.code {
-        case 0, 3: break
-        case 2: throw DNSFailure(code: "servfail", detail: "the server failed")
-        case 5: throw DNSFailure(code: "refused", detail: "the server refused")
-        default: throw DNSFailure(code: "rcode", detail: "code \(message.code)")
-        }
-        var known: Set = [name.lowercased()]
-        var shortest: UInt32 = .max
-        var records: [DNSRecord] = []
-        // Aliases stand before what they lead to, though nothing says that they must.
-        for _ in 0..<8 {
-            let before = known.count
-            for record in message.answers where known.contains(record.name) {
-                if case .alias(let target) = record.value, known.insert(target).inserted {
-                    shortest = min(shortest, record.ttl)
-                }
-            }
-            if known.count == before { break }
-        }
-        for record in message.answers where known.contains(record.name) {
-            if case .alias = record.value { continue }
-            records.append(record)
-            shortest = min(shortest, record.ttl)
-        }
-        if records.isEmpty {
-            if let fault = fault(of: message.answers, from: name.lowercased()) { throw fault }
-            shortest = min(message.absenceTTL ?? usualAbsence, longestAbsence)
-        }
-        return DNSAnswer(records: records, ttl: .seconds(Int64(shortest)))
-    }
-
-    /// What is wrong with answers of which none is meant, where that does not say that there are no such records.
-    private static func fault(of answers: [DNSRecord], from name: String) -> DNSFailure? {
-        var passed: Set<String> = []
-        var owner = name
-        while case .alias(let target)? = answers.first(where: { $0.name == owner && $0.isAlias })?
-            .value
-        {
-            guard passed.insert(owner).inserted else {
-                return DNSFailure(code: "malformed", detail: "\(name) is an alias of itself")
-            }
-            owner = target
-        }
-        guard passed.isEmpty, !answers.isEmpty else { return nil }
-        return DNSFailure(code: "malformed", detail: "the answer is about other names than \(name)")
-    }
-}
-
-extension DNSRecord {
-    fileprivate var isAlias: Bool { if case .alias = value { true } else { false } }
-}
-
 /// A question without an answer.
 struct DNSFailure: Error, Equatable, Sendable {
     /// The metric label `code`.
@@ -103,40 +45,150 @@ struct DNSFailure: Error, Equatable, Sendable {
     let detail: String
 }
 
-/// Whom to ask, as resolv.conf(5) says.
-struct DNSServers: Equatable, Sendable {
-    /// At most three, in the order in which they are asked.
-    var servers: [Endpoint]
-    /// How long to wait for the answer of one.
-    var timeout = Duration.seconds(5)
-    /// How often all of them are asked before it is given up.
-    var attempts = 2
+/// Asks name servers through the C library's resolver (resolver(3)), which fails over, retries and uses TCP for
+/// replies that do not fit into a datagram. Each question reads resolv.conf(5) as it is by then.
+struct DNSResolver: Sendable {
+    /// At most three; empty: those of resolv.conf(5).
+    var servers: [Endpoint] = []
+    /// Seconds to wait for a server; 0: by resolv.conf(5).
+    var timeout: Int32 = 0
+    /// How often all servers are asked; 0: by resolv.conf(5).
+    var attempts: Int32 = 0
 
-    init(_ servers: [Endpoint]) { self.servers = servers }
+    /// How long an absence is believed when the server does not say, and at most when it does: a
+    /// receiver may come at any time. In seconds.
+    static let usualAbsence: UInt32 = 5
+    static let longestAbsence: UInt32 = 30
 
-    /// What the file says; without one, or without servers in it, the one on this host.
-    static func system(_ path: String = "/etc/resolv.conf") -> DNSServers {
-        let bytes = (try? SmallFile.bytes(of: path, limit: 1 << 20)) ?? []
-        return DNSServers(resolvConf: String(decoding: bytes, as: UTF8.self))
+    /// Asks on a thread of its own, because the C library blocks. A cancelled task returns at once; the thread
+    /// ends when the library gives up.
+    ///
+    /// - Returns: also when there is no such name or record: that is an answer.
+    /// - Throws: `DNSFailure` when no server gave one.
+    func ask(_ name: String, _ type: DNSRecordType) async throws(DNSFailure) -> DNSAnswer {
+        let (results, continuation) = AsyncStream.makeStream(
+            of: Result<DNSAnswer, DNSFailure>.self)
+        do throws(SystemError) {
+            try Thread(name: "dns") {
+                continuation.yield(
+                    Result { () throws(DNSFailure) in
+                        try Self.answer(try query(name, type), about: name)
+                    })
+                continuation.finish()
+            }.detach()
+        } catch {
+            throw DNSFailure(code: "connection", detail: "\(error)")
+        }
+        for await result in results { return try result.get() }
+        throw DNSFailure(code: "connection", detail: "cancelled")
     }
 
-    init(resolvConf text: String) {
-        servers = []
-        for line in text.split(whereSeparator: \.isNewline) {
-            let words = line.split(whereSeparator: \.isWhitespace)
-            guard let key = words.first, words.count > 1 else { continue }
-            if key == "nameserver", servers.count < 3, let address = IPAddress(words[1]) {
-                servers.append(Endpoint(address, port: 53))
-            }
-            guard key == "options" else { continue }
-            for option in words.dropFirst() {
-                let parts = option.split(separator: ":")
-                guard parts.count == 2, let number = Int(parts[1]) else { continue }
-                // The limits of the C library.
-                if parts[0] == "timeout" { timeout = .seconds(min(max(number, 1), 30)) }
-                if parts[0] == "attempts" { attempts = min(max(number, 1), 5) }
-            }
+    /// The records of a reply that has the name, or says that it does not exist. Blocks.
+    private func query(
+        _ name: String, _ type: DNSRecordType
+    ) throws(DNSFailure) -> [DNSRecord] {
+        let names: [cnet_name]
+        do throws(SystemError) {
+            names = try servers.map { server throws(SystemError) in try server.native }
+        } catch {
+            throw DNSFailure(code: "connection", detail: "\(error)")
         }
-        if servers.isEmpty { servers = [Endpoint(IPAddress(v4: 0x7f00_0001), port: 53)] }
+        var records: [DNSRecord] = []
+        // SAFETY: the call reads `names`, and hands `records` and each record to the closure while it runs.
+        let code = unsafe withUnsafeMutablePointer(to: &records) { records in
+            unsafe cnet_dns_ask(
+                name, Int32(type.rawValue), names, Int32(names.count), timeout, attempts,
+                { context, record in
+                    guard let record = unsafe DNSRecord(record!.pointee) else { return }
+                    unsafe context!.assumingMemoryBound(to: [DNSRecord].self).pointee.append(record)
+                }, records)
+        }
+        let asked =
+            servers.isEmpty
+            ? "/etc/resolv.conf" : servers.map(\.description).joined(separator: ", ")
+        switch code {
+        case 0, 3: return records
+        case 2: throw DNSFailure(code: "servfail", detail: "\(asked): the server failed")
+        case 5: throw DNSFailure(code: "refused", detail: "\(asked): the server refused")
+        case 1...: throw DNSFailure(code: "rcode", detail: "\(asked): code \(code)")
+        default:
+            let error = SystemError("ask \(asked)", code: -code)
+            let codes = ["ETIMEDOUT": "timeout", "EBADMSG": "malformed"]
+            throw DNSFailure(code: codes[error.name] ?? "connection", detail: "\(error)")
+        }
+    }
+
+    /// What the records of a reply say about a name.
+    static func answer(
+        _ reply: [DNSRecord], about name: String
+    ) throws(DNSFailure) -> DNSAnswer {
+        var known: Set = [name.lowercased()]
+        var shortest: UInt32 = .max
+        var records: [DNSRecord] = []
+        // Aliases stand before what they lead to, though nothing says that they must.
+        for _ in 0..<8 {
+            let before = known.count
+            for record in reply where known.contains(record.name) {
+                if case .alias(let target) = record.value, known.insert(target).inserted {
+                    shortest = min(shortest, record.ttl)
+                }
+            }
+            if known.count == before { break }
+        }
+        for record in reply where known.contains(record.name) {
+            switch record.value {
+            case .alias, .absence: continue
+            case .address, .service: records.append(record)
+            }
+            shortest = min(shortest, record.ttl)
+        }
+        if records.isEmpty {
+            if let fault = fault(of: reply, from: name.lowercased()) { throw fault }
+            let absence = reply.lazy.compactMap(\.absenceTTL).first
+            shortest = min(absence ?? usualAbsence, longestAbsence)
+        }
+        return DNSAnswer(records: records, ttl: .seconds(Int64(shortest)))
+    }
+
+    /// What is wrong with a reply of which no record is meant, where it does not say that there are no such records.
+    private static func fault(of reply: [DNSRecord], from name: String) -> DNSFailure? {
+        var passed: Set<String> = []
+        var owner = name
+        while let target = reply.lazy.filter({ $0.name == owner }).compactMap(\.alias).first {
+            guard passed.insert(owner).inserted else {
+                return DNSFailure(code: "malformed", detail: "\(name) is an alias of itself")
+            }
+            owner = target
+        }
+        guard passed.isEmpty, reply.contains(where: { $0.absenceTTL == nil }) else { return nil }
+        return DNSFailure(code: "malformed", detail: "the answer is about other names than \(name)")
+    }
+}
+
+extension DNSRecord {
+    /// nil for a record of a type that does not matter.
+    fileprivate init?(_ record: cnet_dns_record) {
+        let target = unsafe String(cString: record.target).lowercased()
+        switch unsafe DNSRecordType(rawValue: record.type) {
+        case .a, .aaaa: value = .address(unsafe IPAddress(high: record.high, low: record.low))
+        case .cname: value = .alias(target)
+        case .srv:
+            value = .service(
+                priority: unsafe record.priority, weight: unsafe record.weight,
+                port: unsafe record.port, target: target)
+        case .soa: value = .absence(ttl: unsafe min(record.absence_ttl, record.ttl))
+        case nil: return nil
+        }
+        name = unsafe String(cString: record.name).lowercased()
+        // The sign bit means 0 (RFC 2181 section 8).
+        ttl = unsafe record.ttl > 0x7fff_ffff ? 0 : record.ttl
+    }
+
+    fileprivate var alias: String? {
+        if case .alias(let target) = value { target } else { nil }
+    }
+
+    fileprivate var absenceTTL: UInt32? {
+        if case .absence(let ttl) = value { ttl } else { nil }
     }
 }

@@ -10,17 +10,18 @@ extension FakeDNS {
     /// A source that asks this server, and whose patience is short.
     func source(
         log: LogRecorder, name: String = "r.example", port: UInt16? = nil, others: [Endpoint] = [],
-        lastKnown: DiscoveredSet? = nil, timeout: Duration = .milliseconds(200)
+        lastKnown: DiscoveredSet? = nil
     ) -> any DiscoverySource {
-        var servers = DNSServers(others + [endpoint])
-        servers.timeout = timeout
-        servers.attempts = 1
-        let list = servers
-        return DNSSource(
-            DNSQuery(name: name, port: port), resolver: DNSResolver { list },
+        DNSSource(
+            DNSQuery(name: name, port: port), resolver: resolver(others: others),
             lastKnown: lastKnown,
             limits: .milliseconds(10)...(.seconds(3600)),
             backoff: Backoff(base: .milliseconds(10), longest: .milliseconds(50)),
             logger: log.logger)
+    }
+
+    /// Asks this server once, and waits for a second.
+    func resolver(others: [Endpoint] = []) -> DNSResolver {
+        DNSResolver(servers: others + [endpoint], timeout: 1, attempts: 1)
     }
 }
