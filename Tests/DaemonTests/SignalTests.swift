@@ -50,7 +50,7 @@ extension DaemonTests.SignalTests {
         let receivers = (0..<64).map {
             ConfigText.Receiver(name: "receiver-with-a-long-name-\($0)", port: UInt16(1000 + $0))
         }
-        config.listeners = try (0..<20).map {
+        config.listeners = try (0..<40).map {
             ConfigText.Listener(
                 name: "listener-\($0)", port: try Ports.free(), receivers: receivers)
         }
