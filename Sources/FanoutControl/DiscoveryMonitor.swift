@@ -3,9 +3,8 @@
 public import FanoutCore
 public import Logging
 
-/// Keeps a source running for each subject that a listener names, gathers what they find, and has
-/// somebody act on it.
-public actor DiscoveryMonitor: DiscoveryViewSource {
+/// Runs a source for each subject that a listener names, and gathers what they find for the reconciler.
+public actor DiscoveryMonitor {
     struct Run {
         let number: Int
         let source: any DiscoverySource
@@ -15,7 +14,9 @@ public actor DiscoveryMonitor: DiscoveryViewSource {
     private let make: @Sendable (DiscoverySubject, DiscoveredSet?) -> any DiscoverySource
     private let hostAddresses: @Sendable () -> Set<IPAddress>?
     let logger: Logger
-    let mailbox = DiscoveryMailbox()
+    let signal: ChangeSignal
+    /// What sources have found, by the number of their run: a source that has ended is not taken for its successor.
+    private let mailbox: Mailbox<[Int: DiscoveredSet]>
     private(set) var runs: [DiscoverySubject: Run] = [:]
     private var nextNumber = 0
     var current = DiscoveryView()
@@ -31,22 +32,23 @@ public actor DiscoveryMonitor: DiscoveryViewSource {
     /// What was last said of each listener, so that it is said once.
     private var remarks: [String: Remark] = [:]
 
-    /// How long sets are gathered after a change: when many endpoints come and go, a few changes do for
-    /// all.
-    private static let patience = Duration.milliseconds(25)
-    /// When a change that could not be carried out is tried again.
-    private static let retryDelay = Duration.seconds(1)
+    /// Whether the view has changed otherwise than by what sources found, since `takeFound`.
+    var hasChanged = false
 
     /// - Parameters:
+    ///   - signal: wakes the reconciler.
     ///   - hostAddresses: those that the host has just now; nil: nobody can tell, and they count as before.
     ///   - addressInterval: how often they are looked at.
     ///   - make: a source that has not begun, given what an earlier process found.
     public init(
-        logger: Logger, hostAddresses: @escaping @Sendable () -> Set<IPAddress>? = { [] },
+        logger: Logger, signal: ChangeSignal = ChangeSignal(),
+        hostAddresses: @escaping @Sendable () -> Set<IPAddress>? = { [] },
         addressInterval: Duration = .seconds(2),
         make: @escaping @Sendable (DiscoverySubject, DiscoveredSet?) -> any DiscoverySource
     ) {
         self.logger = logger
+        self.signal = signal
+        mailbox = Mailbox([:], signal: signal)
         self.hostAddresses = hostAddresses
         self.addressInterval = addressInterval
         self.make = make
@@ -77,7 +79,7 @@ public actor DiscoveryMonitor: DiscoveryViewSource {
             let (source, number, mailbox) = (
                 make(subject, kept.sets[subject]), nextNumber, mailbox
             )
-            let task = Task { await source.run { mailbox.put($0, of: number) } }
+            let task = Task { await source.run { set in mailbox.put { $0[number] = set } } }
             runs[subject] = Run(number: number, source: source, task: task)
         }
         let places = states.reduce(into: Set()) { $0.formUnion($1.lastKnownPlaces) }
@@ -91,30 +93,17 @@ public actor DiscoveryMonitor: DiscoveryViewSource {
 
     public func view() -> DiscoveryView { current }
 
-    /// Takes what is found as it comes, until the task is cancelled.
+    /// Takes what has been found since the last time.
     ///
-    /// - Parameter act: called when the view may be another one: brings it into force, and returns whether
-    ///   that worked. When it did not, it is called again. Others look at the view meanwhile, so what is in
-    ///   force is not known here.
-    public func run(_ act: @Sendable () async -> Bool) async {
-        let watch = Task { await watchAddresses() }
-        defer { watch.cancel() }
-        // What was found before is in force by now.
-        await keeper.keep(current)
-        for await _ in mailbox.arrivals {
-            collect()
-            let isFollowed = await act()
-            // What there is to say comes after what there is to do.
-            remark()
-            if isFollowed {
-                await keeper.keep(current)
-                guard (try? await Task.sleep(for: Self.patience)) != nil else { return }
-            } else {
-                guard (try? await Task.sleep(for: Self.retryDelay)) != nil else { return }
-                mailbox.knock()
-            }
-        }
+    /// - Returns: whether the view may be another one.
+    func takeFound() -> Bool {
+        collect()
+        defer { hasChanged = false }
+        return hasChanged
     }
+
+    /// Has the view kept for the next process, once it is applied.
+    func keep() async { await keeper.keep(current) }
 
     /// Ends every source.
     ///
@@ -142,7 +131,6 @@ public actor DiscoveryMonitor: DiscoveryViewSource {
             })
     }
 
-    /// Takes what has been found since the last time.
     func collect() {
         let found = mailbox.take()
         guard !found.isEmpty else { return }
@@ -151,16 +139,22 @@ public actor DiscoveryMonitor: DiscoveryViewSource {
         }
         current.lastKnowns = current.lastKnowns.filter { !current.isAnswered($0.key.subject) }
         current.ownAddresses = ownAddresses
+        hasChanged = true
     }
 
-    /// Has somebody act when the host's addresses are others; whoever comes and goes, nothing else tells of them.
-    private func watchAddresses() async {
+    /// Looks at the host's addresses until the task is cancelled: no source reports them.
+    func watchAddresses() async {
         while (try? await Task.sleep(for: addressInterval)) != nil {
             let now = ownAddresses
             guard now != current.ownAddresses else { continue }
             current.ownAddresses = now
-            mailbox.knock()
+            noteChange()
         }
+    }
+
+    func noteChange() {
+        hasChanged = true
+        signal.send()
     }
 
     /// Those of the host, where they matter.
@@ -173,8 +167,8 @@ public actor DiscoveryMonitor: DiscoveryViewSource {
         return ReceiverChoice(for: listener, among: set)
     }
 
-    /// Says what is worth a word in the log.
-    private func remark() {
+    /// Logs what has changed in the findings of each listener.
+    func logFindings() {
         let leftOut = state.apply(current).leftOut
         for listener in state.listeners {
             guard let discovery = listener.discovery, current.sets[discovery.receivers] != nil
@@ -249,7 +243,7 @@ extension DiscoveryMonitor {
         if !lastKnowns.isEmpty {
             current.lastKnowns.merge(lastKnowns) { $1 }
             // They are kept for the next process like what is found, once they are in force.
-            mailbox.knock()
+            noteChange()
         }
         return tell(of: unanswered(new), in: state)
     }

@@ -2,42 +2,41 @@
 
 public import FanoutCore
 public import Logging
-internal import Synchronization
 
-/// Follows the health of the receivers: has them probed, keeps the verdicts, says in the log what has
-/// turned, and has somebody act on it.
-public actor HealthMonitor: HealthSource {
+/// Checks the health of the receivers by probes and by refusals, and logs what changes.
+public actor HealthMonitor {
     private let probe: any HealthProbe
     private let logger: Logger
-    private let mailbox = ProbeMailbox()
+    private let signal: ChangeSignal
+    private let mailbox: Mailbox<[ProbeReport]>
     private var table = HealthTable()
     private var refusals = RefusalTable()
     /// Of another process, until refusals are followed.
     private var assumed: Set<Endpoint> = []
+    private var checks = HealthChecks()
     private var state = DesiredState()
+    /// The view at the last `takeReports`.
+    private var taken = HealthView()
     /// Listeners that use all of their downstreams, because too few are healthy.
     private var open: Set<String> = []
     private var lastComplaint: ContinuousClock.Instant?
 
-    /// How long results are gathered after a change: when many receivers turn at once, a few changes
-    /// do for all.
-    private static let patience = Duration.milliseconds(25)
-
-    public init(probe: any HealthProbe, logger: Logger) {
+    /// - Parameter signal: wakes the reconciler.
+    public init(
+        probe: any HealthProbe, logger: Logger, signal: ChangeSignal = ChangeSignal()
+    ) {
         self.probe = probe
         self.logger = logger
+        self.signal = signal
+        mailbox = Mailbox([], signal: signal)
     }
 
-    /// Probes the downstreams of `state` from now on.
+    /// Checks the receivers of `state` from now on, as `checks` say.
     ///
-    /// - Parameters:
-    ///   - policy: nil: nothing is probed.
-    ///   - passive: nil: refusals of downstreams say nothing of their health. Without either every downstream
-    ///     counts as healthy.
-    /// - Throws: `HealthError` when probing could not begin; everything is as it was then.
-    public func follow(
-        _ policy: HealthPolicy?, passive: HealthPolicy? = nil, _ state: DesiredState
-    ) throws(HealthError) {
+    /// - Throws: `HealthError` when probing could not begin; everything is as before then.
+    public func follow(_ checks: HealthChecks, _ state: DesiredState) throws(HealthError) {
+        guard checks != self.checks || (!checks.isEmpty && state != self.state) else { return }
+        let policy = checks.active
         var next = table
         next.follow(policy, state)
         if let policy {
@@ -46,12 +45,12 @@ public actor HealthMonitor: HealthSource {
             let plan = ProbePlan(
                 targets: next.targets, interval: policy.interval, timeout: policy.timeout,
                 payload: policy.payload, avoidedPorts: Set(avoided))
-            try probe.follow(plan) { [mailbox] in mailbox.put($0) }
+            try probe.follow(plan) { [mailbox] reports in mailbox.put { $0 += reports } }
         } else {
             probe.stop()
         }
-        (table, self.state) = (next, state)
-        refusals.follow(passive, state, assuming: policy == nil ? assumed : [])
+        (table, self.checks, self.state) = (next, checks, state)
+        refusals.follow(checks.passive, state, assuming: policy == nil ? assumed : [])
         assumed = []
         noteOpen()
     }
@@ -89,25 +88,20 @@ public actor HealthMonitor: HealthSource {
         for event in events {
             log(event.change, event.users, probe: "passive", result: .refused, detail: "")
         }
-        if !events.isEmpty { mailbox.put([]) }
+        if !events.isEmpty { signal.send() }
         return refusals.refusing
     }
 
-    /// Takes the results as they come, until the task is cancelled.
+    /// Takes the results of probes since the last time.
     ///
-    /// - Parameter act: called when the view is another one: brings it into force, and returns whether
-    ///   that worked. When it did not, it is called again with the results that come next.
-    public func run(_ act: @Sendable () async -> Bool) async {
-        // Nil while it is not known: at first, and when others may have applied what could not be applied here.
-        var active: HealthView?
-        for await _ in mailbox.arrivals {
-            for report in mailbox.take() { note(report) }
-            let now = current
-            guard now != active else { continue }
-            noteOpen()
-            active = await act() ? now : nil
-            guard (try? await Task.sleep(for: Self.patience)) != nil else { return }
-        }
+    /// - Returns: whether the view is another one.
+    func takeReports() -> Bool {
+        for report in mailbox.take() { note(report) }
+        let now = current
+        guard now != taken else { return false }
+        taken = now
+        noteOpen()
+        return true
     }
 
     public func stop() { probe.stop() }
@@ -170,29 +164,5 @@ public actor HealthMonitor: HealthSource {
                 metadata: ["listener": "\(name)"])
         }
         open = now
-    }
-}
-
-/// Results on their way from the probing thread: put in without waiting, taken out all at once.
-final class ProbeMailbox: Sendable {
-    /// One element for any number of results since the last.
-    let arrivals: AsyncStream<Void>
-    private let arrived: AsyncStream<Void>.Continuation
-    private let reports = Mutex<[ProbeReport]>([])
-
-    init() {
-        (arrivals, arrived) = AsyncStream.makeStream(bufferingPolicy: .bufferingNewest(1))
-    }
-
-    func put(_ more: [ProbeReport]) {
-        reports.withLock { $0 += more }
-        arrived.yield()
-    }
-
-    func take() -> [ProbeReport] {
-        reports.withLock { reports in
-            defer { reports = [] }
-            return reports
-        }
     }
 }

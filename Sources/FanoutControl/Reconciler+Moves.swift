@@ -41,7 +41,7 @@ extension Reconciler {
     private var isSucceeding: Bool { hasOldProcess && active.listeners.isEmpty }
 
     /// Whom a listener of another mode succeeds goes when that is there.
-    func applyPlaneByPlane(to desired: DesiredState) async throws(PlaneError) {
+    func movePlaneByPlane(to desired: DesiredState) async throws(PlaneError) {
         var steps = desired.steps(from: active)
         // What another process has passed is taken in turn; it goes on if that fails.
         if !isSucceeding {

@@ -1,135 +1,260 @@
 // SPDX-License-Identifier: Apache-2.0
 
 public import FanoutCore
+internal import LinuxNet
 public import Logging
 
 // The life of a configuration change:
 //
-//   inputs → DesiredState → Change.diff → DataPlane.apply → one log line
+//   configuration  discovery  drains  health  slow start
+//         └────────────┴────────┴───────┴─────────┘
+//                          resolve → Change.diff → DataPlane.apply → view
 //
-// The configuration hands over a whole desired state; discovery says who the receivers of listeners are
-// that look theirs up, and health checks which downstreams are to get nothing for now. The difference to
-// the state in force is a pure value; each plane carries its part out, all or nothing.
+// The reconciler alone computes the active state, once per change. Status, metrics, readiness and explain read `view`.
 
 /// Keeps the data planes at the desired state.
 public actor Reconciler {
+    /// What the configuration wants, before discovery, drains, health and slow start.
+    struct Goal: Equatable {
+        var state = DesiredState()
+        var health = HealthChecks()
+    }
+
     let planes: [any DataPlane]
-    private let discovery: (any DiscoveryViewSource)?
-    private let health: (any HealthSource)?
+    private let discovery: DiscoveryMonitor?
+    private let health: HealthMonitor?
+    private let signal: ChangeSignal
     let logger: Logger
-    /// What the configuration wants: nobody found, and every downstream healthy.
-    private(set) var wanted = DesiredState()
-    private(set) var active = DesiredState()
-    /// Who is out of service by hand.
-    var drains: DrainList
-    /// Whose share is still rising.
-    private(set) var slowStart = SlowStart()
-    /// One element for any number of changes since the last after which shares rise.
-    let rises: AsyncStream<Void>
-    private let risesBegan: AsyncStream<Void>.Continuation
-    let now: @Sendable () -> ContinuousClock.Instant
-    /// An actor lets others in while one waits for a plane, so changes take turns by hand.
-    private var isBusy = false
-    /// Whether a process before this one has what the planes take over, and takes it back if they cannot.
+    private let now: @Sendable () -> ContinuousClock.Instant
+    /// Whether the first change takes over what another process has, which keeps it when that change fails.
     let hasOldProcess: Bool
-    private var waiting: [CheckedContinuation<Void, Never>] = []
+
+    let queue = SerialQueue()
+    private var goal = Goal()
+    private var slowStart = SlowStart()
+    /// Sends the signal when a share rises next.
+    private var rise: Task<Void, Never>?
+    private var isPaused = false
+    /// Why the last change of the inputs was not applied; nil when it was.
+    private var inputFailure: String?
+    public private(set) var view: StateView
+    var active: DesiredState { view.active }
+
+    /// Changes of the inputs within this time are applied together.
+    private static let gathering = Duration.milliseconds(25)
+    private static let retryDelay = Duration.seconds(1)
 
     /// - Parameters:
     ///   - planes: at most one of each mode.
-    ///   - discovery: says who the receivers are of listeners that look theirs up; nil: nobody.
-    ///   - health: says who is healthy; nil: everybody is. Both are asked in the turn of each change, so
-    ///     that no change brings back what was known before another.
-    ///   - drains: who is out of service by hand from the beginning.
-    ///   - hasPredecessor: whether the first change takes over what another process has. When it fails the
-    ///     planes leave that as it is.
-    ///   - now: the clock by which shares rise.
+    ///   - discovery: finds receivers; nil: listeners have those of the configuration alone.
+    ///   - health: checks receivers; nil: every receiver counts as healthy.
+    ///   - signal: the one that `discovery` and `health` were made with.
+    ///   - drains: the receivers that are drained from the beginning.
+    ///   - hasOldProcess: whether the first change takes over what another process has.
+    ///   - now: the clock of the slow start.
     public init(
-        planes: [any DataPlane], discovery: (any DiscoveryViewSource)? = nil,
-        health: (any HealthSource)? = nil, drains: DrainList = DrainList(),
+        planes: [any DataPlane], discovery: DiscoveryMonitor? = nil, health: HealthMonitor? = nil,
+        signal: ChangeSignal = ChangeSignal(), drains: DrainList = DrainList(),
         hasOldProcess: Bool = false, logger: Logger,
         now: @escaping @Sendable () -> ContinuousClock.Instant = { .now }
     ) {
-        self.now = now
-        (rises, risesBegan) = AsyncStream.makeStream(bufferingPolicy: .bufferingNewest(1))
-        self.drains = drains
-        self.hasOldProcess = hasOldProcess
         self.planes = planes
         self.discovery = discovery
         self.health = health
+        self.signal = signal
         self.logger = logger
+        self.now = now
+        self.hasOldProcess = hasOldProcess
+        view = StateView(drains: drains)
     }
 
-    /// Brings every plane to `desired`, once the changes that were asked for before are done.
+    /// Applies a configuration, after the changes that were called before.
     ///
     /// - Returns: what changed, over all planes.
-    /// - Throws: the `PlaneError` of the plane that could not follow. The planes before it have then
-    ///   been led back, and the state in force is the one before.
+    /// - Throws: the `HealthError` or `PlaneError` of the first failure. Planes that had changed by then have been rolled
+    ///   back, and the previous state is active.
     @discardableResult
-    public func apply(_ desired: DesiredState) async throws(PlaneError) -> Change {
-        await begin()
-        defer { finish() }
-        let total = try await apply(to: desired)
-        wanted = desired
-        return total
+    public func apply(
+        _ state: DesiredState, health: HealthChecks = HealthChecks()
+    ) async throws -> Change {
+        try await queue.run { try await apply(Goal(state: state, health: health)) }
     }
 
-    /// Brings every plane to what is wanted, with the receivers as healthy as they are by now.
+    /// The state that `apply` would make active. Health checks follow it from here on.
+    public func preview(
+        _ state: DesiredState, health: HealthChecks
+    ) async throws -> DesiredState {
+        try await queue.run { try await resolve(Goal(state: state, health: health)).active }
+    }
+
+    /// Adds receivers to the drained ones, or removes them.
     ///
     /// - Returns, throws: as `apply` does.
     @discardableResult
-    public func followHealth() async throws(PlaneError) -> Change {
-        await begin()
-        defer { finish() }
-        return try await apply(to: wanted)
+    public func drain(_ entries: Set<DrainList.Entry>, _ isDrained: Bool) async throws -> Change {
+        try await queue.run {
+            let previous = view.drains
+            if isDrained {
+                view.drains.entries.formUnion(entries)
+            } else {
+                view.drains.entries.subtract(entries)
+            }
+            do {
+                return try await apply(goal)
+            } catch {
+                view.drains = previous
+                throw error
+            }
+        }
     }
 
-    /// Brings every plane to what is wanted, with the receivers that have been found by now.
-    ///
-    /// - Returns, throws: as `apply` does.
-    @discardableResult
-    public func followDiscovery() async throws(PlaneError) -> Change { try await followHealth() }
+    /// Applies what discovery, health checks and slow start change, until the task is cancelled.
+    public func run() async {
+        async let _: Void? = discovery?.watchAddresses()
+        await discovery?.keep()
+        var isDue = false
+        for await _ in signal.changes {
+            if await takeInputs() { isDue = true }
+            guard isDue, !isPaused else {
+                scheduleRise()
+                continue
+            }
+            isDue = await !applyInputs()
+            let pause = isDue ? Self.retryDelay : Self.gathering
+            guard (try? await Task.sleep(for: pause)) != nil else { return }
+            if isDue { signal.send() }
+        }
+    }
 
-    func apply(to wanted: DesiredState) async throws(PlaneError) -> Change {
-        var desired = wanted
-        if let discovery { desired = desired.applying(await discovery.view()) }
-        desired = desired.applying(drains)
-        if let health { desired = desired.applying(await health.view()) }
+    /// Applies no change of the inputs until `resume`: another process is taking over.
+    public func pause() { isPaused = true }
+
+    public func resume() {
+        isPaused = false
+        signal.send()
+    }
+
+    /// - Returns: whether the state may be another one.
+    private func takeInputs() async -> Bool {
+        let isFound = await discovery?.takeFound() ?? false
+        let isProbed = await health?.takeReports() ?? false
+        return isFound || isProbed || slowStart.next.map { $0 <= now() } ?? false
+    }
+
+    /// - Returns: false when it failed, which has been logged, and everything is as before.
+    private func applyInputs() async -> Bool {
+        do {
+            let (previous, current) = try await queue.run {
+                let previous = view
+                try await apply(goal)
+                return (previous, view)
+            }
+            inputFailure = nil
+            logMembership(from: previous, to: current)
+            await discovery?.logFindings()
+            await discovery?.keep()
+            return true
+        } catch {
+            if inputFailure != "\(error)" {
+                inputFailure = "\(error)"
+                logger.error(
+                    "a change of receivers or their health is not applied; retrying",
+                    metadata: ["error": "\(error)"])
+            }
+            await discovery?.logFindings()
+            return false
+        }
+    }
+
+    private func scheduleRise() {
+        rise?.cancel()
+        rise = slowStart.next.map { next in
+            let pause = min(max(next - now(), .milliseconds(5)), .milliseconds(250))
+            return Task { [signal] in
+                if (try? await Task.sleep(for: pause)) != nil { signal.send() }
+            }
+        }
+    }
+
+    private struct Resolved {
+        let found: DesiredState
+        let unknown: Set<DiscoverySubject>
+        let active: DesiredState
+        let slowStart: SlowStart
+    }
+
+    /// Computes the active state from all inputs as they are now.
+    private func resolve(_ goal: Goal) async throws(HealthError) -> Resolved {
+        let discovered = await discovery?.view() ?? DiscoveryView()
+        let found = goal.state.applying(discovered)
+        try await health?.follow(goal.health, found)
+        let healthy = found.applying(view.drains)
+            .applying(await health?.view() ?? HealthView())
         var slowStart = slowStart
-        desired = slowStart.lay(over: desired, at: now())
-        let total = Change.diff(from: active, to: desired)
-        guard !total.isEmpty else {
-            take(slowStart)
-            return total
-        }
-        if total.concernsReceiversAlone {
-            desired = try await moveTogether(to: desired)
-        } else {
-            desired = await Self.withTables(desired, after: active)
-            try await applyPlaneByPlane(to: desired)
-        }
-        active = desired
-        take(slowStart)
-        return total
+        let active = slowStart.lay(over: healthy, at: now())
+        return Resolved(
+            found: found, unknown: goal.state.unknownSubjects(in: discovered), active: active,
+            slowStart: slowStart)
     }
 
-    private func take(_ next: SlowStart) {
-        slowStart = next
-        if next.next != nil { risesBegan.yield() }
+    /// Runs in the queue.
+    @discardableResult
+    private func apply(_ goal: Goal) async throws -> Change {
+        let next = try await resolve(goal)
+        let change = Change.diff(from: active, to: next.active)
+        do throws(PlaneError) {
+            view.active = try await move(to: next.active, change)
+        } catch {
+            await rollBackHealth()
+            throw error
+        }
+        self.goal = goal
+        view.configured = goal.state
+        view.found = next.found
+        view.unknown = next.unknown
+        slowStart = next.slowStart
+        scheduleRise()
+        return change
     }
 
-    func begin() async {
-        if isBusy {
-            await withCheckedContinuation { waiting.append($0) }
-        } else {
-            isBusy = true
+    private func rollBackHealth() async {
+        do throws(HealthError) {
+            try await health?.follow(goal.health, view.found)
+        } catch {
+            logger.error("health checks have ended", metadata: ["error": "\(error)"])
         }
     }
 
-    func finish() {
-        if waiting.isEmpty {
-            isBusy = false
-        } else {
-            waiting.removeFirst().resume()
+    /// - Returns: the state with its slot tables.
+    private func move(
+        to next: DesiredState, _ change: Change
+    ) async throws(PlaneError) -> DesiredState {
+        guard !change.isEmpty else { return active }
+        ThisProcess.keepReserve(true)
+        defer { ThisProcess.keepReserve(false) }
+        if change.concernsReceiversAlone { return try await moveTogether(to: next) }
+        let next = await Self.withTables(next, after: active)
+        try await movePlaneByPlane(to: next)
+        return next
+    }
+
+    /// One line for each listener whose receivers are others.
+    private func logMembership(from previous: StateView, to current: StateView) {
+        let change = Change.diff(from: previous.found, to: current.found)
+        let ready = Dictionary(
+            current.active.listeners.map { ($0.name, $0.downstreams.count(where: \.isReady)) }
+        ) { $1 }
+        for pair in change.retargeted + change.replaced {
+            guard let source = pair.to.discovery?.receivers else { continue }
+            let (before, after) = (Set(pair.from.downstreams), Set(pair.to.downstreams))
+            logger.info(
+                "\(pair.to.mode.rawValue) \(source.kind) membership updated",
+                metadata: [
+                    "listener": "\(pair.to.name)", "source": "\(source)",
+                    "downstreams": "\(after.count)", "ready": "\(ready[pair.to.name] ?? 0)",
+                    "added": "\(after.subtracting(before).count)",
+                    "removed": "\(before.subtracting(after).count)",
+                ])
         }
     }
 
@@ -170,57 +295,38 @@ public actor Reconciler {
     ///
     /// - Parameter modes: of planes whose programs go on until another process takes them over.
     public func stop(leaving modes: Set<ForwardingMode> = []) async -> [ListenerCounters] {
-        await begin()
-        defer { finish() }
-        for plane in planes where modes.contains(type(of: plane).mode) { await plane.relinquish() }
-        var all: [ListenerCounters] = []
-        for plane in planes { all += await plane.stop() }
-        (wanted, active) = (DesiredState(), DesiredState())
-        return all.sorted { $0.listener < $1.listener }
+        await queue.run {
+            for plane in planes where modes.contains(type(of: plane).mode) {
+                await plane.relinquish()
+            }
+            var all: [ListenerCounters] = []
+            for plane in planes { all += await plane.stop() }
+            rise?.cancel()
+            (goal, view) = (Goal(), StateView())
+            return all.sorted { $0.listener < $1.listener }
+        }
     }
 }
 
-/// What is wanted and what is in force, at one moment.
+/// What the reconciler has made of its inputs, at one moment.
 public struct StateView: Equatable, Sendable {
-    /// What the configuration wants, whoever is healthy or drained.
-    public let wanted: DesiredState
-    /// What the data planes do.
-    public let active: DesiredState
-    public let drains: DrainList
+    /// What the configuration wants.
+    public internal(set) var configured = DesiredState()
+    /// The same with the receivers and addresses that discovery has found.
+    public internal(set) var found = DesiredState()
+    /// What the data planes do: the same with drains, health and slow start.
+    public internal(set) var active = DesiredState()
+    public internal(set) var drains = DrainList()
+    /// What has to be looked up and has no answer, nor last-known receivers.
+    public internal(set) var unknown: Set<DiscoverySubject> = []
 }
 
 extension Reconciler {
-    public var view: StateView { StateView(wanted: wanted, active: active, drains: drains) }
-
-    /// Takes receivers out of service, or puts them back.
-    ///
-    /// - Returns: what changed in the data planes.
-    /// - Throws: the `PlaneError` of the plane that could not follow; everything is as it was then.
-    @discardableResult
-    public func drain(
-        _ entries: Set<DrainList.Entry>, _ isDrained: Bool
-    ) async throws(PlaneError) -> Change {
-        await begin()
-        defer { finish() }
-        let before = drains
-        if isDrained {
-            drains.entries.formUnion(entries)
-        } else {
-            drains.entries.subtract(entries)
-        }
-        do throws(PlaneError) {
-            return try await apply(to: wanted)
-        } catch {
-            drains = before
-            throw error
-        }
-    }
-
     /// Whom a name means: receivers that are there, or that are drained and may come back.
     public func entries(named name: String) -> Set<DrainList.Entry> {
         let present = DrainList.entries(named: name, in: active)
         guard present.isEmpty else { return present }
-        return drains.entries.filter { $0.description == name || $0.downstream == name }
+        return view.drains.entries.filter { $0.description == name || $0.downstream == name }
     }
 
     /// What keeps datagrams from their way, over all planes.
@@ -259,51 +365,33 @@ extension Reconciler {
 extension Reconciler {
     /// Removes what killed daemons left in the kernel and no plane has taken over.
     public func removeLeftovers() async {
-        await begin()
-        defer { finish() }
-        for plane in planes { await plane.removeLeftovers() }
+        await queue.run { for plane in planes { await plane.removeLeftovers() } }
     }
 
     /// Leaves everything to another process; see `DataPlane.relinquish`.
     ///
     /// - Parameter modes: of these planes.
     public func relinquish(_ modes: Set<ForwardingMode>) async {
-        await begin()
-        defer { finish() }
-        for plane in planes where modes.contains(type(of: plane).mode) { await plane.relinquish() }
+        await queue.run {
+            for plane in planes where modes.contains(type(of: plane).mode) {
+                await plane.relinquish()
+            }
+        }
     }
 
     /// Undoes `relinquish`. A plane that cannot have back what it left is one of an error in the log, and
     /// keeps nobody else from going on.
     public func reclaim(_ modes: Set<ForwardingMode>) async {
-        await begin()
-        defer { finish() }
-        for plane in planes where modes.contains(type(of: plane).mode) {
-            do throws(PlaneError) {
-                try await plane.reclaim()
-            } catch {
-                logger.error(
-                    "a plane cannot take back what it had left to another process",
-                    metadata: ["mode": "\(type(of: plane).mode.rawValue)", "error": "\(error)"])
-            }
-        }
-    }
-}
-
-extension Reconciler {
-    /// Waits for the times at which shares rise, until the task is cancelled.
-    ///
-    /// - Parameter act: called at each: has the planes follow (`followHealth`), and returns whether they did.
-    ///   When they did not, it is called again.
-    public func warm(_ act: @Sendable () async -> Bool) async {
-        for await _ in rises {
-            while let next = slowStart.next {
-                // A change may bring another time that comes before.
-                let pause = min(max(next - now(), .milliseconds(5)), .milliseconds(250))
-                guard (try? await Task.sleep(for: pause)) != nil else { return }
-                guard let due = slowStart.next, due <= now() else { continue }
-                if await !act() {
-                    guard (try? await Task.sleep(for: .seconds(1))) != nil else { return }
+        await queue.run {
+            for plane in planes where modes.contains(type(of: plane).mode) {
+                do throws(PlaneError) {
+                    try await plane.reclaim()
+                } catch {
+                    logger.error(
+                        "a plane cannot take back what it had left to another process",
+                        metadata: [
+                            "mode": "\(type(of: plane).mode.rawValue)", "error": "\(error)",
+                        ])
                 }
             }
         }

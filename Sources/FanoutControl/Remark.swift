@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 
-public import FanoutCore
+internal import FanoutCore
 internal import Logging
 
 /// What is worth a line in the log about the receivers that were found for a listener.
@@ -83,13 +83,16 @@ extension DiscoveryReport.Unused {
 }
 
 extension DiscoverySubject {
-    /// How log messages about it begin.
-    public var voice: String {
+    /// What log messages call its kind.
+    var kind: String {
         switch self {
-        case .endpointSlices, .loadBalancer: "k8s discovery"
-        case .file: "file discovery"
-        case .dns: "dns discovery"
-        case .fixed: "discovery"
+        case .endpointSlices, .loadBalancer: "k8s"
+        case .file: "file"
+        case .dns: "dns"
+        case .fixed: "fixed"
         }
     }
+
+    /// How log messages about it begin.
+    var voice: String { kind == "fixed" ? "discovery" : "\(kind) discovery" }
 }

@@ -106,9 +106,7 @@ extension Daemon {
                 ControlFailure(
                     "no receiver is called '\(name ?? "")'", remedy: "there are: \(shown)"))
         }
-        do throws(PlaneError) {
-            ThisProcess.keepReserve(true)
-            defer { ThisProcess.keepReserve(false) }
+        do {
             try await reconciler.drain(entries, isDrained)
         } catch {
             return .failure(ControlFailure("nothing has changed", remedy: "\(error)"))

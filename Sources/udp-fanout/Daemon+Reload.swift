@@ -45,8 +45,7 @@ extension Daemon {
         do {
             try openControl(next.control)
             let unanswered = await discover(next, besides: configuration)
-            try await probe(next)
-            let change = try await follow(next)
+            let change = try await apply(next)
             await discover(next)
             if isMoving { await previous?.stop() }
             if previousControl !== control {
@@ -64,9 +63,7 @@ extension Daemon {
                 control?.stop()
                 control = previousControl
             }
-            // Probes that could not begin have changed nothing.
             await discover(configuration)
-            if error is PlaneError { await rollBackProbes() }
             reloadFailed(problems(of: error, in: next))
         }
     }
@@ -75,9 +72,9 @@ extension Daemon {
     ///
     /// - Returns: whether it is in force; otherwise the one before is, and the log says why.
     func adopt(_ next: Configuration) async -> Bool {
-        await enqueue { daemon in
-            do throws(PlaneError) {
-                daemon.reloadSucceeded(next, try await daemon.follow(next))
+        await runInOrder { daemon in
+            do {
+                daemon.reloadSucceeded(next, try await daemon.apply(next))
             } catch {
                 daemon.reloadFailed(["\(error)"])
             }
@@ -123,9 +120,9 @@ extension Daemon {
     /// sockets that were passed on, does not stand there without any.
     private static let settling = Duration.seconds(2)
 
-    static func discovery(_ logger: Logger) -> DiscoveryMonitor {
+    static func discovery(_ logger: Logger, _ signal: ChangeSignal) -> DiscoveryMonitor {
         let sources = Sources(logger: logger) { Environment[$0] }
-        return DiscoveryMonitor(logger: logger, hostAddresses: HostAddresses.all) {
+        return DiscoveryMonitor(logger: logger, signal: signal, hostAddresses: HostAddresses.all) {
             sources.source(for: $0, lastKnown: $1)
         }
     }
@@ -177,115 +174,11 @@ extension Daemon {
         await discovery.settleStart(wanted.desiredState, within: Self.settling)
     }
 
-    /// Leads health checks and data planes to the receivers that are found now.
-    ///
-    /// - Returns: whether they followed; everything is as it was otherwise.
-    func discoveryChanged() async -> Bool {
-        await enqueue { await $0.followDiscovery() }
-        return isDiscoveryFollowed
-    }
-
-    private func followDiscovery() async {
-        guard newProcess == nil else {
-            isDiscoveryFollowed = false
-            return
-        }
-        do {
-            try await probe(configuration)
-            ThisProcess.keepReserve(true)
-            defer { ThisProcess.keepReserve(false) }
-            log(try await reconciler.followDiscovery())
-            isDiscoveryFollowed = true
-        } catch {
-            if error is PlaneError { await rollBackProbes() }
-            logger.error("receivers that were found are not used", metadata: ["error": "\(error)"])
-            isDiscoveryFollowed = false
-        }
-    }
-
-    /// One line for each listener whose receivers are others.
-    private func log(_ change: Change) {
-        for pair in change.retargeted + change.replaced {
-            guard let source = pair.to.discovery?.receivers else { continue }
-            let (before, after) = (Set(pair.from.downstreams), Set(pair.to.downstreams))
-            logger.info(
-                "\(pair.to.mode.rawValue) \(source.kind) membership updated",
-                metadata: [
-                    "listener": "\(pair.to.name)", "source": "\(source)",
-                    "downstreams": "\(after.count)",
-                    "ready": "\(pair.to.downstreams.count(where: \.isReady))",
-                    "added": "\(after.subtracting(before).count)",
-                    "removed": "\(before.subtracting(after).count)",
-                ])
-        }
-    }
-
     /// nil when no listener looks its receivers up.
     var discoveryReport: DiscoveryReport? {
         get async {
             let report = await discovery.report
             return report.sources.isEmpty ? nil : report
-        }
-    }
-}
-
-extension DiscoverySubject {
-    /// What log messages call its kind.
-    fileprivate var kind: String {
-        switch self {
-        case .endpointSlices, .loadBalancer: "k8s"
-        case .file: "file"
-        case .dns: "dns"
-        case .fixed: "fixed"
-        }
-    }
-}
-
-extension Daemon {
-    /// Has the health of a configuration's downstreams followed, by probes and by refusals, if it wants that.
-    func probe(_ wanted: Configuration) async throws(HealthError) {
-        let (policy, passive) = (wanted.health.policy, wanted.health.passivePolicy)
-        let state = wanted.desiredState
-        // Receivers whose health is not followed need not be made out.
-        let isFollowed = policy != nil || passive != nil
-        let followed = isFollowed ? state.applying(await discovery.view()) : state
-        try await health.follow(policy, passive: passive, followed)
-    }
-
-    /// Undoes `probe`: the downstreams in force are probed again.
-    func rollBackProbes() async {
-        do throws(HealthError) {
-            try await probe(configuration)
-        } catch {
-            logger.error("health checks have ended", metadata: ["error": "\(error)"])
-        }
-    }
-
-    /// Leads the data planes to the shares that receivers have now which have not been ready for long.
-    ///
-    /// - Returns: whether they followed; everything is as it was otherwise.
-    func shareRises() async -> Bool {
-        guard newProcess == nil else { return false }
-        do throws(PlaneError) {
-            try await reconciler.followHealth()
-            return true
-        } catch {
-            logger.error("a rise of shares is not followed", metadata: ["error": "\(error)"])
-            return false
-        }
-    }
-
-    /// Leads the data planes to the receivers that are healthy now.
-    ///
-    /// - Returns: whether they followed; everything is as it was otherwise.
-    func healthChanged() async -> Bool {
-        guard newProcess == nil else { return false }
-        do throws(PlaneError) {
-            try await reconciler.followHealth()
-            return true
-        } catch {
-            logger.error("a change of health is not followed", metadata: ["error": "\(error)"])
-            return false
         }
     }
 }

@@ -31,7 +31,7 @@ extension Daemon {
             configuration.health.summary == nil ? nil : await health.report.healthStatuses
         let outOfReach = await reconciler.obstructions().outOfReach
         let listeners = ListenerStatus.list(
-            of: view.active, configured: view.wanted, counters: counters, drains: view.drains,
+            of: view.active, configured: view.configured, counters: counters, drains: view.drains,
             outOfReach: outOfReach, healthStatuses: healthStatuses, meter: meter)
         return StatusReport(
             version: Version.number, pid: ThisProcess.number, started: started.rfc3339,
@@ -143,12 +143,12 @@ extension Daemon {
             case .stopping: return "stopping"
             case .serving: break
             }
-            let wanted = configuration.desiredState
-            let open = Set(await reconciler.view.active.listeners.map(\.name))
-            if let closed = wanted.listeners.first(where: { !open.contains($0.name) }) {
+            let view = await reconciler.view
+            let open = Set(view.active.listeners.map(\.name))
+            if let closed = configuration.listeners.first(where: { !open.contains($0.name) }) {
                 return "listener \(closed.name) is not open"
             }
-            if let unknown = wanted.unknownSubjects(in: await discovery.view()).min() {
+            if let unknown = view.unknown.min() {
                 return "nothing is known yet of \(unknown)"
             }
             let idle = await reconciler.obstructions().first { $0.receivers.isEmpty }
@@ -190,8 +190,8 @@ extension Daemon {
         liveness.end()
     }
 
-    /// A sign of life with the counters, for whoever reads the debug log.
-    func beat() async {
+    /// Logs the counters from time to time, at level debug.
+    func logCounters() async {
         while (try? await Task.sleep(for: .seconds(5))) != nil {
             guard logger.logLevel <= .debug else { continue }
             for counts in await reconciler.counters() where counts.mode == .userspace {

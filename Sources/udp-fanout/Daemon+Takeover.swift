@@ -41,11 +41,10 @@ extension Daemon {
             self.settling = settling
             await settling.value
             try stayWanted()
-            try await probe(configuration)
             try await expectReceivers(oldProcess.report.serving)
             try oldProcess.release()
             hasReleased = true
-            try await follow(configuration)
+            try await apply(configuration)
             metrics = try await serve(configuration.metrics)
             try stayWanted()
             try openControl(configuration.control, takingOver: true)
@@ -119,8 +118,8 @@ extension Daemon {
 
     /// Listeners that look their receivers up must have found some, if the daemon before has some.
     private func expectReceivers(_ serving: [String]) async throws {
-        let state = configuration.desiredState.applying(await discovery.view())
-            .applying(await reconciler.view.drains).applying(await health.view())
+        let state = try await reconciler.preview(
+            configuration.desiredState, health: configuration.healthChecks)
         for listener in state.listeners
         where listener.discovery != nil && serving.contains(listener.name)
             && !listener.downstreams.contains(where: \.isReady)
@@ -221,6 +220,7 @@ extension Daemon: TakeoverHost {
         for client: Int, _ process: Int32?
     ) async -> (ControlResponse, descriptors: [Int32]) {
         newProcess = NewProcess(client: client, process: process)
+        await reconciler.pause()
         let sockets = await userspace.sockets()
         let view = await reconciler.view
         let serving = view.active.listeners.filter { $0.downstreams.contains(where: \.isReady) }
@@ -248,7 +248,7 @@ extension Daemon: TakeoverHost {
     }
 
     func takeoverBroke(of client: Int) async {
-        await enqueue { daemon in await daemon.takeBack(from: client) }
+        await runInOrder { daemon in await daemon.takeBack(from: client) }
     }
 
     /// Lets a takeover come to its end, whatever that is, before a stop. The other process cannot know of it,
@@ -278,6 +278,7 @@ extension Daemon: TakeoverHost {
             old.stop()
         }
         self.newProcess = nil
+        await reconciler.resume()
         logger.warning("the process that was to take over has failed; this one goes on")
         if newProcess.isReloadDue { await performReload() }
     }

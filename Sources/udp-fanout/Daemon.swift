@@ -35,8 +35,6 @@ actor Daemon {
     var source: FileState?
     var reloads: ReloadStatus
     var metrics: MetricsServer?
-    /// Whether the receivers that were found last are in force.
-    var isDiscoveryFollowed = true
     var control: ControlServer?
     /// What was there before this process, and what is kept for the one after it.
     var inheritance: Inheritance
@@ -48,9 +46,10 @@ actor Daemon {
     var released: Capabilities = []
     var meter = RateMeter()
     var history = RateHistory()
-    private var tasks: [Task<Void, Never>] = []
-    /// Reloads and the stop run one after the other, in the order in which they were asked for.
-    private var last: Task<Void, Never>?
+    /// Everything that goes on while the daemon serves.
+    private var serving: Task<Void, Never>?
+    /// Start, reloads, takeover steps and stop.
+    private let queue = SerialQueue()
     private var isStopped = false
     /// Whether it was to stop before it ran.
     var isUnwanted = false
@@ -94,10 +93,11 @@ actor Daemon {
         #endif
         // Last: until all the others are there, a daemon before this one goes on reading.
         planes.append(userspace)
-        discovery = Self.discovery(logger)
-        health = HealthMonitor(probe: SocketProbe(), logger: logger)
+        let signal = ChangeSignal()
+        discovery = Self.discovery(logger, signal)
+        health = HealthMonitor(probe: SocketProbe(), logger: logger, signal: signal)
         reconciler = Reconciler(
-            planes: planes, discovery: discovery, health: health,
+            planes: planes, discovery: discovery, health: health, signal: signal,
             drains: inheritance.oldProcess?.drains ?? DrainList(),
             hasOldProcess: inheritance.oldProcess != nil, logger: logger)
         reloads = ReloadStatus(
@@ -126,26 +126,32 @@ actor Daemon {
         await userspace.dropInherited()
         inheritance.sockets = nil
         await keepSockets()
-        tasks.append(Task { await discovery.run { await self.discoveryChanged() } })
-        tasks.append(Task { await health.run { await self.healthChanged() } })
-        tasks.append(Task { await reconciler.warm { await self.shareRises() } })
-        if let path {
-            let watch = FileWatch(path: path)
-            let changed: @Sendable () async -> Bool = {
-                await self.fileChanged()
-                return true
-            }
-            tasks.append(Task { await watch.run(since: source, changed) })
-        }
-        tasks.append(Task { await beat() })
-        tasks.append(Task { await watchProgress() })
-        tasks.append(Task { await returnMemory() })
-        tasks.append(Task { await measure() })
+        serving = Task { await serve() }
         dropPrivileges()
         stage = .serving
         logger.info("udp-fanout is running. Press Ctrl+C to stop.")
         announceReady()
         return true
+    }
+
+    /// Runs until the task is cancelled.
+    private func serve() async {
+        await withDiscardingTaskGroup { group in
+            group.addTask { await self.reconciler.run() }
+            if let path {
+                let source = source
+                group.addTask {
+                    await FileWatch(path: path).run(since: source) {
+                        await self.fileChanged()
+                        return true
+                    }
+                }
+            }
+            group.addTask { await self.logCounters() }
+            group.addTask { await self.watchProgress() }
+            group.addTask { await self.returnMemory() }
+            group.addTask { await self.measure() }
+        }
     }
 
     /// Has nothing be done that was asked for meanwhile.
@@ -168,8 +174,7 @@ actor Daemon {
         do {
             await discoverAtStart()
             await settleDiscovery(configuration)
-            try await probe(configuration)
-            _ = try await afterOld { try await $0.follow($0.configuration) }
+            _ = try await afterOld { try await $0.apply($0.configuration) }
             await reconciler.removeLeftovers()
         } catch {
             logger.error("start-up failed", metadata: ["error": "\(error)"])
@@ -183,11 +188,11 @@ actor Daemon {
     }
 
     /// Puts the file as it now stands into force; a file that cannot be used changes nothing.
-    func reload() async { await enqueue { await $0.performReload() } }
+    func reload() async { await runInOrder { await $0.performReload() } }
 
     /// The same, unless the file has been read since it changed.
     func fileChanged() async {
-        await enqueue { daemon in
+        await runInOrder { daemon in
             guard let path = daemon.path, let now = FileState(of: path), now != daemon.source else {
                 return
             }
@@ -211,33 +216,22 @@ actor Daemon {
         return await runInOrder { await $0.performStop(forRestart: isRestart) } != nil
     }
 
-    /// Leads the data planes to a configuration.
+    /// Applies a configuration to health checks and data planes.
     @discardableResult
-    func follow(_ wanted: Configuration) async throws(PlaneError) -> Change {
-        ThisProcess.keepReserve(true)
-        defer { ThisProcess.keepReserve(false) }
-        return try await reconciler.apply(wanted.desiredState)
+    func apply(_ wanted: Configuration) async throws -> Change {
+        try await reconciler.apply(wanted.desiredState, health: wanted.healthChecks)
     }
 
     func counters() async -> [ListenerCounters] { await reconciler.counters() }
 
-    func enqueue(_ work: @escaping @Sendable (isolated Daemon) async -> Void) async {
-        _ = await runInOrder(work)
-    }
-
-    /// Does something once what was asked for before is done.
+    /// Runs an operation after those that were called before.
     ///
     /// - Returns: nil when the daemon has stopped by then.
+    @discardableResult
     func runInOrder<Result: Sendable>(
-        _ work: @escaping @Sendable (isolated Daemon) async -> Result
+        _ work: (isolated Daemon) async -> Result
     ) async -> Result? {
-        let before = last
-        let task = Task { () -> Result? in
-            await before?.value
-            return isStopped ? nil : await work(self)
-        }
-        last = Task { _ = await task.value }
-        return await task.value
+        await queue.run { isStopped ? nil : await work(self) }
     }
 
     private func performStop(forRestart isRestart: Bool) async {
@@ -262,7 +256,7 @@ actor Daemon {
 
     private func end(isFollowed: Bool = false, leaving modes: Set<ForwardingMode> = []) async {
         isStopped = true
-        for task in tasks { task.cancel() }
+        serving?.cancel()
         await discovery.stop(keeps: !isFollowed)
         await health.stop()
         logTotals(await reconciler.stop(leaving: modes))
@@ -281,5 +275,11 @@ actor Daemon {
             "configured listeners by mode",
             metadata: Dictionary(
                 uniqueKeysWithValues: modes.map { ($0, Logger.MetadataValue("\($1)")) }))
+    }
+}
+
+extension Configuration {
+    var healthChecks: HealthChecks {
+        HealthChecks(active: health.policy, passive: health.passivePolicy)
     }
 }

@@ -12,10 +12,10 @@ extension DiscoveryMonitorTests {
     @Test("what was found is kept, also when it ends at once")
     func kept() async throws {
         let memory = Memory()
-        let monitor = DiscoveryMonitor(logger: lines.logger) { subject, _ in made.make(subject) }
+        let (monitor, reconciler) = following()
         await monitor.remember(in: memory)
         await monitor.follow([state(["a": "s"])])
-        let task = Task { await monitor.run { true } }
+        let task = Task { await reconciler.run() }
         defer { task.cancel() }
         try await made.all[0].find(1...3)
         try await until { await monitor.view().sets.count == 1 }
@@ -62,11 +62,11 @@ extension DiscoveryMonitorTests {
     @Test("what cannot be kept is told of once, and nothing is kept for another process's start")
     func unkept() async throws {
         let memory = Memory()
-        let monitor = DiscoveryMonitor(logger: lines.logger) { subject, _ in made.make(subject) }
+        let (monitor, reconciler) = following()
         await monitor.remember(in: memory)
         memory.isFull.store(true, ordering: .relaxed)
         await monitor.follow([state(["a": "s"])])
-        let task = Task { await monitor.run { true } }
+        let task = Task { await reconciler.run() }
         defer { task.cancel() }
         try await made.all[0].find(1...3)
         let warning = "receivers are not remembered for the next start"
@@ -80,10 +80,10 @@ extension DiscoveryMonitorTests {
     @Test("a place that is another one gets everything, whatever becomes of the one before")
     func moved() async throws {
         let (slow, other) = (Memory(), Memory())
-        let monitor = DiscoveryMonitor(logger: lines.logger) { subject, _ in made.make(subject) }
+        let (monitor, reconciler) = following()
         await monitor.remember(in: slow)
         await monitor.follow([state(["a": "s"])])
-        let task = Task { await monitor.run { true } }
+        let task = Task { await reconciler.run() }
         defer { task.cancel() }
         slow.isHeld.store(true, ordering: .relaxed)
         try await made.all[0].find(1...3)
@@ -98,10 +98,10 @@ extension DiscoveryMonitorTests {
     func movedAway() async throws {
         let (full, other) = (Memory(), Memory())
         full.isFull.store(true, ordering: .relaxed)
-        let monitor = DiscoveryMonitor(logger: lines.logger) { subject, _ in made.make(subject) }
+        let (monitor, reconciler) = following()
         await monitor.remember(in: full)
         await monitor.follow([state(["a": "s"])])
-        let task = Task { await monitor.run { true } }
+        let task = Task { await reconciler.run() }
         defer { task.cancel() }
         try await made.all[0].find(1...3)
         try await until { lines.count("receivers are not remembered for the next start") == 1 }

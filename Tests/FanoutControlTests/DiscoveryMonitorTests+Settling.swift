@@ -113,25 +113,19 @@ extension DiscoveryMonitorTests {
     @Test("addresses that the host gets and loses are acted upon, though no source finds anything")
     func hostAddresses() async throws {
         let own = Mutex<Set<IPAddress>?>([])
-        let acts = Atomic(0)
-        let monitor = DiscoveryMonitor(
-            logger: lines.logger, hostAddresses: { own.withLock { $0 } },
-            addressInterval: .milliseconds(5)
-        ) { subject, _ in made.make(subject) }
+        let (monitor, reconciler) = following { own.withLock { $0 } }
         var wildcard = state(["a": "s"])
-        wildcard.listeners[0].bind = Endpoint(IPAddress(v4: 0), port: 514)
+        wildcard.listeners[0].bind = Endpoint(IPAddress(v4: 0), port: 9000)
         let address = IPAddress(v4: 0x0a00_0001)
         await monitor.follow([wildcard])
-        let task = Task {
-            await monitor.run {
-                acts.add(1, ordering: .relaxed)
-                return true
-            }
-        }
+        try await reconciler.apply(wildcard)
+        let task = Task { await reconciler.run() }
         defer { task.cancel() }
+        try await made.all[0].find(1...2)
+        try await until { await count() == 2 }
         own.withLock { $0 = [address] }
-        try await until { acts.load(ordering: .relaxed) == 1 }
-        #expect(await monitor.view().ownAddresses == [address])
+        try await until { await monitor.view().ownAddresses == [address] }
+        try await until { await count() == 1 }
         own.withLock { $0 = nil }
         // A reload follows both states, of which either may be in force in the end.
         await monitor.follow([wildcard, state(["a": "s"])])

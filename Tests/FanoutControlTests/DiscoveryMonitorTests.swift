@@ -73,21 +73,28 @@ struct DiscoveryMonitorTests {
         await plane.listeners[listener]?.downstreams.count
     }
 
-    /// A monitor and a reconciler that follows it, for as long as `body` runs.
+    /// A monitor and a reconciler that follows it once it runs.
+    func following(
+        hostAddresses: @escaping @Sendable () -> Set<IPAddress>? = { [] }
+    ) -> (DiscoveryMonitor, Reconciler) {
+        let (made, signal) = (made, ChangeSignal())
+        let monitor = DiscoveryMonitor(
+            logger: lines.logger, signal: signal, hostAddresses: hostAddresses,
+            addressInterval: .milliseconds(5)
+        ) { subject, _ in made.make(subject) }
+        let reconciler = Reconciler(
+            planes: [plane], discovery: monitor, signal: signal, logger: lines.logger)
+        return (monitor, reconciler)
+    }
+
+    /// The same for as long as `body` runs.
     func following(
         _ state: DesiredState, _ body: (DiscoveryMonitor, Reconciler) async throws -> Void
     ) async throws {
-        let made = made
-        let monitor = DiscoveryMonitor(logger: lines.logger) { subject, _ in made.make(subject) }
-        let reconciler = Reconciler(planes: [plane], discovery: monitor, logger: lines.logger)
+        let (monitor, reconciler) = following()
         await monitor.follow([state])
         try await reconciler.apply(state)
-        let task = Task {
-            await monitor.run {
-                do { try await reconciler.followDiscovery() } catch { return false }
-                return true
-            }
-        }
+        let task = Task { await reconciler.run() }
         defer { task.cancel() }
         try await body(monitor, reconciler)
         await monitor.stop(keeps: true)

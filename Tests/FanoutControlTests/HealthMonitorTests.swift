@@ -47,6 +47,7 @@ struct HealthMonitorTests {
     private let plane = FakePlane<First>()
     private let lines = LogRecorder()
     private let policy = HealthPolicy()
+    private var checks: HealthChecks { HealthChecks(active: policy) }
 
     private func state(_ count: UInt16 = 2, _ mode: ForwardingMode = .userspace) -> DesiredState {
         let address = IPAddress(v4: 0x0a00_0000)
@@ -74,17 +75,12 @@ struct HealthMonitorTests {
         _ failures: [PlaneError?] = [],
         _ body: (HealthMonitor, Reconciler) async throws -> Void
     ) async throws {
-        let logger = lines.logger
-        let monitor = HealthMonitor(probe: probe, logger: logger)
-        let reconciler = Reconciler(planes: [plane], health: monitor, logger: logger)
-        try await monitor.follow(policy, state())
-        try await reconciler.apply(state())
-        let task = Task {
-            await monitor.run {
-                do { try await reconciler.followHealth() } catch { return false }
-                return true
-            }
-        }
+        let (logger, signal) = (lines.logger, ChangeSignal())
+        let monitor = HealthMonitor(probe: probe, logger: logger, signal: signal)
+        let reconciler = Reconciler(
+            planes: [plane], health: monitor, signal: signal, logger: logger)
+        try await reconciler.apply(state(), health: checks)
+        let task = Task { await reconciler.run() }
         defer { task.cancel() }
         try await body(monitor, reconciler)
     }
@@ -94,7 +90,7 @@ struct HealthMonitorTests {
         try await following { monitor, reconciler in
             var policy = policy
             policy.interval = .seconds(1)
-            try await monitor.follow(nil, passive: policy, state())
+            try await reconciler.apply(state(), health: HealthChecks(passive: policy))
             var counters = ListenerCounters(listener: "in", mode: .userspace)
             counters.downstreams = state().listeners[0].downstreams.map(DownstreamCounters.init)
             var time = ContinuousClock.now
@@ -112,8 +108,7 @@ struct HealthMonitorTests {
             let line = lines.lines.first { $0.message == "downstream marked unhealthy, disabling" }
             #expect(line?.fields["probe"] == "passive" && line?.fields["result"] == "refused")
             // A reload without the key takes it back.
-            try await monitor.follow(nil, state())
-            try await reconciler.followHealth()
+            try await reconciler.apply(state())
             #expect(await ready() == ["d1", "d2"])
         }
     }
@@ -143,11 +138,9 @@ struct HealthMonitorTests {
         try await following { monitor, reconciler in
             probe.tell(.timeout, of: target(1), times: 3)
             try await until { await ready() == ["d2"] }
-            try await monitor.follow(policy, state(3))
-            try await reconciler.apply(state(3))
+            try await reconciler.apply(state(3), health: checks)
             #expect(await ready() == ["d2", "d3"])
             #expect(probe.plans.last?.targets.count == 3)
-            try await monitor.follow(nil, state(3))
             try await reconciler.apply(state(3))
             #expect(await ready() == ["d1", "d2", "d3"])
             #expect(probe.isStopped)
@@ -175,7 +168,7 @@ struct HealthMonitorTests {
             probe.tell(.timeout, of: target(1), times: 3)
             try await until { await plane.failures.isEmpty }
             // As a reload does, before more results come.
-            try await reconciler.apply(state())
+            try await reconciler.apply(state(), health: checks)
             #expect(await ready() == ["d2"])
             probe.tell(.success, of: target(1))
             try await until { await ready() == ["d1", "d2"] }
@@ -186,8 +179,7 @@ struct HealthMonitorTests {
     func coalesces() async throws {
         try await following { monitor, reconciler in
             let many = state(200)
-            try await monitor.follow(policy, many)
-            try await reconciler.apply(many)
+            try await reconciler.apply(many, health: checks)
             let before = await plane.changes.count
             for downstream in many.listeners[0].downstreams {
                 probe.tell(.timeout, of: policy.target(of: downstream.endpoint), times: 3)
@@ -203,18 +195,18 @@ struct HealthMonitorTests {
             _ = await reconciler.stop()
             probe.tell(.timeout, of: target(1), times: 3)
             try await until { lines.count("downstream marked unhealthy, disabling") == 1 }
-            try await reconciler.followHealth()
+            try await Task.sleep(for: .milliseconds(100))
             #expect(await plane.listeners.isEmpty)
         }
     }
 
     @Test("probes that cannot begin leave everything as it was")
     func refused() async throws {
-        try await following { monitor, _ in
+        try await following { monitor, reconciler in
             let error = HealthError(
                 operation: "open", subject: "x", code: 1, reason: "EPERM", remedy: "-")
             probe.fail(error)
-            await #expect(throws: error) { try await monitor.follow(policy, state(3)) }
+            await #expect(throws: error) { try await reconciler.apply(state(3), health: checks) }
             probe.tell(.timeout, of: target(1), times: 3)
             try await until { await ready() == ["d2"] }
             #expect(await monitor.report.healthStatuses.count == 2)
@@ -224,9 +216,9 @@ struct HealthMonitorTests {
     @Test("kernel modes keep their ports from the probes, since no socket does")
     func avoidedPorts() async throws {
         let monitor = HealthMonitor(probe: probe, logger: lines.logger)
-        try await monitor.follow(policy, state(1, .tcEBPF))
+        try await monitor.follow(checks, state(1, .tcEBPF))
         #expect(probe.plans.last?.avoidedPorts == [514])
-        try await monitor.follow(policy, state(1))
+        try await monitor.follow(checks, state(1))
         #expect(probe.plans.last?.avoidedPorts == [])
     }
 
@@ -235,7 +227,7 @@ struct HealthMonitorTests {
         try await following { monitor, reconciler in
             var policy = policy
             policy.minHealthyPercent = 60
-            try await monitor.follow(policy, state())
+            try await reconciler.apply(state(), health: HealthChecks(active: policy))
             probe.tell(.timeout, of: target(1), times: 3)
             try await until { lines.count("too few downstreams are healthy, all are used") == 1 }
             #expect(await ready() == ["d1", "d2"])

@@ -40,12 +40,7 @@ struct WarmingTests {
     func steps() async throws {
         let clock = clock
         let reconciler = Reconciler(planes: [plane], logger: silent) { clock.now }
-        let warming = Task {
-            await reconciler.warm {
-                do { try await reconciler.followHealth() } catch { return false }
-                return true
-            }
-        }
+        let warming = Task { await reconciler.run() }
         defer { warming.cancel() }
         try await reconciler.apply(state(receivers: 1))
         try await reconciler.apply(state(receivers: 2))
@@ -57,7 +52,7 @@ struct WarmingTests {
         clock.advance(by: .seconds(350))
         try await until { await tenths == [10, 5] }
         let changes = await plane.changes.count
-        try await reconciler.followHealth()
+        try await reconciler.apply(state(receivers: 2))
         #expect(await plane.changes.count == changes, "between two steps nothing changes")
         clock.advance(by: .seconds(1000))
         try await until { await tenths == [10, 10] }

@@ -34,24 +34,23 @@ extension DiscoveryTests.SharingTests {
             ports: [Slice.Port(9000, name: "data"), Slice.Port(9001, name: "more")])
     }
 
-    /// Runs a monitor over the cluster's sources; `states` gets each state that is brought into force.
+    /// Runs a monitor over the cluster's sources and a reconciler; `states` gets each state that is applied.
     private func following(
         _ stage: ClusterStage, _ state: DesiredState,
         _ body: (DiscoveryMonitor, @escaping @Sendable () -> [DesiredState]) async throws -> Void
     ) async throws {
         let sources = try stage.sources(timing: WatchTiming(pageSize: 500))
-        let monitor = DiscoveryMonitor(logger: stage.log.logger) {
+        let signal = ChangeSignal()
+        let monitor = DiscoveryMonitor(logger: stage.log.logger, signal: signal) {
             sources.source(for: $0, lastKnown: $1)
         }
-        let states = States()
+        let plane = RecordingPlane()
+        let reconciler = Reconciler(
+            planes: [plane], discovery: monitor, signal: signal, logger: stage.log.logger)
         await monitor.follow([state])
-        let task = Task {
-            await monitor.run {
-                states.add(state.applying(await monitor.view()))
-                return true
-            }
-        }
-        try await body(monitor) { states.all }
+        try await reconciler.apply(state)
+        let task = Task { await reconciler.run() }
+        try await body(monitor) { plane.states.all }
         task.cancel()
         await monitor.stop(keeps: true)
     }
@@ -60,6 +59,24 @@ extension DiscoveryTests.SharingTests {
         private let list = Mutex<[DesiredState]>([])
         var all: [DesiredState] { list.withLock { $0 } }
         func add(_ state: DesiredState) { list.withLock { $0.append(state) } }
+    }
+
+    private actor RecordingPlane: DataPlane {
+        static let mode = ForwardingMode.userspace
+        nonisolated let states = States()
+        private var listeners: [Listener] = []
+
+        func apply(_ change: Change) {
+            listeners = change.applied(to: listeners)
+            states.add(DesiredState(listeners: listeners))
+        }
+
+        func counters() -> [ListenerCounters] { [] }
+        func attachments() -> [FanoutCore.Attachment] { [] }
+        func progress() -> [WorkerProgress] { [] }
+        func relinquish() {}
+        func reclaim() {}
+        func stop() -> [ListenerCounters] { [] }
     }
 
     @Test("one watch serves all listeners of a service, whatever their ports")

@@ -94,9 +94,3 @@ extension DesiredState {
         Set(listeners.flatMap { $0.discovery?.subjects ?? [] })
     }
 }
-
-/// Where the view comes from.
-public protocol DiscoveryViewSource: Sendable {
-    /// What is known at this moment.
-    func view() async -> DiscoveryView
-}

@@ -42,6 +42,20 @@ public struct HealthPolicy: Equatable, Sendable {
     }
 }
 
+/// How the health of receivers is checked; without either policy every receiver counts as healthy.
+public struct HealthChecks: Equatable, Sendable {
+    /// By probes; nil: none are sent.
+    public var active: HealthPolicy?
+    /// By refusals of forwarded datagrams; nil: they do not matter.
+    public var passive: HealthPolicy?
+
+    public init(active: HealthPolicy? = nil, passive: HealthPolicy? = nil) {
+        (self.active, self.passive) = (active, passive)
+    }
+
+    public var isEmpty: Bool { active == nil && passive == nil }
+}
+
 /// How a receiver is asked whether it is alive. The raw value is the spelling in YAML and logs.
 public enum ProbeKind: String, CaseIterable, Hashable, Sendable {
     /// An ICMP or ICMPv6 echo request, which its host answers (RFC 792, RFC 4443 section 4.1).

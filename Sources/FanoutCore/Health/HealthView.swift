@@ -45,9 +45,3 @@ extension DesiredState {
             })
     }
 }
-
-/// Where the view comes from.
-public protocol HealthSource: Sendable {
-    /// What is known at this moment.
-    func view() async -> HealthView
-}
