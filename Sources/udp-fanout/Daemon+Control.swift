@@ -62,7 +62,7 @@ extension Daemon {
     func answer(_ request: ControlRequest) async -> ControlResponse {
         if let refusal = refusal(of: request) { return .failure(refusal) }
         switch request.request {
-        case .status: return .status(await statusReport())
+        case .status: return .status(StatusReport(await snapshot()))
         case .explain: return await explain(request)
         case .drain: return await drain(request.name, true)
         case .undrain: return await drain(request.name, false)

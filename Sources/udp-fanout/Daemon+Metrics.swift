@@ -71,29 +71,4 @@ extension Daemon {
             logger.error("metrics server error", metadata: ["error": "\(error)"])
         }
     }
-
-    private func snapshot() async -> MetricsSnapshot {
-        let view = await reconciler.view
-        var snapshot = MetricsSnapshot(
-            listeners: await reconciler.counters(), queues: await reconciler.queueCounters(),
-            events: await reconciler.events(),
-            health: configuration.health.summary == nil ? nil : await health.report,
-            discovery: await discoveryReport, reload: reloads,
-            build: BuildInfo(version: Version.number, kernelModes: Version.hasKernelModes),
-            startTimeSeconds: started.secondsSinceEpoch)
-        snapshot.attachments = await reconciler.attachments()
-        snapshot.transmitErrors = await reconciler.transmitErrors()
-        snapshot.uptime = .nanoseconds(Int64(MonotonicClock.now - startedTicks))
-        snapshot.active = view.active.listeners
-        snapshot.drains = view.drains
-        snapshot.outOfReach = await reconciler.obstructions().outOfReach
-        for listener in view.active.listeners {
-            let rates = meter.receiverRates(of: listener.name)
-            snapshot.refusing[listener.name] = Set(
-                listener.downstreams.filter { (rates[$0.endpoint]?.refusals ?? 0) > 0 }.map(\.name))
-        }
-        snapshot.meter = meter
-        snapshot.history = history
-        return snapshot
-    }
 }

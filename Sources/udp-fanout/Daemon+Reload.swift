@@ -173,12 +173,4 @@ extension Daemon {
     func settleDiscovery(_ wanted: Configuration) async {
         await discovery.settleStart(wanted.desiredState, within: Self.settling)
     }
-
-    /// nil when no listener looks its receivers up.
-    var discoveryReport: DiscoveryReport? {
-        get async {
-            let report = await discovery.report
-            return report.sources.isEmpty ? nil : report
-        }
-    }
 }

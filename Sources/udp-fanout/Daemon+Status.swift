@@ -24,109 +24,37 @@ extension Daemon {
         } while (try? await Task.sleep(for: .seconds(1))) != nil
     }
 
-    func statusReport() async -> StatusReport {
-        let counters = await reconciler.counters()
+    /// What `/metrics`, the status page and the control socket are made of.
+    func snapshot() async -> DaemonSnapshot {
         let view = await reconciler.view
-        let healthStatuses =
-            configuration.health.summary == nil ? nil : await health.report.healthStatuses
-        let outOfReach = await reconciler.obstructions().outOfReach
-        let listeners = ListenerStatus.list(
-            of: view.active, configured: view.configured, counters: counters, drains: view.drains,
-            outOfReach: outOfReach, healthStatuses: healthStatuses, meter: meter)
-        return StatusReport(
-            version: Version.number, pid: ThisProcess.number, started: started.rfc3339,
-            uptimeSeconds: (Double(MonotonicClock.now - startedTicks) / 1e9).coarse,
-            config: path, reload: reloadState,
-            health: configuration.health.summary,
-            drained: view.drains.entries.sorted().map(\.description),
-            rateSeconds: (meter.span / .seconds(1)).coarse, listeners: listeners,
-            attachments: await reconciler.attachments().map {
-                StatusReport.AttachmentStatus(
-                    mode: $0.mode.rawValue, interface: $0.interface, hook: $0.hook)
-            })
+        var snapshot = DaemonSnapshot(
+            listeners: await reconciler.counters(), queues: await reconciler.queueCounters(),
+            events: await reconciler.events(),
+            health: configuration.health.summary == nil ? nil : await health.report,
+            discovery: await discoveryReport, reload: reloads,
+            build: BuildInfo(version: Version.number, kernelModes: Version.hasKernelModes),
+            startTimeSeconds: started.secondsSinceEpoch)
+        snapshot.process = ThisProcess.number
+        snapshot.uptime = .nanoseconds(Int64(MonotonicClock.now - startedTicks))
+        snapshot.path = path
+        snapshot.configured = view.configured.listeners
+        snapshot.active = view.active.listeners
+        snapshot.drains = view.drains
+        snapshot.outOfReach = await reconciler.obstructions().outOfReach
+        snapshot.healthChecks = configuration.health.summary
+        snapshot.attachments = await reconciler.attachments()
+        snapshot.transmitErrors = await reconciler.transmitErrors()
+        snapshot.meter = meter
+        snapshot.history = history
+        return snapshot
     }
 
-    private var reloadState: StatusReport.ReloadState {
-        let since = UInt64(max(0, reloads.lastSuccessTimestampSeconds) * 1e9)
-        return StatusReport.ReloadState(
-            lastSuccessful: reloads.lastSuccessful,
-            inForceSince: WallClock(nanosecondsSinceEpoch: since).rfc3339,
-            successes: reloads.successes, failures: reloads.failures)
-    }
-}
-
-extension Double {
-    /// To a tenth.
-    fileprivate var coarse: Double { (self * 10).rounded() / 10 }
-}
-
-extension ListenerStatus {
-    /// The listeners with their receivers. O(receivers).
-    ///
-    /// - Parameter configured: the same before drains and slow start, for the weights of the configuration.
-    static func list(
-        of active: DesiredState, configured: DesiredState, counters: [ListenerCounters],
-        drains: DrainList, outOfReach: [String: Set<String>], healthStatuses: [Endpoint: Bool]?,
-        meter: RateMeter
-    ) -> [ListenerStatus] {
-        let counts = Dictionary(counters.map { ($0.listener, $0) }) { $1 }
-        let configured = Dictionary(configured.listeners.map { ($0.name, $0) }) { $1 }
-        return active.listeners.map { listener in
-            let own =
-                counts[listener.name]
-                ?? ListenerCounters(listener: listener.name, mode: listener.mode)
-            let weights = Dictionary(
-                (configured[listener.name] ?? listener).downstreams.map { ($0.endpoint, $0.weight) }
-            ) { $1 }
-            let receivers = Dictionary(own.downstreams.map { ($0.endpoint, $0) }) { $1 }
-            let rates = meter.receiverRates(of: listener.name)
-            var status = ListenerStatus(listener, own, meter.rates(of: listener.name))
-            status.receivers = listener.downstreams.map { downstream in
-                let entry = DrainList.Entry(listener: listener.name, downstream: downstream.name)
-                return ReceiverStatus(
-                    downstream, weight: weights[downstream.endpoint] ?? downstream.weight,
-                    isDrained: drains.entries.contains(entry),
-                    isWithinReach: outOfReach[listener.name]?.contains(downstream.name) != true,
-                    isHealthy: healthStatuses?[downstream.endpoint], receivers[downstream.endpoint],
-                    rates[downstream.endpoint] ?? Rates())
-            }
-            return status
+    /// nil when no listener looks its receivers up.
+    private var discoveryReport: DiscoveryReport? {
+        get async {
+            let report = await discovery.report
+            return report.sources.isEmpty ? nil : report
         }
-    }
-
-    /// Without its receivers.
-    fileprivate init(_ listener: Listener, _ counts: ListenerCounters, _ rates: Rates) {
-        let drops = counts.drops.filter { $0.value > 0 }
-        self.init(
-            name: listener.name, bind: "\(listener.bind)",
-            ports: listener.ports.count > 1 ? listener.ports : nil, mode: listener.mode.rawValue,
-            balance: listener.balance.rawValue, interface: listener.interface,
-            workers: counts.workers, packetsReceived: counts.packetsReceived,
-            bytesReceived: counts.bytesReceived, packetsForwarded: counts.packetsForwarded,
-            bytesForwarded: counts.bytesForwarded, packetsDropped: counts.packetsDropped,
-            drops: Dictionary(uniqueKeysWithValues: drops.map { ($0.key.rawValue, $0.value) }),
-            kernelDrops: counts.kernelDrops, repliesDropped: counts.repliesDropped,
-            rates: RateStatus(rates), receivers: [])
-    }
-}
-
-extension ReceiverStatus {
-    fileprivate init(
-        _ downstream: Downstream, weight: UInt16, isDrained: Bool, isWithinReach: Bool,
-        isHealthy: Bool?,
-        _ counts: DownstreamCounters?, _ rates: Rates
-    ) {
-        let state = ReceiverState(
-            weight: downstream.weight, isReady: downstream.isReady, isDrained: isDrained,
-            isWithinReach: isWithinReach)
-        self.init(
-            name: downstream.name, address: "\(downstream.endpoint)", state: state,
-            healthy: isHealthy, weight: weight,
-            weightInForce: downstream.isEnabled ? downstream.weight : 0,
-            packetsForwarded: counts?.packetsForwarded ?? 0,
-            bytesForwarded: counts?.bytesForwarded ?? 0,
-            packetsDropped: counts?.drops.values.reduce(0, +) ?? 0,
-            refusals: counts?.refusals ?? 0, rates: RateStatus(rates))
     }
 }
 

@@ -30,7 +30,6 @@ extension DaemonTests.StatusCostTests {
                     bind: Endpoint(IPAddress(v4: 0), port: UInt16(1000 + number)),
                     mode: .userspace, balance: .roundRobin, downstreams: downstreams))
         }
-        let state = DesiredState(listeners: listeners)
         let counters = listeners.map { listener in
             var counts = ListenerCounters(listener: listener.name, mode: listener.mode)
             counts.downstreams = listener.downstreams.map(DownstreamCounters.init)
@@ -39,17 +38,17 @@ extension DaemonTests.StatusCostTests {
         }
         var meter = RateMeter()
         for second in 0..<2 { meter.note(counters, at: .now + .seconds(second)) }
+        var snapshot = DaemonSnapshot(
+            listeners: counters,
+            reload: ReloadStatus(
+                lastSuccessful: true, lastSuccessTimestampSeconds: 0, successes: 1, failures: 0),
+            build: BuildInfo(version: "1", kernelModes: true), startTimeSeconds: 0)
+        (snapshot.configured, snapshot.active, snapshot.meter) = (listeners, listeners, meter)
         let clock = ContinuousClock()
         var best = Duration.seconds(100)
         var list: [ListenerStatus] = []
         for _ in 0..<3 {
-            best = min(
-                best,
-                clock.measure {
-                    list = ListenerStatus.list(
-                        of: state, configured: state, counters: counters, drains: DrainList(),
-                        outOfReach: [:], healthStatuses: [:], meter: meter)
-                })
+            best = min(best, clock.measure { list = StatusReport(snapshot).listeners })
         }
         #expect(list.count == 64 && list.allSatisfy { $0.receivers.count == 1024 })
         #expect(list[63].receivers[1].packetsForwarded == 7)

@@ -57,7 +57,7 @@ struct ExpositionTests {
             .sample("three", mode: .xdpNAT, downstreams: 1),
         ]
         listeners[0].downstreams[0].drops[.refused] = 1
-        var snapshot = MetricsSnapshot.of(listeners, events: ["ingress_new_nat": 7])
+        var snapshot = DaemonSnapshot.of(listeners, events: ["ingress_new_nat": 7])
         snapshot.transmitErrors = ["eth0": 3]
         snapshot.attachments = [Attachment(mode: .xdpNAT, interface: "eth0", hook: "native")]
         let lines = page(snapshot).split(separator: "\n")
@@ -120,7 +120,7 @@ struct ExpositionTests {
 
     @Test("without health checks there is no sample of theirs")
     func noHealthChecks() {
-        var snapshot = MetricsSnapshot.of([.sample("one", downstreams: 2)])
+        var snapshot = DaemonSnapshot.of([.sample("one", downstreams: 2)])
         (snapshot.health, snapshot.discovery) = (nil, nil)
         let text = page(snapshot)
         #expect(!text.contains("udp_fanout_downstream_health"))
@@ -155,7 +155,7 @@ struct ExpositionTests {
 
     @Test("a metric without samples is left out, HELP and TYPE with it")
     func nothingWithoutSamples() {
-        var snapshot = MetricsSnapshot.of([])
+        var snapshot = DaemonSnapshot.of([])
         (snapshot.health, snapshot.discovery) = (nil, nil)
         snapshot.queues = []
         let text = Exposition.text(of: snapshot, server: ServerCounters(), process: nil)

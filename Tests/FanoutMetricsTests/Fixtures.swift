@@ -57,11 +57,11 @@ extension QueueCounters {
     }()
 }
 
-extension MetricsSnapshot {
+extension DaemonSnapshot {
     static func of(
         _ listeners: [ListenerCounters], events: [String: UInt64] = [:]
-    ) -> MetricsSnapshot {
-        MetricsSnapshot(
+    ) -> DaemonSnapshot {
+        DaemonSnapshot(
             listeners: listeners, queues: [.sample], events: events,
             health: HealthReport(
                 healthStatuses: Dictionary(
@@ -94,7 +94,7 @@ extension ProcessSample {
 }
 
 /// The page of a snapshot as text.
-func page(_ snapshot: MetricsSnapshot, refused: UInt64 = 0) -> String {
+func page(_ snapshot: DaemonSnapshot, refused: UInt64 = 0) -> String {
     let server = ServerCounters(connectionsRefused: refused)
     let text = Exposition.text(of: snapshot, server: server, process: .sample)
     return String(decoding: text, as: UTF8.self)

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 
+import FanoutCore
 import FanoutMetrics
 import Testing
 import Tiers
@@ -48,7 +49,7 @@ struct HostileClientTests {
         var limits = patient
         limits.connections = 4
         let gate = Gate()
-        let snapshot: @Sendable () async -> MetricsSnapshot = {
+        let snapshot: @Sendable () async -> DaemonSnapshot = {
             await gate.pass()
             return .of([])
         }
@@ -83,7 +84,7 @@ struct HostileClientTests {
     @Test("clients that ask while a snapshot is being taken share the next one")
     func sharedSnapshot() async throws {
         let gate = Gate()
-        let snapshot: @Sendable () async -> MetricsSnapshot = {
+        let snapshot: @Sendable () async -> DaemonSnapshot = {
             await gate.pass()
             return .of([])
         }

@@ -14,7 +14,7 @@ struct LifecycleTests {
 
     private static func start(
         _ bind: Endpoint, logger: Logger = quiet, limits: MetricsServer.Limits = patient,
-        snapshot: @escaping @Sendable () async -> MetricsSnapshot = { .of([]) }
+        snapshot: @escaping @Sendable () async -> DaemonSnapshot = { .of([]) }
     ) async throws(MetricsServerError) -> MetricsServer {
         try await MetricsServer.start(
             bind: bind, path: "/metrics", logger: logger, limits: limits, snapshot: snapshot)

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 
+import FanoutCore
 import FanoutMetrics
 import Foundation
 import Testing
@@ -11,7 +12,7 @@ struct PromtoolTests {
 
     @Test("promtool finds nothing to say about a full page with the worst of names")
     func fullPage() async throws {
-        var nasty = MetricsSnapshot.of([
+        var nasty = DaemonSnapshot.of([
             .sample(nastyName, downstreams: 3), .sample("plain", mode: .xdpNAT, downstreams: 1),
         ])
         nasty.listeners[0].downstreams[1].name = nastyName

@@ -29,7 +29,7 @@ func withServer<Value: Sendable>(
     _ limits: MetricsServer.Limits = patient, path: String = "/metrics", names: [String] = [],
     liveness: @escaping @Sendable () -> String? = { nil },
     readiness: @escaping @Sendable () async -> String? = { nil },
-    snapshot: @escaping @Sendable () async -> MetricsSnapshot = { .of([.sample("one")]) },
+    snapshot: @escaping @Sendable () async -> DaemonSnapshot = { .of([.sample("one")]) },
     clients: @escaping @Sendable (UInt16) throws -> Value
 ) async throws -> Value {
     let logger = Logger(label: "test") { _ in SwiftLogNoOpLogHandler() }

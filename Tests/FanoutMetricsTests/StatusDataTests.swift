@@ -21,7 +21,7 @@ struct StatusDataTests {
         let listeners: [Listener]
     }
 
-    private func numbers(_ snapshot: MetricsSnapshot) async throws -> (Numbers, page: String) {
+    private func numbers(_ snapshot: DaemonSnapshot) async throws -> (Numbers, page: String) {
         let (data, page) = try await withServer(snapshot: { snapshot }) { port in
             let client = try RawClient(port: port)
             return (try client.get("/status.json"), try client.get("/"))
@@ -60,14 +60,14 @@ struct StatusDataTests {
         counted.uptime += .seconds(2)
         #expect(try await numbers(counted).0.shape == shape)
 
-        let changes: [(inout MetricsSnapshot) -> Void] = [
+        let changes: [(inout DaemonSnapshot) -> Void] = [
             { $0.listeners[0].drops[.refused] = 1 }, { $0.listeners[0].listener = "other" },
             { $0.listeners[0].downstreams[0].name = "other" },
             { $0.listeners[0].downstreams[0].weight = 7 },
             { $0.listeners[0].downstreams[0].isReady = false }, { $0.drains = DrainList() },
             { $0.health?.healthStatuses = [Downstream.numbered(0).endpoint: false] },
             { $0.reload.lastSuccessful = true }, { $0.listeners.append(.sample("more")) },
-            { $0.active[0].balance = .random }, { $0.refusing = ["syslog": ["r0"]] },
+            { $0.active[0].balance = .random }, { $0.refuse() },
         ]
         for (index, change) in changes.enumerated() {
             var changed = first

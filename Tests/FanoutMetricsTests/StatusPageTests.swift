@@ -9,14 +9,14 @@ import Tiers
 @Suite("the status page", .tags(.unit))
 struct StatusPageTests {
     /// A listener in force with receivers of which the second is drained and the third fails its probes.
-    static func snapshot(receivers: Int = 3) -> MetricsSnapshot {
+    static func snapshot(receivers: Int = 3) -> DaemonSnapshot {
         var counters = ListenerCounters.sample("syslog", downstreams: receivers)
         for index in counters.downstreams.indices {
             counters.downstreams[index].packetsForwarded = UInt64(1000 * (index + 1))
             counters.downstreams[index].weight = index == 1 ? 0 : 1
             counters.downstreams[index].isReady = index == 0 || index > 2
         }
-        var snapshot = MetricsSnapshot.of([counters])
+        var snapshot = DaemonSnapshot.of([counters])
         snapshot.health?.healthStatuses = [Downstream.numbered(2).endpoint: false]
         snapshot.drains = DrainList([.init(listener: "syslog", downstream: "r1")])
         snapshot.active = [
@@ -38,7 +38,7 @@ struct StatusPageTests {
     }
 
     private func page(
-        _ snapshot: MetricsSnapshot = snapshot(), _ target: String = "/",
+        _ snapshot: DaemonSnapshot = snapshot(), _ target: String = "/",
         metrics: String = "/metrics"
     ) async throws -> Reply {
         try await withServer(path: metrics, snapshot: { snapshot }) {
@@ -116,8 +116,7 @@ struct StatusPageTests {
     @Test("a receiver that refuses datagrams is not called ready")
     func refusing() async throws {
         var snapshot = Self.snapshot()
-        snapshot.refusing = ["syslog": ["r0"]]
-        snapshot.listeners[0].downstreams[0].refusals = 4321
+        snapshot.refuse()
         let rows = try await page(snapshot).text.components(separatedBy: "<tr>")
         let row = try #require(rows.first { $0.contains(">r0") })
         #expect(row.contains("bad\">refuses<") && !row.contains(">ready<"), "\(row)")
@@ -151,7 +150,7 @@ struct StatusPageTests {
         let name = "</script><img src=x onerror=alert(1)>'\"&\u{202e}" + nastyName
         var counters = ListenerCounters.sample(name, downstreams: 1)
         counters.downstreams[0].name = name
-        var snapshot = MetricsSnapshot.of([counters])
+        var snapshot = DaemonSnapshot.of([counters])
         snapshot.build.version = name
         let text = try await page(snapshot).text
         #expect(!text.contains("<img") && !text.contains("</script><"))
@@ -168,7 +167,7 @@ struct StatusPageTests {
         .timeLimit(.minutes(1)))
     func large() async throws {
         let listeners = (0..<64).map { ListenerCounters.sample("l\($0)", downstreams: 1024) }
-        let snapshot = MetricsSnapshot.of(listeners)
+        let snapshot = DaemonSnapshot.of(listeners)
         let (whole, data) = (try await page(snapshot), try await page(snapshot, "/status.json"))
         #expect(whole.body.count < 1_000_000 && data.body.count < 50_000)
         #expect(whole.text.contains("all 1024 receivers") && whole.text.contains("(1016 more)"))
@@ -176,7 +175,7 @@ struct StatusPageTests {
         let one = try await page(snapshot, "/?listener=l7")
         #expect(one.status == 200 && one.text.contains("all listeners"))
         #expect(one.text.components(separatedBy: "class=\"address\"").count == 1025)
-        let crowd = MetricsSnapshot.of((0..<1000).map { .sample("l\($0)", downstreams: 1) })
+        let crowd = DaemonSnapshot.of((0..<1000).map { .sample("l\($0)", downstreams: 1) })
         #expect(try await page(crowd).text.contains("744 more listeners are not shown"))
     }
 
@@ -207,7 +206,7 @@ struct StatusPageTests {
 
     @Test("the link to all receivers leads to them")
     func link() async throws {
-        let snapshot = MetricsSnapshot.of([.sample("a &/bü", downstreams: 9)])
+        let snapshot = DaemonSnapshot.of([.sample("a &/bü", downstreams: 9)])
         let text = try await page(snapshot).text
         let target = try #require(text.firstMatch(of: /href="\.(\/\?listener=[^"]*)"/)?.1)
         #expect(target == "/?listener=a%20%26%2Fb%C3%BC")
@@ -223,5 +222,16 @@ struct StatusPageTests {
         for target in ["/status", "/index.html", "/status.json/", "//", "/favicon.ico"] {
             #expect(try await page(Self.snapshot(), target).status == 404, "\(target)")
         }
+    }
+}
+
+extension DaemonSnapshot {
+    /// Its first receiver refuses 4 321 datagrams within two seconds.
+    mutating func refuse() {
+        meter = RateMeter()
+        let time = ContinuousClock.now
+        meter.note(listeners, at: time)
+        listeners[0].downstreams[0].refusals += 4321
+        meter.note(listeners, at: time + .seconds(2))
     }
 }

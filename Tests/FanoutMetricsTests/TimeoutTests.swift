@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 
+import FanoutCore
 import FanoutMetrics
 import Glibc
 import Testing
@@ -79,7 +80,7 @@ struct TimeoutTests {
         var limits = patient
         limits.answerTime = Self.short
         let gate = Gate()
-        let snapshot: @Sendable () async -> MetricsSnapshot = {
+        let snapshot: @Sendable () async -> DaemonSnapshot = {
             await gate.pass()
             return .of([])
         }

@@ -197,7 +197,7 @@ extension StatusPage {
             """
     }
 
-    private func row(_ receiver: StatusReceiver, most: UInt64) -> String {
+    private func row(_ receiver: ReceiverSnapshot, most: UInt64) -> String {
         let counters = receiver.counters
         let weight = counters.weight == 1 ? "" : " <span class=\"muted\">×\(counters.weight)</span>"
         let forwarded = counters.packetsForwarded
@@ -206,15 +206,15 @@ extension StatusPage {
             <span class="address">\(counters.endpoint)</span></th>\
             <td class="state">\(pill(of: receiver))</td>\
             <td class="bar">\(bar(forwarded, of: most, kind: "share"))</td>\
-            <td class="number rate">\(HumanText.rate(receiver.rate))</td>\
+            <td class="number rate">\(HumanText.rate(receiver.rates.packetsForwarded))</td>\
             <td class="number">\(HumanText.count(forwarded))</td>\
-            <td class="number\(receiver.dropped > 0 ? " warn" : "")">\(HumanText.count(receiver.dropped))</td>\
+            <td class="number\(receiver.packetsDropped > 0 ? " warn" : "")">\(HumanText.count(receiver.packetsDropped))</td>\
             <td class="number\(receiver.isRefusing ? " warn" : "")">\(HumanText.count(counters.refusals))</td></tr>
             """
     }
 
     /// What the receiver's state is called, with the verdict of its probes where that says more.
-    private func pill(of receiver: StatusReceiver) -> String {
+    private func pill(of receiver: ReceiverSnapshot) -> String {
         let (level, word) =
             switch receiver.state {
             case .ready where receiver.isRefusing: ("bad", "refuses")

@@ -15,7 +15,7 @@ struct StatusView {
     /// Up to so many listeners the page brings the history of each, 60 points; else that of the sum alone.
     static let historiesShown = 32
 
-    let snapshot: MetricsSnapshot
+    let snapshot: DaemonSnapshot
     /// The listener whose page it is; nil: of all of them.
     let only: String?
     let listeners: [StatusListener]
@@ -24,7 +24,7 @@ struct StatusView {
     /// Over all listeners, those that are not shown among them.
     let total: StatusTotal
 
-    init(_ snapshot: MetricsSnapshot, of only: String? = nil) {
+    init(_ snapshot: DaemonSnapshot, of only: String? = nil) {
         self.snapshot = snapshot
         self.only = only
         let places = Dictionary(snapshot.active.map { ($0.name, $0) }) { $1 }
@@ -40,13 +40,8 @@ struct StatusView {
                     .prefix(Self.listenersShown))
         listeners = shown.map { counters in
             StatusListener(
-                counters, place: places[counters.listener],
-                meter: snapshot.meter,
-                history: shown.count <= Self.historiesShown
-                    ? snapshot.history.points(of: counters.listener) : [],
-                healthStatuses: snapshot.health?.healthStatuses ?? [:], drains: snapshot.drains,
-                outOfReach: snapshot.outOfReach[counters.listener] ?? [],
-                refusing: snapshot.refusing[counters.listener] ?? [],
+                counters, in: snapshot, place: places[counters.listener],
+                hasHistory: shown.count <= Self.historiesShown,
                 limit: only == nil ? Self.receiversShown : .max)
         }
         omitted = wanted.count - listeners.count
@@ -131,7 +126,7 @@ extension StatusListener {
     fileprivate var json: String {
         let drops = reasons.map { String($0.count) }.joined(separator: ",")
         let rows = receivers.map {
-            "[\($0.counters.packetsForwarded),\($0.dropped),\($0.counters.refusals)]"
+            "[\($0.counters.packetsForwarded),\($0.packetsDropped),\($0.counters.refusals)]"
         }
         .joined(separator: ",")
         let totals = [

@@ -58,3 +58,14 @@ final class ConnectionTable {
         for connection in connections.values { connection.close() }
     }
 }
+
+/// What the metrics server counts about itself.
+public struct ServerCounters: Equatable, Sendable {
+    /// Connections closed because the server had as many as it allows: the newcomer, or an older one
+    /// that made room for it.
+    public var connectionsRefused: UInt64
+
+    public init(connectionsRefused: UInt64 = 0) {
+        self.connectionsRefused = connectionsRefused
+    }
+}

@@ -46,7 +46,7 @@ public actor MetricsServer {
         limits: Limits = Limits(),
         liveness: @escaping @Sendable () -> String? = { nil },
         readiness: @escaping @Sendable () async -> String? = { nil },
-        snapshot: @escaping @Sendable () async -> MetricsSnapshot
+        snapshot: @escaping @Sendable () async -> DaemonSnapshot
     ) async throws(MetricsServerError) -> MetricsServer {
         do {
             let loop = group.next()

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 
+internal import FanoutCore
 internal import NIOCore
 
 /// Takes one snapshot at a time, however many clients ask. Lives on the event loop.
@@ -13,14 +14,14 @@ final class ScrapeQueue {
     private let eventLoop: NIOIsolatedEventLoop
     private let table: ConnectionTable
     private let metricsPath: String
-    private let snapshot: @Sendable () async -> MetricsSnapshot
+    private let snapshot: @Sendable () async -> DaemonSnapshot
     /// Who waits for the snapshot under way, if one is; and who for the next.
     private var served: [ObjectIdentifier: Order]?
     private var waiting: [ObjectIdentifier: Order] = [:]
 
     init(
         eventLoop: NIOIsolatedEventLoop, table: ConnectionTable, metricsPath: String,
-        snapshot: @escaping @Sendable () async -> MetricsSnapshot
+        snapshot: @escaping @Sendable () async -> DaemonSnapshot
     ) {
         self.eventLoop = eventLoop
         self.table = table
@@ -52,7 +53,7 @@ final class ScrapeQueue {
 
     /// Rendering happens here, on the server's own thread, once for all who share the snapshot and want
     /// the same of it. A page of HTML is made for each, since it holds a number of its own.
-    private func finish(_ snapshot: MetricsSnapshot) {
+    private func finish(_ snapshot: DaemonSnapshot) {
         let orders = served ?? [:]
         served = nil
         var rendered: [Document: Response] = [:]
@@ -64,7 +65,7 @@ final class ScrapeQueue {
         if served == nil, !waiting.isEmpty { start() }
     }
 
-    private func render(_ document: Document, of snapshot: MetricsSnapshot) -> Response {
+    private func render(_ document: Document, of snapshot: DaemonSnapshot) -> Response {
         switch document {
         case .metrics:
             let text = Exposition.text(

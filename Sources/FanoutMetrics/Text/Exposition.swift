@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 
-internal import FanoutCore
+public import FanoutCore
 
 /// The page that `/metrics` answers with: Prometheus' text format 0.0.4, every metric's samples in one
 /// block under its HELP and TYPE.
@@ -13,7 +13,7 @@ public struct Exposition {
     ///
     /// - Parameter process: nil when /proc cannot be read; its metrics are then left out.
     public static func text(
-        of snapshot: MetricsSnapshot, server: ServerCounters, process: ProcessSample?
+        of snapshot: DaemonSnapshot, server: ServerCounters, process: ProcessSample?
     ) -> [UInt8] {
         var exposition = Exposition(
             snapshot: snapshot, server: server, process: process,
@@ -26,7 +26,7 @@ public struct Exposition {
         return exposition.page.bytes
     }
 
-    let snapshot: MetricsSnapshot
+    let snapshot: DaemonSnapshot
     let server: ServerCounters
     let process: ProcessSample?
     let listeners: [Row]

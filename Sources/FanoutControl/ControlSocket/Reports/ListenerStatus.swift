@@ -27,33 +27,6 @@ public struct ListenerStatus: Codable, Equatable, Sendable {
     public var repliesDropped: UInt64?
     public var rates: RateStatus
     public var receivers: [ReceiverStatus]
-
-    public init(
-        name: String, bind: String, ports: [UInt16]? = nil, mode: String, balance: String,
-        interface: String?,
-        workers: Int, packetsReceived: UInt64, bytesReceived: UInt64, packetsForwarded: UInt64,
-        bytesForwarded: UInt64, packetsDropped: UInt64, drops: [String: UInt64],
-        kernelDrops: UInt64, repliesDropped: UInt64?, rates: RateStatus,
-        receivers: [ReceiverStatus]
-    ) {
-        self.name = name
-        self.bind = bind
-        self.ports = ports
-        self.mode = mode
-        self.balance = balance
-        self.interface = interface
-        self.workers = workers
-        self.packetsReceived = packetsReceived
-        self.bytesReceived = bytesReceived
-        self.packetsForwarded = packetsForwarded
-        self.bytesForwarded = bytesForwarded
-        self.packetsDropped = packetsDropped
-        self.drops = drops
-        self.kernelDrops = kernelDrops
-        self.repliesDropped = repliesDropped
-        self.rates = rates
-        self.receivers = receivers
-    }
 }
 
 /// One receiver of a listener at one moment.
@@ -78,24 +51,6 @@ public struct ReceiverStatus: Codable, Equatable, Sendable {
     public var word: String {
         state == .ready && rates.refusals != nil ? "refuses" : state.rawValue
     }
-
-    public init(
-        name: String, address: String, state: ReceiverState, healthy: Bool?, weight: UInt16,
-        weightInForce: UInt16, packetsForwarded: UInt64, bytesForwarded: UInt64,
-        packetsDropped: UInt64, refusals: UInt64, rates: RateStatus
-    ) {
-        self.name = name
-        self.address = address
-        self.state = state
-        self.healthy = healthy
-        self.weight = weight
-        self.weightInForce = weightInForce
-        self.packetsForwarded = packetsForwarded
-        self.bytesForwarded = bytesForwarded
-        self.packetsDropped = packetsDropped
-        self.refusals = refusals
-        self.rates = rates
-    }
 }
 
 /// What happens a second, on the average of the last few; to a tenth.
@@ -108,7 +63,7 @@ public struct RateStatus: Codable, Equatable, Sendable {
     /// Of a receiver that refuses datagrams; else nil.
     public var refusals: Double?
 
-    public init(_ rates: Rates) {
+    init(_ rates: Rates) {
         func rounded(_ value: Double) -> Double { (value * 10).rounded() / 10 }
         packetsReceived = rounded(rates.packetsReceived)
         bytesReceived = rounded(rates.bytesReceived)
@@ -116,5 +71,64 @@ public struct RateStatus: Codable, Equatable, Sendable {
         bytesForwarded = rounded(rates.bytesForwarded)
         packetsDropped = rounded(rates.packetsDropped)
         if rates.refusals > 0 { refusals = max(0.1, rounded(rates.refusals)) }
+    }
+}
+
+extension ListenerStatus {
+    /// - Parameters:
+    ///   - configured: the same before drains and slow start, for the weights of the configuration.
+    ///   - counters: nil: its plane has none yet.
+    init(
+        _ listener: Listener, configured: Listener?, _ counters: ListenerCounters?,
+        in snapshot: DaemonSnapshot
+    ) {
+        let own = counters ?? ListenerCounters(listener: listener.name, mode: listener.mode)
+        name = listener.name
+        bind = "\(listener.bind)"
+        ports = listener.ports.count > 1 ? listener.ports : nil
+        mode = listener.mode.rawValue
+        balance = listener.balance.rawValue
+        interface = listener.interface
+        workers = own.workers
+        packetsReceived = own.packetsReceived
+        bytesReceived = own.bytesReceived
+        packetsForwarded = own.packetsForwarded
+        bytesForwarded = own.bytesForwarded
+        packetsDropped = own.packetsDropped
+        drops = Dictionary(
+            uniqueKeysWithValues: own.drops.filter { $0.value > 0 }
+                .map { ($0.key.rawValue, $0.value) })
+        kernelDrops = own.kernelDrops
+        repliesDropped = own.repliesDropped
+        rates = RateStatus(snapshot.meter.rates(of: listener.name))
+        let weights = Dictionary(
+            (configured ?? listener).downstreams.map { ($0.endpoint, $0.weight) }
+        ) { $1 }
+        let counts = Dictionary(own.downstreams.map { ($0.endpoint, $0) }) { $1 }
+        let known = listener.downstreams.map { downstream in
+            var own = counts[downstream.endpoint] ?? DownstreamCounters(downstream)
+            (own.weight, own.isReady) = (downstream.weight, downstream.isReady)
+            return own
+        }
+        receivers = zip(listener.downstreams, snapshot.receivers(known, of: listener.name)).map {
+            ReceiverStatus($0, weight: weights[$0.endpoint] ?? $0.weight, $1)
+        }
+    }
+}
+
+extension ReceiverStatus {
+    fileprivate init(_ downstream: Downstream, weight: UInt16, _ snapshot: ReceiverSnapshot) {
+        let counters = snapshot.counters
+        name = downstream.name
+        address = "\(downstream.endpoint)"
+        state = snapshot.state
+        healthy = snapshot.isHealthy
+        self.weight = weight
+        weightInForce = downstream.isEnabled ? downstream.weight : 0
+        packetsForwarded = counters.packetsForwarded
+        bytesForwarded = counters.bytesForwarded
+        packetsDropped = snapshot.packetsDropped
+        refusals = counters.refusals
+        rates = RateStatus(snapshot.rates)
     }
 }

@@ -1,5 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 
+public import FanoutCore
+internal import LinuxNet
+
 /// What the daemon is doing: the answer to `status`.
 public struct StatusReport: Codable, Equatable, Sendable {
     public var version: String
@@ -20,24 +23,6 @@ public struct StatusReport: Codable, Equatable, Sendable {
     /// Where kernel modes are hooked in.
     public var attachments: [AttachmentStatus]
 
-    public init(
-        version: String, pid: Int32, started: String, uptimeSeconds: Double, config: String?,
-        reload: ReloadState, health: String?, drained: [String], rateSeconds: Double,
-        listeners: [ListenerStatus], attachments: [AttachmentStatus]
-    ) {
-        self.version = version
-        self.pid = pid
-        self.started = started
-        self.uptimeSeconds = uptimeSeconds
-        self.config = config
-        self.reload = reload
-        self.health = health
-        self.drained = drained
-        self.rateSeconds = rateSeconds
-        self.listeners = listeners
-        self.attachments = attachments
-    }
-
     /// How reloads went; the load at start-up is the first success.
     public struct ReloadState: Codable, Equatable, Sendable {
         public var lastSuccessful: Bool
@@ -45,26 +30,49 @@ public struct StatusReport: Codable, Equatable, Sendable {
         public var inForceSince: String
         public var successes: UInt64
         public var failures: UInt64
-
-        public init(
-            lastSuccessful: Bool, inForceSince: String, successes: UInt64, failures: UInt64
-        ) {
-            self.lastSuccessful = lastSuccessful
-            self.inForceSince = inForceSince
-            self.successes = successes
-            self.failures = failures
-        }
     }
 
     public struct AttachmentStatus: Codable, Equatable, Sendable {
         public var mode: String
         public var interface: String
         public var hook: String
+    }
+}
 
-        public init(mode: String, interface: String, hook: String) {
-            self.mode = mode
-            self.interface = interface
-            self.hook = hook
+extension StatusReport {
+    /// O(receivers).
+    public init(_ snapshot: DaemonSnapshot) {
+        version = snapshot.build.version
+        pid = snapshot.process
+        started = Self.time(snapshot.startTimeSeconds)
+        uptimeSeconds = (snapshot.uptime / .seconds(1)).coarse
+        config = snapshot.path
+        let reload = snapshot.reload
+        self.reload = ReloadState(
+            lastSuccessful: reload.lastSuccessful,
+            inForceSince: Self.time(reload.lastSuccessTimestampSeconds),
+            successes: reload.successes, failures: reload.failures)
+        health = snapshot.healthChecks
+        drained = snapshot.drains.entries.sorted().map(\.description)
+        rateSeconds = (snapshot.meter.span / .seconds(1)).coarse
+        let counters = Dictionary(snapshot.listeners.map { ($0.listener, $0) }) { $1 }
+        let configured = Dictionary(snapshot.configured.map { ($0.name, $0) }) { $1 }
+        listeners = snapshot.active.map {
+            ListenerStatus(
+                $0, configured: configured[$0.name], counters[$0.name], in: snapshot)
+        }
+        attachments = snapshot.attachments.map {
+            AttachmentStatus(mode: $0.mode.rawValue, interface: $0.interface, hook: $0.hook)
         }
     }
+
+    /// RFC 3339.
+    private static func time(_ secondsSinceEpoch: Double) -> String {
+        WallClock(nanosecondsSinceEpoch: UInt64(max(0, secondsSinceEpoch) * 1e9)).rfc3339
+    }
+}
+
+extension Double {
+    /// To a tenth.
+    fileprivate var coarse: Double { (self * 10).rounded() / 10 }
 }
