@@ -81,7 +81,7 @@ extension Configuration {
         if metrics.enabled, Int(metrics.bind.port) < limits.firstFreePort {
             needed.insert(.netBindService)
         }
-        if health.enabled, health.probeProtocol == .icmp { needed.insert(.netRaw) }
+        if health.enabled, health.probes.kind == .icmp { needed.insert(.netRaw) }
         return needed
     }
 }

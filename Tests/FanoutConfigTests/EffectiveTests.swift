@@ -122,7 +122,7 @@ struct EffectiveTests {
     }
 
     @Test(
-        "every key of the catalog is written out when it has a value", arguments: ConfigKey.allCases
+        "every key of the catalog is written out when it has a value", arguments: ConfigKey.all
     )
     func everyKey(key: ConfigKey) throws {
         let configuration = try #require(Reading(ExampleTests.everyKey).configuration)

@@ -211,6 +211,6 @@ struct HealthSectionTests {
     @Test("each protocol has its word", arguments: ProbeKind.allCases)
     func words(kind: ProbeKind) throws {
         let reading = Reading(Reading.good + "health: {protocol: \(kind.rawValue)}")
-        #expect(reading.configuration?.health.probeProtocol == kind)
+        #expect(reading.configuration?.health.probes.kind == kind)
     }
 }

@@ -175,28 +175,47 @@ struct KeyTests {
                 ])
     }
 
+    @Test("every key has a path of its own and is described", arguments: ConfigSection.all)
+    func catalog(section: ConfigSection) {
+        #expect(!section.keys.isEmpty)
+        for key in section.keys {
+            let path = section.paths[0].isEmpty ? key.name : "\(section.paths[0]).\(key.name)"
+            #expect(key.paths[0] == path)
+            #expect(ConfigKey.all.count { $0.paths[0] == path } == 1)
+            #expect(key.meaning.hasSuffix(".") && !key.meaning.contains("\n"))
+            #expect(!key.name.isEmpty && !key.name.contains("."))
+        }
+    }
+
     @Test(
-        "every key of the catalog belongs to a section and is described",
-        arguments: ConfigKey.allCases)
-    func catalog(key: ConfigKey) {
-        #expect(key.section.keys.contains(key))
-        #expect(key.paths[0] == key.rawValue)
-        #expect(key.meaning.hasSuffix(".") && !key.meaning.contains("\n"))
-        #expect(key.rawValue.hasSuffix(key.name))
-        #expect(!key.name.contains("."))
+        "each section is the one that a key of another section is for", arguments: ConfigSection.all
+    )
+    func sections(section: ConfigSection) {
+        let paths = section.paths.map { $0.hasSuffix("[]") ? String($0.dropLast(2)) : $0 }
+        #expect(
+            paths == [""]
+                || paths.allSatisfy { path in
+                    ConfigKey.all.contains { $0.paths.contains(path) }
+                })
     }
 
-    @Test("settings stand at the top and inside a listener")
+    @Test("settings are at the top and inside a listener")
     func paths() {
-        #expect(ConfigKey.workers.paths == ["settings.workers", "listeners[].settings.workers"])
-        #expect(ConfigSection.allCases.flatMap(\.keys).count == ConfigKey.allCases.count)
+        #expect(
+            Self.key("settings", "workers")?.paths
+                == ["settings.workers", "listeners[].settings.workers"])
     }
 
-    @Test("the defaults in the catalog are those that hold")
+    private static func key(_ section: String, _ name: String) -> ConfigKey? {
+        ConfigSection.all.first { $0.name == section }?[name]
+    }
+
+    @Test("the defaults that the reference shows are those that hold")
     func defaults() throws {
-        // Written out as the catalog says, a file means what it means when they are left out.
+        // With the defaults written out, a file means the same as without them.
         var sections: [String] = []
-        for section in [ConfigSection.settings, .health, .metrics] {
+        for section in ConfigSection.all
+        where ["settings", "health", "metrics"].contains(section.name) {
             sections.append("\(section.paths[0]):")
             for key in section.keys {
                 guard case .value(let text) = key.defaultValue else { continue }
@@ -208,13 +227,14 @@ struct KeyTests {
         #expect(plain.settings == ListenerSettings())
         #expect(plain.health == HealthConfiguration())
         #expect(plain.metrics == MetricsConfiguration())
+        let listener = try #require(plain.listeners.first)
         #expect(
-            ConfigKey.listenerMode.defaultValue == .value("\(plain.listeners[0].mode.rawValue)"))
+            Self.key("listener", "mode")?.defaultValue == .value("\(listener.mode.rawValue)"))
         #expect(
-            ConfigKey.listenerBalance.defaultValue == .value(plain.listeners[0].balance.rawValue))
+            Self.key("listener", "balance")?.defaultValue == .value(listener.balance.rawValue))
         #expect(
-            ConfigKey.downstreamWeight.defaultValue
-                == .value("\(plain.listeners[0].downstreams[0].weight)"))
+            Self.key("downstream", "weight")?.defaultValue
+                == .value("\(listener.downstreams[0].weight)"))
     }
 
     @Test("edit distance counts insertions, deletions, substitutions and swaps")

@@ -125,7 +125,7 @@ struct SampleTests {
               bind: "0.0.0.0:9090"
             """)
         #expect(reading.listener?.mode == .afXDP)
-        #expect(reading.configuration?.health.probeProtocol == .udpEcho)
+        #expect(reading.configuration?.health.probes.kind == .udpEcho)
         #expect(reading.warnings.isEmpty)
     }
 

@@ -47,8 +47,9 @@ struct SchemaTests {
     @Test("every key is described, and its default is one that the schema accepts")
     func defaults() throws {
         let schema = try Value(yaml: ConfigurationSchema.text)
-        for key in ConfigKey.allCases {
-            let section = key.section == .root ? schema : schema["$defs"]?["\(key.section)"]
+        let keys = ConfigSection.all.flatMap { section in section.keys.map { (section, $0) } }
+        for (place, key) in keys {
+            let section = place.paths == [""] ? schema : schema["$defs"]?[place.name]
             let entry = try #require(section?["properties"]?[key.name], "\(key)")
             #expect(entry["description"]?.text?.hasPrefix(key.meaning) == true, "\(key)")
             guard case .value = key.defaultValue else {

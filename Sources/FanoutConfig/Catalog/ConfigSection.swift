@@ -1,39 +1,102 @@
 // SPDX-License-Identifier: Apache-2.0
 
-/// A mapping of the configuration file: a set of keys that stand together.
-public enum ConfigSection: CaseIterable, Hashable, Sendable {
-    case root, listener, downstream, kubernetes, file, dns, settings, health, metrics, control
+/// A section of the configuration file, as documentation and hints describe it.
+public struct ConfigSection: Sendable {
+    /// The name in the schema.
+    public let name: String
+    /// Where the section may be, `[]` marking the items of a list; the first is the usual place.
+    public let paths: [String]
+    /// In the order in which documentation lists them.
+    public let keys: [ConfigKey]
+    private let indices: [String: Int]
 
-    /// Where the section stands, `[]` marking the items of a list; the first is the usual place.
-    public var paths: [String] {
-        switch self {
-        case .root: [""]
-        case .listener: ["listeners[]"]
-        case .downstream: ["listeners[].downstream[]"]
-        case .kubernetes: ["listeners[].kubernetes"]
-        case .file: ["listeners[].file"]
-        case .dns: ["listeners[].dns"]
-        case .settings: ["settings", "listeners[].settings"]
-        case .health: ["health"]
-        case .metrics: ["metrics"]
-        case .control: ["control"]
-        }
+    init(name: String, paths: [String], keys: [ConfigKey]) {
+        self.name = name
+        self.paths = paths
+        self.keys = keys.map { $0.inSection(at: paths) }
+        indices = Dictionary(uniqueKeysWithValues: keys.enumerated().map { ($1.name, $0) })
     }
 
-    /// The section's keys in the order in which documentation lists them.
-    public var keys: [ConfigKey] { Self.keysBySection[self] ?? [] }
+    public subscript(name: String) -> ConfigKey? { index(of: name).map { keys[$0] } }
 
-    /// The key of this section that is written so.
-    func key(named name: String) -> ConfigKey? { Self.keysByName[self]?[name] }
+    func index(of name: String) -> Int? { indices[name] }
 
-    /// The keys that must be written whenever the section is.
-    var requiredKeys: [ConfigKey] { Self.requiredBySection[self] ?? [] }
+    var isRoot: Bool { paths == [""] }
+}
 
-    private static let keysByName = keysBySection.mapValues { keys in
-        Dictionary(uniqueKeysWithValues: keys.map { ($0.name, $0) })
+/// A key of the configuration file, as documentation and hints describe it.
+public struct ConfigKey: Sendable {
+    /// The key as it is written.
+    public let name: String
+    let rule: ValueRule
+    public let defaultValue: KeyDefault
+    /// What the key is for, in one line.
+    public let meaning: String
+    /// Every place where the key may be, such as `listeners[].bind`; the usual place first.
+    public private(set) var paths: [String] = []
+
+    init(name: String, rule: ValueRule, defaultValue: KeyDefault, meaning: String) {
+        self.name = name
+        self.rule = rule
+        self.defaultValue = defaultValue
+        self.meaning = meaning
     }
-    private static let requiredBySection = keysBySection.mapValues { keys in
-        keys.filter { $0.defaultValue == .required }
+
+    fileprivate func inSection(at places: [String]) -> ConfigKey {
+        var key = self
+        key.paths = places.map { $0.isEmpty ? name : "\($0).\(name)" }
+        return key
     }
-    private static let keysBySection = Dictionary(grouping: ConfigKey.allCases, by: \.section)
+}
+
+extension ConfigKey: CustomStringConvertible {
+    public var description: String { paths[0] }
+
+    /// Every key of the file.
+    public static let all = ConfigSection.all.flatMap(\.keys)
+}
+
+/// What holds without a key.
+public enum KeyDefault: Equatable, Sendable, ExpressibleByStringLiteral {
+    /// The key is required.
+    case required
+    /// This value, as it would be written in YAML.
+    case value(String)
+    /// No value; the text says what that means.
+    case absent(String)
+
+    public init(stringLiteral words: String) { self = .absent(words) }
+
+    /// The value without its quotes.
+    static func value(yaml: String) -> KeyDefault {
+        .value(yaml.hasPrefix("\"") ? String(yaml.dropFirst().dropLast()) : yaml)
+    }
+}
+
+/// How a problem, the reference and the schema describe the value of a key.
+struct ValueRule: Sendable {
+    /// What to write, in words that a problem can end with.
+    let remedy: String
+    /// What the reference says; unless given, the remedy.
+    let cell: String
+    /// The rule as a JSON Schema.
+    let schema: JSONText
+
+    init(_ remedy: String, cell: String? = nil, _ schema: JSONText) {
+        self.remedy = remedy
+        self.cell = cell ?? String(remedy.dropFirst("write ".count))
+        self.schema = schema
+    }
+
+    static func section(_ section: ConfigSection) -> ValueRule {
+        ValueRule(
+            "write its keys below it, indented", cell: "the keys of `\(section.paths[0])`",
+            ["$ref": "#/$defs/\(section.name)"])
+    }
+
+    static func list(of section: ConfigSection) -> ValueRule {
+        ValueRule(
+            "write a list, each item beginning with '- '", cell: "a list of `\(section.paths[0])`",
+            ["type": "array", "items": ["$ref": "#/$defs/\(section.name)"], "minItems": 1])
+    }
 }

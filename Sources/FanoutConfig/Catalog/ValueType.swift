@@ -1,104 +1,92 @@
 // SPDX-License-Identifier: Apache-2.0
 
-/// What may stand behind a key.
-public enum ValueType: Equatable, Sendable {
-    /// Text of 1...128 bytes without control characters.
-    case name
-    /// Text of 1...512 bytes, of any characters.
-    case text
-    /// 1...512 bytes: text with escapes, or `hex:` and digits.
-    case payload
-    /// `ip:port` or `[ip6]:port`.
-    case endpoint
-    /// The name of a network interface.
-    case interface
-    /// A whole number in this range, in plain decimal digits.
-    case integer(ClosedRange<Int>)
-    /// A number of seconds in this range: plain, or with `s`, `m` or `h` behind it.
-    case seconds(ClosedRange<Int>)
-    /// A number of bytes in this range: plain, or with `KiB`, `MiB` or `GiB` (or `K`, `M`, `G`) behind it.
-    case bytes(ClosedRange<Int>)
-    /// `true` or `false`.
-    case boolean
-    /// One of these words.
-    case choice([String])
-    /// A list of some of these words.
-    case choices([String])
-    /// A list of IP addresses, or the word `any`.
-    case addresses
-    /// An IP address without a port.
-    case address
-    /// A list of ports.
-    case ports
-    /// Six bytes in hexadecimal, such as `02:00:00:00:00:01`.
-    case macAddress
-    /// A DNS label as in RFC 1123, section 2.1: 1...63 of `a-z`, `0-9` and inner `-`.
-    case dnsLabel
-    /// A name of DNS: labels of 1...63 letters, digits, `-` and `_` with dots between them.
-    case domainName
-    /// A list of such names.
-    case domainNames
-    /// 1...65535, or a DNS label.
-    case servicePort
-    /// The path of a URL.
-    case urlPath
-    /// The absolute path of a unix socket.
-    case socketPath
-    /// A mapping.
-    case section(ConfigSection)
-    /// A list of mappings.
-    case list(of: ConfigSection)
+internal import YAML
 
-    /// The numbers that are allowed, for a key that takes one.
-    var range: ClosedRange<Int>? {
-        switch self {
-        case .integer(let range), .seconds(let range), .bytes(let range): range
-        default: nil
+/// What the value of a key may be: its rule, how it is read, and how it is written.
+struct ValueType<Value>: Sendable {
+    let rule: ValueRule
+    /// Returns nil after reporting why the value cannot be read. `current` is the value without the key.
+    let read: @Sendable (_ field: Field, _ current: Value?) -> Value?
+    /// The value as YAML; nil when it is not written.
+    let yaml: @Sendable (Value) -> String?
+
+    /// A single value that is not empty.
+    static func single(
+        _ rule: ValueRule, yaml: @escaping @Sendable (Value) -> String?,
+        read: @escaping @Sendable (Field) -> Value?
+    ) -> Self {
+        Self(rule: rule, read: { field, _ in field.isSingle ? read(field) : nil }, yaml: yaml)
+    }
+}
+
+extension ValueType<Bool> {
+    /// `true` or `false`; the other words of YAML 1.1 are refused, for YAML 1.2 reads them as text.
+    static var boolean: Self {
+        single(ValueRule("write true or false", ["type": "boolean"]), yaml: { "\($0)" }) { field in
+            let text = field.text
+            if text == "true" || text == "false" {
+                guard field.isQuoted else { return text == "true" }
+                return field.refuse("\(text) stands in quotes", "write \(text) without quotes")
+            }
+            let remedy: String? =
+                switch text.lowercased() {
+                case "true", "yes", "on", "y", "1": "write true"
+                case "false", "no", "off", "n", "0": "write false"
+                default: nil
+                }
+            return field.refuse("\(text.quoted) is not a boolean", remedy)
+        }
+    }
+}
+
+extension ValueType where Value: RawRepresentable<String> & CaseIterable & Sendable {
+    /// One of the words of an enumeration, or one of `spellings`.
+    static func choice(spellings: KeyValuePairs<String, Value> = [:]) -> Self {
+        let words = Value.allCases.map(\.rawValue)
+        let rule = ValueRule(
+            "write " + words.alternatives,
+            cell: words.map { "`\($0)`" }.joined(separator: ", "),
+            ["enum": .words(words + spellings.map(\.key))])
+        return single(rule, yaml: { $0.rawValue }) { field in
+            let text = field.text
+            if let value = Value(rawValue: text)
+                ?? spellings.first(where: { $0.key == text })?.value
+            {
+                return value
+            }
+            let remedy = Spelling.nearest(to: text, among: words).map { near in
+                "write \(near) (or \(words.filter { $0 != near }.alternatives))"
+            }
+            return field.refuse("\(text.quoted) is not a \(field.name)", remedy)
+        }
+    }
+}
+
+extension ValueType {
+    /// A list, which is not written when it is empty.
+    ///
+    /// - Parameter read: reads an item; nil, having reported why, when it cannot.
+    static func list<Item>(
+        _ remedy: String, of schema: JSONText, yaml: @escaping @Sendable (Item) -> String,
+        read: @escaping @Sendable (Field) -> Item?
+    ) -> Self where Value == [Item] {
+        Self(rule: ValueRule(remedy, ["type": "array", "items": schema])) { field, _ in
+            field.items?.compactMap(read)
+        } yaml: {
+            $0.isEmpty ? nil : "[\($0.map(yaml).joined(separator: ", "))]"
         }
     }
 
-    /// The units that may follow a number, and how many of the plain unit each is.
-    var units: [(name: String, factor: Int)] {
-        switch self {
-        case .seconds: [("s", 1), ("m", 60), ("h", 3600)]
-        case .bytes:
-            [
-                ("KiB", 1 << 10), ("MiB", 1 << 20), ("GiB", 1 << 30), ("K", 1 << 10),
-                ("M", 1 << 20), ("G", 1 << 30),
-            ]
-        default: []
-        }
-    }
-
-    /// What to write, in words that a problem can end with.
-    public var remedy: String {
-        switch self {
-        case .name: "write a name"
-        case .text: "write a text of 1 to 512 bytes"
-        case .payload: "write a text of 1 to 512 bytes, or hex: and pairs of hexadecimal digits"
-        case .endpoint: "write ip:port, such as 192.0.2.1:514 or [2001:db8::1]:514"
-        case .interface: "write the name of a network interface, such as eth0"
-        case .integer(let range):
-            "write a whole number from \(range.lowerBound) to \(range.upperBound)"
-        case .seconds(let range):
-            "write seconds from \(range.lowerBound) to \(range.upperBound), such as 30, 30s or 2m"
-        case .bytes(let range):
-            "write bytes from \(range.lowerBound) to \(range.upperBound), such as 9000 or 16KiB"
-        case .boolean: "write true or false"
-        case .choice(let words): "write " + words.alternatives
-        case .choices(let words): "write a list of " + words.alternatives
-        case .addresses: "write a list of IP addresses without ports, or any"
-        case .address: "write an IP address, such as 192.0.2.1"
-        case .ports: "write a list of numbers from 1 to 65535, such as [5683, 5684]"
-        case .macAddress: "write six bytes, such as 02:00:00:00:00:01"
-        case .dnsLabel: "write lower-case letters, digits and inner '-', at most 63 of them"
-        case .domainName: "write a name such as receivers.example.com"
-        case .domainNames: "write a list of names such as [node1.example.com]"
-        case .servicePort: "write a number from 1 to 65535 or the name of a port of the service"
-        case .urlPath: "write a path, such as /metrics"
-        case .socketPath: "write an absolute path, such as /run/udp-fanout/control.sock"
-        case .section: "write its keys below it, indented"
-        case .list: "write a list, each item beginning with '- '"
+    /// A list of words of an enumeration.
+    static func choices<Word: RawRepresentable<String> & CaseIterable & Sendable>() -> Self
+    where Value == [Word] {
+        let words = Word.allCases.map(\.rawValue)
+        return list(
+            "write a list of " + words.alternatives, of: ["enum": .words(words)],
+            yaml: { $0.rawValue }
+        ) { item in
+            item.node.text.flatMap(Word.init(rawValue:))
+                ?? item.refuse("\(item.node.text?.quoted ?? "this") is none of them")
         }
     }
 }
@@ -110,120 +98,133 @@ extension [String] {
     }
 }
 
-// Patterns mean the same to ECMA-262 (JSON Schema 2020-12, section 6.4), RE2, which Helm has, and Python: no
-// look-ahead, no \p and no \u.
+extension ValueType where Value: FixedWidthInteger & Sendable {
+    /// A whole number in plain decimal digits.
+    static func integer(_ range: ClosedRange<Int>) -> Self { Self(.integer(range)) }
 
-extension ValueType {
-    /// The rules of the type, as members of a JSON Schema.
-    var schema: [(String, JSONText)] {
-        switch self {
-        case .name:
-            Self.scalar + [
-                ("minLength", .integer(1)), ("maxLength", .integer(128)),
-                ("pattern", .text("^[^\(Self.unseen)]+$")),
-            ]
-        case .text: Self.scalar + [("minLength", .integer(1)), ("maxLength", .integer(512))]
-        // Each byte takes up to four characters.
-        case .payload: Self.scalar + [("minLength", .integer(1)), ("maxLength", .integer(2048))]
-        case .endpoint: Self.string(matching: "^(\(Self.v4)|\\[\(Self.v6)\\]):\(Self.port)$")
-        case .interface:
-            Self.scalar + [
-                ("minLength", .integer(1)), ("maxLength", .integer(15)),
-                ("pattern", .text(#"^[^/:%\s]+$"#)),
-            ]
-        case .integer(let range):
-            [
-                ("type", .text("integer")), ("minimum", .integer(range.lowerBound)),
-                ("maximum", .integer(range.upperBound)),
-            ]
-        case .seconds(let range), .bytes(let range):
-            [
-                (
-                    "anyOf",
-                    .list([
-                        .object(ValueType.integer(range).schema),
-                        .object(
-                            Self.string(
-                                matching: "^(0|[1-9][0-9]*)("
-                                    + units.map(\.name).joined(separator: "|") + ")$")),
-                    ])
-                )
-            ]
-        case .boolean: [("type", .text("boolean"))]
-        case .choice(let words): [("enum", .list(words.map(JSONText.text)))]
-        case .choices(let words): Self.array(of: ValueType.choice(words).schema)
-        case .addresses:
-            [
-                (
-                    "anyOf",
-                    .list([
-                        .object([("const", .text("any"))]),
-                        .object(Self.array(of: ValueType.address.schema)),
-                    ])
-                )
-            ]
-        case .address: Self.string(matching: Self.addressPattern)
-        case .ports:
-            Self.array(of: ValueType.integer(1...65535).schema) + [("minItems", .integer(1))]
-        case .macAddress: Self.string(matching: "^[0-9A-Fa-f]{2}([:-][0-9A-Fa-f]{2}){5}$")
-        case .dnsLabel:
-            Self.scalar + [("pattern", .text(Self.label)), ("maxLength", .integer(63))]
-        case .domainName:
-            Self.scalar + [
-                ("pattern", .text(#"^[A-Za-z0-9_-]{1,63}(\.[A-Za-z0-9_-]{1,63})*\.?$"#)),
-                ("maxLength", .integer(254)),
-            ]
-        case .domainNames: Self.array(of: ValueType.domainName.schema)
-        case .servicePort:
-            [
-                (
-                    "anyOf",
-                    .list([
-                        .object(ValueType.integer(1...65535).schema),
-                        .object([
-                            ("type", .text("string")), ("maxLength", .integer(63)),
-                            ("pattern", .text(Self.label)),
-                            ("allOf", .list([.object([("pattern", .text("[a-z]"))])])),
-                        ]),
-                    ])
-                )
-            ]
-        case .urlPath: Self.string(matching: "^/[!\"$->@-~]*$") + [("maxLength", .integer(1024))]
-        case .socketPath: Self.string(matching: "^/.*[^/]$") + [("maxLength", .integer(96))]
-        case .section(let section): [("$ref", .text("#/$defs/\(section)"))]
-        case .list(let section): Self.array(of: [("$ref", .text("#/$defs/\(section)"))])
+    /// A number of seconds: plain, or with `s`, `m` or `h` behind it.
+    static func seconds(_ range: ClosedRange<Int>) -> Self { Self(.seconds(range)) }
+
+    /// A number of bytes: plain, or with `KiB`, `MiB` or `GiB` (or `K`, `M`, `G`) behind it.
+    static func bytes(_ range: ClosedRange<Int>) -> Self { Self(.bytes(range)) }
+
+    private init(_ format: NumberFormat) {
+        self = .single(format.rule, yaml: { "\($0)" }) { format.number(in: $0).map { Value($0) } }
+    }
+}
+
+extension ValueType<Duration> {
+    static func seconds(_ range: ClosedRange<Int>) -> Self {
+        let format = NumberFormat.seconds(range)
+        return single(format.rule, yaml: { "\($0.components.seconds)" }) {
+            format.number(in: $0).map { .seconds($0) }
         }
     }
+}
 
-    /// `ip:port`, or an address alone.
-    static var endpointOrAddressPattern: String {
-        "^((\(v4)|\\[\(v6)\\]):\(port)|\(v4)|\(v6))$"
+/// Whole numbers of a range, and the units that may follow them.
+struct NumberFormat: Sendable {
+    let range: ClosedRange<Int>
+    /// How many of the plain unit each is.
+    var units: [(name: String, factor: Int)] = []
+    let rule: ValueRule
+
+    static func integer(_ range: ClosedRange<Int>) -> NumberFormat {
+        NumberFormat(
+            range: range,
+            rule: ValueRule("write a whole number from \(range.words)", .integers(in: range)))
     }
 
-    /// Controls and directional marks, as members of a class.
-    private static let unseen =
-        "\\x00-\\x1f\\x7f-\\x9f\u{200b}-\u{200f}\u{2028}-\u{202e}\u{2060}-\u{2064}\u{feff}"
-    private static let octet = "(25[0-5]|2[0-4][0-9]|1[0-9]{2}|[1-9]?[0-9])"
-    private static let v4 = "\(octet)(\\.\(octet)){3}"
-    /// With the zone that a link-local address needs. Which of these texts are addresses the reader says.
-    private static let v6 = #"[0-9A-Fa-f:.]*:[0-9A-Fa-f:.]*(%[^\]/:%\s]{1,15})?"#
-    private static let addressPattern = "^(\(v4)|[0-9A-Fa-f:.]*:[0-9A-Fa-f:.]*)$"
-    private static let port =
-        "0*([1-9][0-9]{0,3}|[1-5][0-9]{4}|6[0-4][0-9]{3}|65[0-4][0-9]{2}|655[0-2][0-9]|6553[0-5])"
-    private static let label = "^[a-z0-9]([a-z0-9-]*[a-z0-9])?$"
-
-    /// What the reader takes as text although YAML sees a number or a boolean in it.
-    private static let scalar: [(String, JSONText)] = [
-        ("type", .list([.text("string"), .text("number"), .text("boolean")]))
-    ]
-
-    private static func string(matching pattern: String) -> [(String, JSONText)] {
-        [("type", .text("string")), ("pattern", .text(pattern))]
+    static func seconds(_ range: ClosedRange<Int>) -> NumberFormat {
+        let units = [("s", 1), ("m", 60), ("h", 3600)]
+        return with(units, range, "write seconds from \(range.words), such as 30, 30s or 2m")
     }
 
-    private static func array(of item: [(String, JSONText)]) -> [(String, JSONText)] {
-        [
-            ("type", .text("array")), ("items", .object(item)),
+    static func bytes(_ range: ClosedRange<Int>) -> NumberFormat {
+        let units = [
+            ("KiB", 1 << 10), ("MiB", 1 << 20), ("GiB", 1 << 30), ("K", 1 << 10), ("M", 1 << 20),
+            ("G", 1 << 30),
         ]
+        return with(units, range, "write bytes from \(range.words), such as 9000 or 16KiB")
     }
+
+    private static func with(
+        _ units: [(name: String, factor: Int)], _ range: ClosedRange<Int>, _ remedy: String
+    ) -> NumberFormat {
+        let names = units.map(\.name).joined(separator: "|")
+        let withUnit = JSONText.string(matching: "^(0|[1-9][0-9]*)(\(names))$")
+        return NumberFormat(
+            range: range, units: units,
+            rule: ValueRule(remedy, ["anyOf": [.integers(in: range), withUnit]]))
+    }
+
+    /// `012`, `1:30`, `0x10`, `1e3` and `1_000` mean different numbers to different readers of YAML, so none of them
+    /// is read.
+    func number(in field: Field) -> Int? {
+        let text = field.text
+        if let number = count(text) {
+            return range.contains(number) ? number : field.refuse("\(text) is out of range")
+        }
+        if let number = Self.plainDecimal(text) {
+            if field.isQuoted {
+                return field.refuse(
+                    "\(text) stands in quotes",
+                    range.contains(number) ? "write \(text) without quotes" : nil)
+            }
+            return range.contains(number) ? number : field.refuse("\(text) is out of range")
+        }
+        if text.utf8.allSatisfy(\.isDigit), text.utf8.first != UInt8(ascii: "0") {
+            return field.refuse("\(text.printable()) is out of range")
+        }
+        let meant = Self.likely(text).flatMap { range.contains($0) ? $0 : nil }
+        return field.refuse(
+            "\(text.quoted) is not a number in plain decimal digits", meant.map { "write \($0)" })
+    }
+
+    /// Plain decimal digits with one of the units behind them; nil when there is no unit. What exceeds an `Int` is
+    /// `Int.max`.
+    private func count(_ text: String) -> Int? {
+        for unit in units where text.hasSuffix(unit.name) {
+            guard let count = Self.plainDecimal(String(text.dropLast(unit.name.count))) else {
+                continue
+            }
+            let (product, overflows) = count.multipliedReportingOverflow(by: unit.factor)
+            return overflows ? .max : product
+        }
+        return nil
+    }
+
+    /// Digits without sign, leading zero or anything between; nil also when they exceed an `Int`.
+    static func plainDecimal(_ text: String) -> Int? {
+        guard text.utf8.allSatisfy(\.isDigit), text == "0" || text.utf8.first != UInt8(ascii: "0")
+        else { return nil }
+        return Int(text)
+    }
+
+    /// The number that `text` most likely means.
+    static func likely(_ text: String) -> Int? {
+        let bare = text.replacing("_", with: "").replacing("+", with: "").lowercased()
+        if bare.hasPrefix("0x") { return Int(bare.dropFirst(2), radix: 16) }
+        if bare.hasPrefix("0o") { return Int(bare.dropFirst(2), radix: 8) }
+        if bare.hasPrefix("0b") { return Int(bare.dropFirst(2), radix: 2) }
+        let parts = bare.split(separator: ":", omittingEmptySubsequences: false)
+        if parts.count == 2, let minutes = Int(parts[0]), let seconds = Int(parts[1]),
+            (0..<60).contains(seconds), (0..<100_000).contains(minutes)
+        {
+            return minutes * 60 + seconds
+        }
+        if let number = Int(bare) { return number }
+        guard bare.utf8.count <= 32, let number = Double(bare) else { return nil }
+        return Int(exactly: number)
+    }
+}
+
+extension ClosedRange<Int> {
+    fileprivate var words: String { "\(lowerBound) to \(upperBound)" }
+}
+
+extension UInt8 {
+    var isDigit: Bool { (UInt8(ascii: "0")...UInt8(ascii: "9")).contains(self) }
+    var isLowercase: Bool { (UInt8(ascii: "a")...UInt8(ascii: "z")).contains(self) }
+    var isUppercase: Bool { (UInt8(ascii: "A")...UInt8(ascii: "Z")).contains(self) }
 }

@@ -17,9 +17,9 @@ struct Claim {
     let origin: Origin
 
     /// The claims of a listener, as far as it could be read.
-    static func all(of draft: ListenerDraft, owner: Int) -> [Claim] {
-        guard let bind = draft.bind, let mode = draft.mode?.value else { return [] }
-        let interface = mode.needsInterface ? draft.interface?.value ?? "" : nil
+    static func all(of listener: DecodedListener, owner: Int) -> [Claim] {
+        guard let bind = listener.bind, let mode = listener.mode else { return [] }
+        let interface = mode.needsInterface ? listener[\.interface]?.value ?? "" : nil
         func claim(
             _ address: IPAddress, _ wildcard: [IPAddress.Family], _ title: String,
             _ origin: Origin, port: UInt16 = bind.value.port
@@ -33,21 +33,19 @@ struct Claim {
         let families: [IPAddress.Family] = own.family == .v6 ? [.v4, .v6] : [.v4]
         var claims = [claim(own, own.isWildcard ? families : [], "\(bind.value)", bind.origin)]
         if mode == .xdpNAT {
-            claims += (draft.nat.ports?.value ?? []).dropFirst().map { port in
+            claims += listener.ports.dropFirst().map { port in
                 claim(own, [], "\(Endpoint(own, port: port))", bind.origin, port: port)
             }
         }
-        switch draft.addresses {
-        case .some(let field) where field.value == .any:
+        guard let addresses = listener[\.addresses] else { return claims }
+        switch addresses.value {
+        case .any:
             claims.append(
-                claim(own, [.v4, .v6], "any address on port \(bind.value.port)", field.origin))
-        case .some(let field):
-            guard case .listed(let addresses) = field.value else { break }
-            for address in addresses {
-                let endpoint = Endpoint(address, port: bind.value.port)
-                claims.append(claim(address, [], "\(endpoint)", field.origin))
+                claim(own, [.v4, .v6], "any address on port \(bind.value.port)", addresses.origin))
+        case .listed(let list):
+            claims += list.map {
+                claim($0, [], "\(Endpoint($0, port: bind.value.port))", addresses.origin)
             }
-        case nil: break
         }
         return claims
     }

@@ -45,14 +45,14 @@ struct CollisionCheck {
 
     private var tables: [Place: Table] = [:]
 
-    static func run(_ drafts: [ListenerDraft], _ findings: Findings) {
+    static func run(_ listeners: [DecodedListener], _ findings: Findings) {
         var check = CollisionCheck()
-        for (index, draft) in drafts.enumerated() {
-            let claims = Claim.all(of: draft, owner: index)
-            // One problem a listener: its further claims most likely meet the same rival.
+        for (index, listener) in listeners.enumerated() {
+            let claims = Claim.all(of: listener, owner: index)
+            // One problem a listener: its further claims most likely have the same rival.
             for claim in claims {
                 guard let rival = check.rival(of: claim) else { continue }
-                report(claim, rival, drafts, findings)
+                report(claim, rival, listeners, findings)
                 break
             }
             for claim in claims { check.add(claim) }
@@ -73,9 +73,9 @@ struct CollisionCheck {
     }
 
     private static func report(
-        _ claim: Claim, _ rival: Claim, _ drafts: [ListenerDraft], _ findings: Findings
+        _ claim: Claim, _ rival: Claim, _ listeners: [DecodedListener], _ findings: Findings
     ) {
-        var what = "\(claim.title) collides with \(drafts[rival.owner].title)"
+        var what = "\(claim.title) collides with \(listeners[rival.owner].title)"
         what += " (\(rival.title)" + (rival.origin.line.map { ", line \($0))" } ?? ")")
         let isDual = [claim, rival].contains {
             $0.wildcard.count == 2 && $0.endpoint.address.family == .v6
@@ -83,7 +83,7 @@ struct CollisionCheck {
         if isDual, claim.endpoint.address.family != rival.endpoint.address.family {
             what += ": [::] serves IPv4 as well"
         }
-        let (mine, other) = (drafts[claim.owner].mode?.value, drafts[rival.owner].mode?.value)
+        let (mine, other) = (listeners[claim.owner].mode, listeners[rival.owner].mode)
         if let mine, let other, mine != other {
             what += ", although one is \(other.rawValue) and the other \(mine.rawValue)"
         }

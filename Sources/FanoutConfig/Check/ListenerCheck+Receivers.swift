@@ -7,8 +7,8 @@ extension ListenerCheck {
     func checkUnique() {
         var names: [String: Int] = [:]
         var addresses: [Endpoint: Int] = [:]
-        for item in draft.downstreams ?? [] {
-            if let name = item.name,
+        for receiver in receivers {
+            if let name = receiver[\.name],
                 let line = names.updateValue(name.origin.line ?? 0, forKey: name.value)
             {
                 findings.error(
@@ -16,7 +16,7 @@ extension ListenerCheck {
                     "\(name.value.quoted) is the name of the receiver on line \(line)",
                     "write another name")
             }
-            if let address = item.address,
+            if let address = receiver[\.address],
                 let line = addresses.updateValue(address.origin.line ?? 0, forKey: address.value)
             {
                 findings.error(
@@ -28,7 +28,7 @@ extension ListenerCheck {
 
     /// Programs rewrite the destination alone.
     func checkSourceIsKept(in mode: ForwardingMode) {
-        guard mode != .userspace, let preserve = draft.preserveSource, !preserve.value else {
+        guard mode != .userspace, let preserve = listener[\.preserveSource], !preserve.value else {
             return
         }
         findings.error(
@@ -40,9 +40,8 @@ extension ListenerCheck {
 
     /// What the way through the kernel's TC hook rules out.
     func checkLoopback() {
-        guard let interface = draft.interface?.value, interface != "lo" else { return }
-        for address in (draft.downstreams ?? []).compactMap(\.address)
-        where address.value.address.isLoopback {
+        guard let interface = listener[\.interface]?.value, interface != "lo" else { return }
+        for address in receiverAddresses where address.value.address.isLoopback {
             findings.error(
                 at: address.origin,
                 "\(address.value) is a loopback address, and the kernel drops what comes in by "
@@ -53,17 +52,15 @@ extension ListenerCheck {
 
     /// A datagram keeps its source only within one family of addresses.
     func checkSource() {
-        guard let mode = draft.mode?.value, let bind = draft.bind?.value,
-            draft.preserveSource?.value ?? mode.preservesSourceByDefault
+        guard let mode = listener.mode, let bind = bind?.value, listener.preservesSource
         else { return }
-        let place = draft.preserveSource?.origin ?? key(.listenerPreserveSource)
-        let others = (draft.downstreams ?? []).compactMap(\.address).filter {
-            $0.value.address.family != bind.address.family
-        }
+        let written = listener.origin(\.preserveSource)
+        let others = receiverAddresses.filter { $0.value.address.family != bind.address.family }
         guard !others.isEmpty else { return }
         if bind.address.isWildcard, bind.address.family == .v6 {
             findings.warning(
-                at: place, "only IPv4 clients keep their source towards IPv4 receivers",
+                at: written ?? listener.missing(\.preserveSource),
+                "only IPv4 clients keep their source towards IPv4 receivers",
                 "write a listener of its own for IPv6, with IPv6 receivers")
             return
         }
@@ -71,7 +68,7 @@ extension ListenerCheck {
         let hiding =
             if mode == .userspace {
                 "preserve_source: false"
-            } else if draft.preserveSource == nil {
+            } else if written == nil {
                 "mode: userspace"
             } else {
                 "mode: userspace with preserve_source: false"

@@ -4,30 +4,47 @@ internal import FanoutCore
 
 /// What must hold within one listener.
 struct ListenerCheck {
-    let draft: ListenerDraft
+    let listener: DecodedListener
+    let bind: Located<Endpoint>?
+    let receivers: [DecodedReceiver]
+    let receiverAddresses: [Located<Endpoint>]
     let findings: Findings
 
-    init(_ draft: ListenerDraft, _ findings: Findings) {
-        self.draft = draft
+    init(_ listener: DecodedListener, _ findings: Findings) {
+        self.listener = listener
+        bind = listener.bind
+        receivers = listener.receivers
+        receiverAddresses = listener.receiverAddresses
         self.findings = findings
     }
 
     func run() {
         checkBind()
-        if let mode = draft.mode?.value { checkMode(mode) }
+        if let mode = listener.mode { checkMode(mode) }
         checkReceivers()
-        for item in draft.downstreams ?? [] { check(item) }
+        for receiver in receivers { check(receiver) }
         checkUnique()
         checkWeights()
         checkSource()
         checkProtocol()
     }
 
-    func key(_ key: ConfigKey) -> Origin { draft.origin.under("\(draft.origin.key).\(key.name)") }
+    /// Reports that a key is missing.
+    private func requireKey(
+        _ path: PartialKeyPath<ListenerConfiguration>, _ what: String = "is missing"
+    ) {
+        findings.error(
+            at: listener.missing(path), what, ListenerConfiguration.section.key(path).rule.remedy)
+    }
+
+    private func has(_ path: PartialKeyPath<ListenerConfiguration>) -> Bool {
+        listener.keyOrigin(path) != nil
+    }
 
     private func checkBind() {
-        guard let bind = draft.bind, bind.value.address.isMulticastOrBroadcast else { return }
-        if let mode = draft.mode?.value, mode != .userspace {
+        if !has(\.singleBind), !has(\.vip), !has(\.ports) { requireKey(\.singleBind) }
+        guard let bind, bind.value.address.isMulticastOrBroadcast else { return }
+        if let mode = listener.mode, mode != .userspace {
             findings.error(
                 at: bind.origin,
                 "\(bind.value.address) is a group address, and mode \(mode.rawValue) leaves those to the"
@@ -40,27 +57,25 @@ struct ListenerCheck {
     }
 
     private func checkMode(_ mode: ForwardingMode) {
-        if mode.needsInterface, !draft.namesInterface {
-            findings.error(
-                at: key(.listenerInterface), "is missing, and mode \(mode.rawValue) hooks into one",
-                ConfigKey.listenerInterface.type.remedy)
+        if mode.needsInterface, !has(\.interface) {
+            requireKey(\.interface, "is missing, and mode \(mode.rawValue) hooks into one")
         }
-        if !mode.needsInterface, let interface = draft.interface {
+        if !mode.needsInterface, let interface = listener[\.interface] {
             findings.warning(
                 at: interface.origin, "is not used in mode \(mode.rawValue)", "remove it")
         }
         checkSourceIsKept(in: mode)
         if mode == .tcEBPF { checkLoopback() }
-        if !mode.needsInterface, draft.kubernetes?.vip == true,
-            let origin = draft.sourceOrigins.first
+        if !mode.needsInterface, listener.value.kubernetes?.vip == true,
+            let origin = listener.lookupOrigins.first
         {
             findings.error(
-                at: origin.under("\(key(.listenerKubernetes).key).vip"),
+                at: origin.appending("vip"),
                 "has no meaning in mode \(mode.rawValue), which serves bind alone",
                 "remove it, or write mode: tc_ebpf, af_xdp or xdp_nat")
         }
         checkNAT(mode)
-        guard let addresses = draft.addresses else { return }
+        guard let addresses = listener[\.addresses] else { return }
         if !mode.needsInterface {
             findings.error(
                 at: addresses.origin,
@@ -75,45 +90,45 @@ struct ListenerCheck {
     }
 
     private func checkReceivers() {
-        let place = draft.downstreamOrigin ?? key(.listenerDownstream)
-        if let source = draft.sourceOrigins.first {
-            if draft.downstreamOrigin != nil {
+        let lookups = listener.lookupOrigins
+        let place = listener.keyOrigin(\.downstreams) ?? listener.missing(\.downstreams)
+        if let lookup = lookups.first {
+            if has(\.downstreams) {
                 findings.error(
-                    at: source, "stands beside downstream",
+                    at: lookup, "stands beside downstream",
                     "remove one of the two: the receivers come from one source")
             }
-            for other in draft.sourceOrigins.dropFirst() {
+            for other in lookups.dropFirst() {
                 findings.error(
-                    at: other, "stands beside \(source.key.split(separator: ".").last ?? "")",
+                    at: other, "stands beside \(lookup.key.split(separator: ".").last ?? "")",
                     "remove one of the two: the receivers come from one source")
             }
-        } else if draft.downstreamOrigin == nil {
+        } else if !has(\.downstreams) {
             findings.error(
                 at: place, "is missing",
                 "write at least one receiver, or kubernetes, file or dns to find them")
-        } else if draft.downstreams?.isEmpty == true, draft.downstreamCount == 0 {
+        } else if listener.items(\.downstreams)?.isEmpty == true {
             findings.error(
                 at: place, "holds no receiver",
                 "write at least one, or kubernetes, file or dns to find them")
         }
-        let limit = draft.settings.maxDownstream
-        if draft.downstreamCount > limit {
+        let (count, limit) = (receivers.count, listener.value.settings.maxDownstream)
+        if count > limit {
             findings.error(
-                at: place,
-                "holds \(draft.downstreamCount) receivers, settings.max_downstream is \(limit)",
-                draft.downstreamCount <= 1024
-                    ? "write max_downstream: \(draft.downstreamCount), or fewer receivers"
+                at: place, "holds \(count) receivers, settings.max_downstream is \(limit)",
+                count <= 1024
+                    ? "write max_downstream: \(count), or fewer receivers"
                     : "write at most 1024 receivers and max_downstream: 1024")
         }
     }
 
-    private func check(_ item: ListenerDraft.DownstreamDraft) {
-        if let mac = item.mac {
+    private func check(_ receiver: DecodedReceiver) {
+        if let mac = receiver[\.mac] {
             findings.warning(
                 at: mac.origin, "is not used: the next hop comes from the routing table",
                 "remove it")
         }
-        guard let address = item.address else { return }
+        guard let address = receiver[\.address] else { return }
         let fault: String? =
             if address.value.address.isWildcard {
                 "is every address of a host, not one"
@@ -130,8 +145,8 @@ struct ListenerCheck {
     }
 
     private func checkWeights() {
-        guard let items = draft.downstreams, !items.isEmpty, let place = draft.downstreamOrigin,
-            items.allSatisfy({ $0.weight?.value == 0 })
+        guard !receivers.isEmpty, let place = listener.keyOrigin(\.downstreams),
+            receivers.allSatisfy({ $0[\.weight]?.value == 0 })
         else { return }
         findings.warning(
             at: place, "every weight is 0, so nobody receives anything",
@@ -143,7 +158,7 @@ extension ListenerCheck {
     /// The keys of mode `xdp_nat`, in that mode and in others.
     func checkNAT(_ mode: ForwardingMode) {
         guard mode == .xdpNAT else {
-            for (_, origin) in draft.nat.written {
+            for origin in ListenerConfiguration.natKeys.compactMap({ listener.keyOrigin($0) }) {
                 findings.error(
                     at: origin, "has no meaning in mode \(mode.rawValue)",
                     "remove it, or write mode: xdp_nat")
@@ -151,7 +166,7 @@ extension ListenerCheck {
             return
         }
         checkPlace()
-        if let addresses = draft.addresses, addresses.value == .any {
+        if let addresses = listener[\.addresses], addresses.value == .any {
             findings.error(
                 at: addresses.origin,
                 "answers leave as the address that the client spoke to, which has to be known",
@@ -162,31 +177,31 @@ extension ListenerCheck {
 
     /// `bind`, or `vip` with `ports`.
     private func checkPlace() {
-        let vip = draft.nat.origin(of: .listenerVIP)
-        let ports = draft.nat.origin(of: .listenerPorts)
-        if draft.hasBind, let other = vip ?? ports {
+        if has(\.singleBind), let other = listener.keyOrigin(\.vip) ?? listener.keyOrigin(\.ports) {
             findings.error(
                 at: other, "stands beside bind",
                 "remove bind, or write the address and port there alone")
-        } else if vip != nil, ports == nil {
-            findings.error(
-                at: key(.listenerPorts), "is missing", ConfigKey.listenerPorts.type.remedy)
-        } else if ports != nil, vip == nil {
-            findings.error(at: key(.listenerVIP), "is missing", ConfigKey.listenerVIP.type.remedy)
+        } else if has(\.vip), !has(\.ports) {
+            requireKey(\.ports)
+        } else if has(\.ports), !has(\.vip) {
+            requireKey(\.vip)
         }
     }
 
     private func checkReceiversOfNAT() {
-        let ports = draft.nat.ports?.value ?? []
-        if let origin = draft.receiverPortOrigin, ports.count > 1,
-            let port = draft.file?.port ?? draft.dns?.port, port != ports[0]
+        let ports = listener.ports
+        let portOrigin =
+            listener.section(\.file)?.keyOrigin(\.port)
+            ?? listener.section(\.dns)?.keyOrigin(\.port)
+        if let portOrigin, ports.count > 1,
+            let port = listener.value.file?.port ?? listener.value.dns?.port, port != ports[0]
         {
             findings.error(
-                at: origin,
+                at: portOrigin,
                 "\(port) is one port, and the listener has \(ports.count), which its receivers share",
                 "write \(ports[0]), which stands for all of them, or a listener for each port")
         }
-        for address in (draft.downstreams ?? []).compactMap(\.address) {
+        for address in receiverAddresses {
             if address.value.address.isLoopback {
                 findings.error(
                     at: address.origin,
@@ -209,22 +224,19 @@ extension ListenerCheck {
 extension ListenerCheck {
     func checkProtocol() {
         checkReplies()
-        guard let port = draft.bind?.value.port, let mode = draft.mode?.value, mode != .xdpNAT,
+        guard let port = bind?.value.port, let mode = listener.mode, mode != .xdpNAT,
             let found = WellKnownProtocol(port: port)
         else { return }
         checkSpreading(found, port, mode)
         checkSenders(found, port, mode)
     }
 
-    private var hidesSource: Bool {
-        !(draft.preserveSource?.value ?? draft.mode?.value.preservesSourceByDefault ?? true)
-    }
+    private var hidesSource: Bool { listener.mode != nil && !listener.preservesSource }
 
     /// Receivers whose replies end here. Where they see the client, they may reply to it themselves.
     private func checkReplies() {
-        guard draft.mode?.value == .userspace, hidesSource else { return }
-        let places = [draft.bind] + (draft.downstreams ?? []).map(\.address)
-        for place in places.compactMap(\.self) {
+        guard listener.mode == .userspace, hidesSource else { return }
+        for place in (bind.map { [$0] } ?? []) + receiverAddresses {
             let port = place.value.port
             guard let found = WellKnownProtocol(port: port), found.expectsReplies else { continue }
             findings.warning(
@@ -240,8 +252,9 @@ extension ListenerCheck {
     private func checkSpreading(
         _ found: WellKnownProtocol, _ port: UInt16, _ mode: ForwardingMode
     ) {
-        guard draft.balance == .roundRobin || draft.balance == .random,
-            !draft.sourceOrigins.isEmpty || (draft.downstreams ?? []).count(where: \.takesPart) > 1
+        let balance = listener.value.balance
+        guard balance == .roundRobin || balance == .random,
+            !listener.lookupOrigins.isEmpty || receivers.count(where: { $0.value.weight > 0 }) > 1
         else { return }
         let what: String
         switch found {
@@ -252,8 +265,8 @@ extension ListenerCheck {
         default: return
         }
         findings.warning(
-            at: draft.balanceOrigin ?? key(.listenerBalance),
-            "\(port) is a port of \(found.rawValue): with \(draft.balance.rawValue) \(what)",
+            at: listener.origin(\.balance) ?? listener.missing(\.balance),
+            "\(port) is a port of \(found.rawValue): with \(balance.rawValue) \(what)",
             "write balance: source_ip" + (hidesSource ? " and preserve_source: true" : ""))
     }
 
@@ -261,7 +274,9 @@ extension ListenerCheck {
     private func checkSenders(
         _ found: WellKnownProtocol, _ port: UInt16, _ mode: ForwardingMode
     ) {
-        guard draft.balance == .sourceIP, draft.preserveSource == nil, hidesSource else { return }
+        guard listener.value.balance == .sourceIP, listener.origin(\.preserveSource) == nil,
+            hidesSource
+        else { return }
         let what: String
         switch found {
         case .netFlow, .ipfix: what = "a collector tells exporters apart by the source address"
@@ -270,13 +285,9 @@ extension ListenerCheck {
         default: return
         }
         findings.warning(
-            at: key(.listenerPreserveSource),
+            at: listener.missing(\.preserveSource),
             "\(port) is a port of \(found.rawValue): \(what), and without preserve_source that is this "
                 + "host's",
             "write preserve_source: true, or preserve_source: false if the receivers do without")
     }
-}
-
-extension ListenerDraft.DownstreamDraft {
-    fileprivate var takesPart: Bool { weight?.value != 0 }
 }

@@ -2,8 +2,8 @@
 
 internal import FanoutCore
 
-/// No listener sends to itself, nor do listeners send in a ring: a datagram would go round for
-/// ever. Receivers that are looked up are seen to when they are found.
+/// Listeners must not form a forwarding loop, in which a datagram would circulate for ever. Receivers that are looked
+/// up are checked when they are found.
 struct LoopCheck {
     private struct Edge {
         let target: Int
@@ -12,27 +12,27 @@ struct LoopCheck {
 
     private var edges: [[Edge]] = []
 
-    static func run(_ drafts: [ListenerDraft], _ findings: Findings) {
-        LoopCheck(drafts).report(drafts, findings)
+    static func run(_ listeners: [DecodedListener], _ findings: Findings) {
+        LoopCheck(listeners).report(listeners, findings)
     }
 
-    private init(_ drafts: [ListenerDraft]) {
+    private init(_ listeners: [DecodedListener]) {
         var own = OwnDestinations()
-        for (index, draft) in drafts.enumerated() {
-            for claim in Claim.all(of: draft, owner: index) {
+        for (index, listener) in listeners.enumerated() {
+            for claim in Claim.all(of: listener, owner: index) {
                 own.add(
                     claim.endpoint, wildcard: claim.wildcard, isSocket: claim.interface == nil,
                     owner: index)
             }
         }
-        edges = drafts.map { draft in
-            (draft.downstreams ?? []).compactMap(\.address).compactMap { address in
+        edges = listeners.map { listener in
+            listener.receiverAddresses.compactMap { address in
                 own.owner(of: address.value).map { Edge(target: $0, address: address) }
             }
         }
     }
 
-    private func report(_ drafts: [ListenerDraft], _ findings: Findings) {
+    private func report(_ listeners: [DecodedListener], _ findings: Findings) {
         for (index, targets) in edges.enumerated() {
             for edge in targets where edge.target == index {
                 findings.error(
@@ -42,21 +42,21 @@ struct LoopCheck {
                     "write the address of a receiver")
             }
         }
-        for ring in rings() {
-            guard let last = ring.last, let first = ring.first,
+        for loop in loops() {
+            guard let last = loop.last, let first = loop.first,
                 let edge = edges[last].first(where: { $0.target == first })
             else { continue }
-            let path = (ring + [first]).map { drafts[$0].title }.joined(separator: " -> ")
+            let path = (loop + [first]).map { listeners[$0].title }.joined(separator: " -> ")
             findings.error(
                 at: edge.address.origin, "\(path) is a ring, so datagrams would go round for ever",
                 "write the address of a receiver that is no listener of this file")
         }
     }
 
-    /// Rings of two or more listeners, no listener in more than one of them. Without recursion: a
+    /// Loops of two or more listeners, no listener in more than one of them. Without recursion: a
     /// chain may be as long as the file.
-    private func rings() -> [[Int]] {
-        var rings: [[Int]] = []
+    private func loops() -> [[Int]] {
+        var loops: [[Int]] = []
         var seen = [Bool](repeating: false, count: edges.count)
         var next = [Int](repeating: 0, count: edges.count)
         for start in edges.indices where !seen[start] {
@@ -72,8 +72,8 @@ struct LoopCheck {
                 let target = edges[node][next[node]].target
                 next[node] += 1
                 if let index = onPath[target], target != node {
-                    rings.append(Array(path[index...]))
-                    // The listeners of a ring that is reported lead to no second report.
+                    loops.append(Array(path[index...]))
+                    // The listeners of a loop are reported once.
                     for member in path[index...] { next[member] = edges[member].count }
                 } else if !seen[target] {
                     seen[target] = true
@@ -82,6 +82,6 @@ struct LoopCheck {
                 }
             }
         }
-        return rings
+        return loops
     }
 }

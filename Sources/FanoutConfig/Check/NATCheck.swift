@@ -8,68 +8,53 @@ struct NATCheck {
     /// Ports that one program serves (LB_LISTENERS_MAX).
     private static let portsMax = 64
 
-    private let drafts: [ListenerDraft]
+    private let listeners: [DecodedListener]
     private let findings: Findings
 
-    static func run(_ drafts: [ListenerDraft], _ findings: Findings) {
+    static func run(_ listeners: [DecodedListener], _ findings: Findings) {
         let check = NATCheck(
-            drafts: drafts.filter { $0.mode?.value == .xdpNAT }, findings: findings)
+            listeners: listeners.filter { $0.mode == .xdpNAT }, findings: findings)
         check.checkAgreement()
-        check.checkServers()
+        check.checkReceivers()
         check.checkCount()
-        check.checkSockets(drafts.filter { $0.mode?.value == .afXDP })
+        check.checkInterfaces(listeners.filter { $0.mode == .afXDP })
     }
 
     /// Constants of the program.
     private func checkAgreement() {
-        guard let first = drafts.first else { return }
-        let (theirs, line) = (first.nat.settings, first.origin.line)
-        for draft in drafts.dropFirst() {
-            let own = draft.nat.settings
-            let differences: [(ConfigKey, Bool, String, String)] = [
-                (
-                    .listenerOneArm, own.isOneArm != theirs.isOneArm, "\(own.isOneArm)",
-                    "\(theirs.isOneArm)"
-                ),
-                (
-                    .listenerUnanswered, own.keepsUnansweredApart != theirs.keepsUnansweredApart,
-                    "\(own.keepsUnansweredApart)", "\(theirs.keepsUnansweredApart)"
-                ),
-                (
-                    .listenerMaxAssociations, own.maxAssociations != theirs.maxAssociations,
-                    "\(own.maxAssociations)", "\(theirs.maxAssociations)"
-                ),
-            ]
-            for (key, differs, mine, other) in differences where differs {
-                let place =
-                    draft.nat.origin(of: key)
-                    ?? draft.origin.under("\(draft.origin.key).\(key.name)")
-                findings.error(
-                    at: place,
-                    "is \(mine) here and \(other) for \(first.title)"
-                        + (line.map { " (line \($0))" } ?? ""),
-                    "write one \(key.name) for all listeners of mode xdp_nat")
-            }
+        checkAgreement(on: \.nat.isOneArm)
+        checkAgreement(on: \.nat.keepsUnansweredApart)
+        checkAgreement(on: \.nat.maxAssociations)
+    }
+
+    private func checkAgreement<Value: Equatable>(on path: KeyPath<ListenerConfiguration, Value>) {
+        guard let first = listeners.first else { return }
+        let expected = first.value[keyPath: path]
+        for listener in listeners.dropFirst() where listener.value[keyPath: path] != expected {
+            findings.error(
+                at: listener.keyOrigin(path) ?? listener.missing(path),
+                "is \(listener.value[keyPath: path]) here and \(expected) for \(first.title)"
+                    + Self.line(of: first.origins.section),
+                "write one \(ListenerConfiguration.section.key(path).name) for all listeners of mode "
+                    + "xdp_nat")
         }
     }
 
-    /// The answers of a server leave as one listener's.
-    private func checkServers() {
-        var owners: [Endpoint: (title: String, line: Int?)] = [:]
-        for draft in drafts {
-            for receiver in draft.downstreams ?? [] {
-                guard let address = receiver.address else { continue }
-                for endpoint in draft.servers(at: address.value) {
-                    if let owner = owners[endpoint], owner.title != draft.title {
+    /// The replies of a receiver leave as one listener's.
+    private func checkReceivers() {
+        var owners: [Endpoint: (title: String, origin: Origin)] = [:]
+        for listener in listeners {
+            for address in listener.receiverAddresses {
+                for endpoint in listener.endpoints(at: address.value) {
+                    if let owner = owners[endpoint], owner.title != listener.title {
                         findings.error(
                             at: address.origin,
-                            "\(endpoint) is a receiver of \(owner.title)"
-                                + (owner.line.map { " (line \($0))" } ?? "")
+                            "\(endpoint) is a receiver of \(owner.title)\(Self.line(of: owner.origin))"
                                 + " too, and its answers could not be told apart",
                             "have it listen on a port for each listener")
                         break
                     }
-                    owners[endpoint] = (draft.title, address.origin.line)
+                    owners[endpoint] = (listener.title, address.origin)
                 }
             }
         }
@@ -77,11 +62,11 @@ struct NATCheck {
 
     private func checkCount() {
         var count = 0
-        for draft in drafts {
-            count += max(1, draft.nat.ports?.value.count ?? 1)
+        for listener in listeners {
+            count += max(1, listener.ports.count)
             guard count > Self.portsMax else { continue }
             findings.error(
-                at: draft.nat.origin(of: .listenerPorts) ?? draft.origin,
+                at: listener.keyOrigin(\.ports) ?? listener.origins.section,
                 "brings the ports of mode xdp_nat to \(count)",
                 "write at most \(Self.portsMax), or another mode for some")
             return
@@ -89,27 +74,29 @@ struct NATCheck {
     }
 
     /// An interface has room for one XDP program.
-    private func checkSockets(_ others: [ListenerDraft]) {
-        for draft in drafts {
-            guard let interface = draft.interface,
-                let other = others.first(where: { $0.interface?.value == interface.value })
+    private func checkInterfaces(_ others: [DecodedListener]) {
+        for interface in listeners.compactMap({ $0[\.interface] }) {
+            guard
+                let other = others.first(where: { $0[\.interface]?.value == interface.value })
             else { continue }
             findings.error(
                 at: interface.origin,
                 "\(interface.value.quoted) is the interface of \(other.title) of mode af_xdp"
-                    + (other.interface?.origin.line.map { " (line \($0))" } ?? "")
+                    + Self.line(of: other.origin(\.interface))
                     + ", and an interface has room for one XDP program",
                 "write another interface, or one mode for both")
         }
     }
+
+    private static func line(of origin: Origin?) -> String {
+        origin?.line.map { " (line \($0))" } ?? ""
+    }
 }
 
-extension ListenerDraft {
-    /// Where a receiver is met, for each port of the listener.
-    fileprivate func servers(at address: Endpoint) -> [Endpoint] {
-        guard let ports = nat.ports?.value, ports.count > 1, ports[0] == address.port else {
-            return [address]
-        }
+extension DecodedListener {
+    /// The endpoints of a receiver, one for each port of the listener.
+    fileprivate func endpoints(at address: Endpoint) -> [Endpoint] {
+        guard ports.count > 1, ports[0] == address.port else { return [address] }
         return ports.map { Endpoint(address.address, port: $0) }
     }
 }

@@ -3,60 +3,62 @@
 internal import FanoutCore
 internal import YAML
 
-/// A whole file, read section by section and then checked across sections.
-struct Document {
-    private let findings: Findings
-    private var configuration: Configuration?
-
-    init(_ root: YAMLNode, file: String) {
-        findings = Findings(file: file)
+extension Configuration {
+    /// Decodes a whole file, and checks the rules that span keys.
+    static func decode(_ root: YAMLNode, file: String) -> ConfigurationResult {
+        let findings = Findings(file: file)
         let top = Origin(file: file, line: 1, column: 1, key: "")
-        guard let root = SectionReader(root, as: .root, at: top, findings: findings) else { return }
-        var settings = ListenerSettings()
-        var kept: Set<KeptCapability> = []
-        if let reader = root.reader(for: .settings) {
-            settings.override(with: reader)
-            kept.formUnion(reader.choices(.keepCapabilities, of: KeptCapability.self) ?? [])
+        let field = Field(
+            node: root, origin: top, key: top, name: "", remedy: "", findings: findings)
+        var configuration = Configuration()
+        if let origins = section.decode(field, into: &configuration) {
+            let decoded = Decoded(value: configuration, origins: origins)
+            decoded.check(findings)
+            configuration.settle(decoded)
         }
-        let items = root.items(of: .listeners)
-        if let origin = root.keyOrigin(of: .listeners), items?.isEmpty == true {
+        let errors = findings.errors
+        return errors.isEmpty
+            ? .valid(configuration, warnings: findings.warnings) : .invalid(errors)
+    }
+
+    /// Sets the defaults that depend on other keys.
+    private mutating func settle(_ decoded: Decoded<Configuration>) {
+        for (index, item) in decoded.listeners.enumerated() {
+            var listener = item.value
+            listener.modeOrigin = item.origin(\.mode) ?? item.missing(\.mode)
+            listener.preserveSource = item.preservesSource
+            if listener.mode == .xdpNAT, listener.file?.port == nil {
+                listener.file?.port = listener.bind.port
+            }
+            keptCapabilities.formUnion(listener.keptCapabilities)
+            listener.keptCapabilities = []
+            listeners[index] = listener
+        }
+    }
+}
+
+extension Decoded<Configuration> {
+    /// Those that are mappings.
+    var listeners: [Decoded<ListenerConfiguration>] {
+        (items(\.listeners) ?? []).filter(\.origins.isMapping)
+    }
+
+    fileprivate func check(_ findings: Findings) {
+        if let origin = keyOrigin(\.listeners), items(\.listeners)?.isEmpty == true {
             findings.error(
                 at: origin, "holds no listener", "write at least one, beginning with '- '")
         }
-        let drafts = root.readers(for: .listeners, items ?? []).map {
-            ListenerDraft($0, settings: settings)
+        let listeners = listeners
+        for listener in listeners { ListenerCheck(listener, findings).run() }
+        NameCheck.run(listeners, findings)
+        CollisionCheck.run(listeners, findings)
+        HookCheck.run(listeners, findings)
+        NATCheck.run(listeners, findings)
+        LoopCheck.run(listeners, findings)
+        if let health = section(\.health) {
+            HealthCheck(health, findings).run()
+            PassiveCheck.run(listeners, health, findings)
         }
-        check(drafts)
-        let listeners = drafts.compactMap(ListenerConfiguration.init)
-        let health = root.reader(for: .health)
-        let healthConfiguration = health.map(HealthConfiguration.init) ?? HealthConfiguration()
-        if healthConfiguration.passive, let place = health?.keyOrigin(of: .healthPassive) {
-            PassiveCheck.run(drafts, at: place, findings)
-        }
-        for draft in drafts { kept.formUnion(draft.keptCapabilities) }
-        configuration = Configuration(
-            listeners: listeners, settings: settings,
-            health: healthConfiguration,
-            metrics: root.reader(for: .metrics).map(MetricsConfiguration.init)
-                ?? MetricsConfiguration(),
-            control: root.reader(for: .control).map(ControlConfiguration.init)
-                ?? ControlConfiguration(),
-            keptCapabilities: kept)
-    }
-
-    private func check(_ drafts: [ListenerDraft]) {
-        for draft in drafts { ListenerCheck(draft, findings).run() }
-        NameCheck.run(drafts, findings)
-        CollisionCheck.run(drafts, findings)
-        HookCheck.run(drafts, findings)
-        NATCheck.run(drafts, findings)
-        LoopCheck.run(drafts, findings)
-    }
-
-    var result: ConfigurationResult {
-        let errors = findings.errors
-        guard errors.isEmpty, let configuration else { return .invalid(errors) }
-        return .valid(configuration, warnings: findings.warnings)
     }
 }
 

@@ -67,9 +67,11 @@ struct Origin: Sendable {
     /// The place of something that was not read from a file.
     static let none = Origin(file: "configuration", line: nil, column: nil, key: "")
 
-    /// The same place under another key: for a key that should stand there and does not.
-    func under(_ key: String) -> Origin {
-        Origin(file: file, line: line, column: column, key: key)
+    /// The same place with the path of a key in this section: for a key that is missing.
+    func appending(_ name: String) -> Origin {
+        var result = self
+        result.key = key.isEmpty ? name : "\(key).\(name)"
+        return result
     }
 }
 

@@ -10,50 +10,55 @@ public struct ListenerConfiguration: Equatable, Sendable {
     public var bind: Endpoint
     public var mode: ForwardingMode
     public var balance: Balance
-    /// Whether receivers see the client's address and port; the mode's own way unless written.
+    /// Whether receivers see the client's address and port.
     public var preserveSource: Bool
     /// The interface that a kernel mode hooks into; always set in those modes.
     public var interface: String?
     /// Further destinations that a kernel mode serves; `.listed([])` in userspace.
-    public var addresses: ServedAddresses
+    public var addresses = ServedAddresses.listed([])
     /// At least one, unless one of the three below is set; then none.
     public var downstreams: [DownstreamConfiguration]
     public var kubernetes: KubernetesConfiguration?
     public var file: FileConfiguration?
-    public var dns: DNSConfiguration?
-    /// The file's `settings` with the listener's own laid over them key by key.
+    public var dns: DNSQuery?
+    /// The file's `settings`, overridden key by key by the listener's own.
     public var settings: ListenerSettings
-    /// What the keys of mode `xdp_nat` say; the defaults in other modes.
+    /// The keys of mode `xdp_nat`; the defaults in other modes.
     public var nat: NATSettings
 
+    /// Of the listener's own settings; empty in a `Configuration`, which has those of all.
+    var keptCapabilities: [KeptCapability] = []
     var modeOrigin = Origin.none
 
     public init(
         name: String, bind: Endpoint, mode: ForwardingMode = .userspace,
-        balance: Balance = .roundRobin, preserveSource: Bool? = nil, interface: String? = nil,
-        addresses: ServedAddresses = .listed([]), downstreams: [DownstreamConfiguration],
-        kubernetes: KubernetesConfiguration? = nil, file: FileConfiguration? = nil,
-        dns: DNSConfiguration? = nil, settings: ListenerSettings = ListenerSettings(),
+        balance: Balance = .roundRobin, interface: String? = nil,
+        downstreams: [DownstreamConfiguration], settings: ListenerSettings = ListenerSettings(),
         nat: NATSettings = NATSettings()
     ) {
         self.name = name
         self.bind = bind
         self.mode = mode
         self.balance = balance
-        self.preserveSource = preserveSource ?? mode.preservesSourceByDefault
+        preserveSource = mode.preservesSourceByDefault
         self.interface = interface
-        self.addresses = addresses
         self.downstreams = downstreams
-        self.kubernetes = kubernetes
-        self.file = file
-        self.dns = dns
         self.settings = settings
         self.nat = nat
     }
 
+    init() { self.init(settings: ListenerSettings()) }
+
+    init(settings: ListenerSettings) {
+        self.init(
+            name: "", bind: Endpoint(IPAddress(v4: 0), port: 0), downstreams: [], settings: settings
+        )
+    }
+
     /// Where the receivers come from; nil: from `downstreams`.
     public var discovery: ListenerDiscovery? {
-        kubernetes?.discovery ?? file?.discovery ?? dns?.discovery
+        kubernetes?.discovery ?? file?.discovery
+            ?? dns.map { ListenerDiscovery(receivers: .dns($0), port: .any) }
     }
 
     /// The listener as every data plane knows it. Downstreams that discovery finds are not in it.
@@ -66,9 +71,48 @@ public struct ListenerConfiguration: Equatable, Sendable {
     }
 }
 
+// Keys that do not have a property of their own.
+extension ListenerConfiguration {
+    /// `bind`; nil when there are several ports, which `vip` and `ports` say.
+    var singleBind: Endpoint? {
+        get { nat.furtherPorts.isEmpty ? bind : nil }
+        set { if let newValue { bind = newValue } }
+    }
+
+    var vip: IPAddress? {
+        get { nat.furtherPorts.isEmpty ? nil : bind.address }
+        set { if let newValue { bind = Endpoint(newValue, port: bind.port) } }
+    }
+
+    var ports: [UInt16]? {
+        get { nat.furtherPorts.isEmpty ? nil : [bind.port] + nat.furtherPorts }
+        set {
+            guard let newValue, let first = newValue.first else { return }
+            bind = Endpoint(bind.address, port: first)
+            nat.furtherPorts = Array(newValue.dropFirst())
+        }
+    }
+
+    var settingsSection: SettingsSection {
+        get { SettingsSection(listener: settings, keptCapabilities: keptCapabilities) }
+        set { (settings, keptCapabilities) = (newValue.listener, newValue.keptCapabilities) }
+    }
+
+    /// The keys that only mode `xdp_nat` has.
+    static var natKeys: [PartialKeyPath<Self>] {
+        [
+            \.vip, \.ports, \.nat.transport, \.nat.isOneArm, \.nat.maxAssociations,
+            \.nat.keepsUnansweredApart,
+        ]
+    }
+
+    /// The keys that look receivers up, in place of `downstream`.
+    static var lookups: [PartialKeyPath<Self>] { [\.kubernetes, \.file, \.dns] }
+}
+
 extension ForwardingMode {
-    /// What `preserve_source` means when it is not written: the kernel modes rewrite only the
-    /// destination, while userspace sends from a socket of its own.
+    /// The default of `preserve_source`: the kernel modes rewrite only the destination, while userspace sends from a
+    /// socket of its own.
     public var preservesSourceByDefault: Bool { self != .userspace }
 }
 
@@ -79,15 +123,20 @@ public struct DownstreamConfiguration: Equatable, Sendable {
     /// Unique within the listener.
     public var address: Endpoint
     /// Share of new traffic relative to the others, 0...65535; 0 = draining.
-    public var weight: UInt16
-    /// A legacy key: six bytes as `02:00:00:00:00:01`, checked and then used for nothing.
+    public var weight: UInt16 = 1
+    /// A legacy key: six bytes as `02:00:00:00:00:01`, checked and then ignored.
     public var mac: String?
 
-    public init(name: String, address: Endpoint, weight: UInt16 = 1, mac: String? = nil) {
+    public init(name: String, address: Endpoint) {
         self.name = name
         self.address = address
-        self.weight = weight
-        self.mac = mac
+    }
+
+    init() { self.init(defaultPort: 0) }
+
+    /// - Parameter defaultPort: the port of an address without one; 0 when it must have one.
+    init(defaultPort: UInt16) {
+        self.init(name: "", address: Endpoint(IPAddress(v4: 0), port: defaultPort))
     }
 
     /// The downstream as every data plane knows it.
@@ -96,47 +145,35 @@ public struct DownstreamConfiguration: Equatable, Sendable {
 
 /// `listeners[].kubernetes`: the service whose ready endpoints are the downstreams.
 public struct KubernetesConfiguration: Equatable, Sendable {
-    /// Which of an endpoint's ports receives.
-    public enum Port: Equatable, Sendable {
-        /// 1...65535.
-        case number(UInt16)
-        /// The name of a port of the service: a DNS label.
-        case name(String)
-    }
-
     /// A DNS label (RFC 1123); nil = the pod's own namespace in a cluster, else `default`.
     public var namespace: String?
     /// A DNS label: the value of the label `kubernetes.io/service-name` on the endpoint slices.
     public var service: String
-    public var port: Port
+    /// A number, or the name of a port of the service: a DNS label.
+    public var port: ReceiverPort
     /// Whether the addresses that a load balancer has given to the service join the listener's
     /// `addresses`; false in userspace.
-    public var vip: Bool
+    public var vip = false
 
-    public init(namespace: String? = nil, service: String, port: Port, vip: Bool = false) {
+    public init(namespace: String? = nil, service: String, port: ReceiverPort) {
         self.namespace = namespace
         self.service = service
         self.port = port
-        self.vip = vip
     }
 
-    /// The same as a FanoutCore value.
+    init() { self.init(service: "", port: .any) }
+
     public var discovery: ListenerDiscovery {
         let name = DiscoverySubject.ServiceName(namespace: namespace, service: service)
-        let port: ReceiverPort =
-            switch port {
-            case .number(let number): .number(number)
-            case .name(let name): .name(name)
-            }
         return ListenerDiscovery(
             receivers: .endpointSlices(name), port: port,
             addresses: vip ? .loadBalancer(name) : nil)
     }
 }
 
-/// `listeners[].file`: a file in which the receivers stand.
+/// `listeners[].file`: a file that lists the receivers.
 public struct FileConfiguration: Equatable, Sendable {
-    /// 1...512 bytes; relative to where the daemon works.
+    /// 1...512 bytes; relative to the working directory of the daemon.
     public var path: String
     /// Of receivers without a port of their own, 1...65535; nil: each must have one.
     public var port: UInt16?
@@ -146,30 +183,16 @@ public struct FileConfiguration: Equatable, Sendable {
         self.port = port
     }
 
-    /// The same as a FanoutCore value.
+    init() { self.init(path: "") }
+
     public var discovery: ListenerDiscovery {
         ListenerDiscovery(receivers: .file(path: path, port: port), port: .any)
     }
 }
 
-/// `listeners[].dns`: a name that stands for the receivers.
-public struct DNSConfiguration: Equatable, Sendable {
-    /// In lower case, without a dot at its end.
-    public var name: String
-    /// Of every address of the name; nil: the name has SRV records.
-    public var port: UInt16?
-    /// Who is asked; nil: the servers of resolv.conf(5).
-    public var server: Endpoint?
-
-    public init(name: String, port: UInt16? = nil, server: Endpoint? = nil) {
-        self.name = name
-        self.port = port
-        self.server = server
-    }
-
-    /// The same as a FanoutCore value.
-    public var discovery: ListenerDiscovery {
-        let query = DNSQuery(name: name, port: port, server: server)
-        return ListenerDiscovery(receivers: .dns(query), port: .any)
-    }
+/// `settings`, at the top or of a listener.
+struct SettingsSection: Equatable, Sendable {
+    var listener = ListenerSettings()
+    /// The process keeps those of every section.
+    var keptCapabilities: [KeptCapability] = []
 }

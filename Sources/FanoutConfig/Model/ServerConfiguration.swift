@@ -4,37 +4,32 @@ public import FanoutCore
 
 /// `metrics`: the HTTP server that Prometheus scrapes.
 public struct MetricsConfiguration: Equatable, Sendable {
-    public var enabled: Bool
+    public var enabled = false
     /// The TCP address of the server.
-    public var bind: Endpoint
-    /// Begins with `/`; never `/healthz`, which the server answers itself.
-    public var path: String
-
+    public var bind = Endpoint(IPAddress(v4: 0), port: 9090)
+    /// Begins with `/`; never a path that the server has for health checks.
+    public var path = "/metrics"
     /// Further names by which browsers may ask for the status page; in lower case.
-    public var serverNames: [String]
+    public var serverNames: [String] = []
 
-    public init(
-        enabled: Bool = false, bind: Endpoint = Endpoint(IPAddress(v4: 0), port: 9090),
-        path: String = "/metrics", serverNames: [String] = []
-    ) {
+    public init() {}
+
+    public init(enabled: Bool, bind: Endpoint) {
         self.enabled = enabled
         self.bind = bind
-        self.path = path
-        self.serverNames = serverNames
     }
 }
 
 /// `control`: the unix socket that `udp-fanout status` and its like talk to.
 public struct ControlConfiguration: Equatable, Sendable {
-    public var enabled: Bool
-    /// Where the socket is: an absolute path of at most 96 bytes; nil for the usual place, which
-    /// depends on who runs the daemon.
+    public var enabled = true
+    /// Where the socket is: an absolute path of at most 96 bytes; nil for the default, which depends on the daemon's
+    /// user.
     public var socket: String?
 
-    public init(enabled: Bool = true, socket: String? = nil) {
-        self.enabled = enabled
-        self.socket = socket
-    }
+    public init() {}
+
+    public init(enabled: Bool) { self.enabled = enabled }
 }
 
 /// A capability that `settings.keep_capabilities` may name, as capabilities(7) has it without `CAP_`.

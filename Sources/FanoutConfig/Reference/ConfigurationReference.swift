@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 
-/// The reference of the configuration file, made from the catalog that the reader goes by.
+/// The reference of the configuration file, made from the tables that decode it.
 public enum ConfigurationReference {
     /// A page of Markdown.
     public static var markdown: String {
-        let sections = ConfigSection.allCases.map { section in
+        let sections = ConfigSection.all.map { section in
             """
             ## \(section.title)
 
@@ -38,31 +38,19 @@ public enum ConfigurationReference {
 
 extension ConfigSection {
     fileprivate var title: String {
-        self == .root ? "The top level" : paths.map { "`\($0)`" }.joined(separator: ", ")
+        isRoot ? "The top level" : paths.map { "`\($0)`" }.joined(separator: ", ")
     }
 }
 
 extension ConfigKey {
     fileprivate var row: String {
-        let cells = ["`\(name)`", value, unlessWritten, meaning]
+        let unset =
+            switch defaultValue {
+            case .required: "**must be written**"
+            case .value(let text): "`\(text)`"
+            case .absent(let words): words
+            }
+        let cells = ["`\(name)`", rule.cell, unset, meaning]
         return "| " + cells.map { $0.replacing("|", with: "\\|") }.joined(separator: " | ") + " |"
-    }
-
-    private var unlessWritten: String {
-        switch defaultValue {
-        case .required: "**must be written**"
-        case .value(let text): "`\(text)`"
-        case .absent(let words): words
-        }
-    }
-
-    /// What a remedy tells to write.
-    private var value: String {
-        switch type {
-        case .choice(let words): words.map { "`\($0)`" }.joined(separator: ", ")
-        case .section(let section): "the keys of `\(section.paths[0])`"
-        case .list(let section): "a list of `\(section.paths[0])`"
-        default: String(type.remedy.dropFirst("write ".count))
-        }
     }
 }

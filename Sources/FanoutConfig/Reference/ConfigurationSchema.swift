@@ -2,7 +2,7 @@
 
 internal import FanoutCore
 
-/// The JSON Schema of the configuration file, made from the catalog that the reader goes by.
+/// The JSON Schema of the configuration file, made from the tables that decode it.
 ///
 /// A schema sees values, not how they are written, and one place at a time. So it refuses less than
 /// `udp-fanout check`: the numbers `012` and `1e3`, two listeners of one name or address, and what
@@ -10,77 +10,86 @@ internal import FanoutCore
 public enum ConfigurationSchema {
     /// JSON Schema 2020-12, as a text that ends with a newline.
     public static var text: String {
-        JSONText.object(
-            [
-                ("$schema", .text("https://json-schema.org/draft/2020-12/schema")),
-                ("title", .text("udp-fanout configuration")),
-            ] + members(of: .root) + [("$defs", .object(definitions))]
-        ).printed
-    }
-
-    private static var definitions: [(String, JSONText)] {
-        ConfigSection.allCases.filter { $0 != .root }.map { ("\($0)", .object(members(of: $0))) }
-    }
-
-    private static func members(of section: ConfigSection) -> [(String, JSONText)] {
-        var result: [(String, JSONText)] = [
-            ("type", .text("object")),
-            (
-                "properties",
-                .object(section.keys.map { ($0.name, .object($0.schema)) })
-            ),
-            ("additionalProperties", .boolean(false)),
+        let head: JSONText = [
+            "$schema": "https://json-schema.org/draft/2020-12/schema",
+            "title": "udp-fanout configuration",
         ]
-        let required = section.requiredKeys.map { JSONText.text($0.name) }
-        if !required.isEmpty { result.append(("required", .list(required))) }
-        if section == .listener { result.append(("allOf", .list(listenerRules))) }
-        return result
+        let definitions = ConfigSection.all.filter { !$0.isRoot }.map { ($0.name, rule(of: $0)) }
+        return (head + rule(of: Configuration.section.outline) + ["$defs": .object(definitions)])
+            .printed
     }
 
-    // MARK: What the keys of a listener have to do with each other
+    private static func rule(of section: ConfigSection) -> JSONText {
+        let required = section.keys.filter { $0.defaultValue == .required }.map(\.name)
+        var rule: JSONText = [
+            "type": "object",
+            "properties": .object(section.keys.map { ($0.name, $0.schema) }),
+            "additionalProperties": false,
+        ]
+        if !required.isEmpty { rule = rule + ["required": .words(required)] }
+        if section.name == ListenerConfiguration.section.outline.name {
+            rule = rule + ["allOf": .list(listenerRules)]
+        }
+        return rule
+    }
+
+    // MARK: Rules that span keys of a listener
 
     private static var listenerRules: [JSONText] {
-        let sources: [ConfigKey] = [
-            .listenerDownstream, .listenerKubernetes, .listenerFile, .listenerDNS,
-        ]
         let kernelModes = ForwardingMode.allCases.filter(\.needsInterface)
         return [
-            .object([
-                (
-                    "anyOf",
-                    .list([demand([.listenerBind]), demand([.listenerVIP, .listenerPorts])])
-                )
-            ]),
-            .object([("oneOf", .list(sources.map { demand([$0]) }))]),
-            when(
-                kernelModes, then: demand([.listenerInterface]),
-                otherwise: refusal([.listenerAddresses])),
-            when([.xdpNAT], then: .boolean(true), otherwise: refusal(NATDraft.keys)),
+            ["anyOf": [demand([\.singleBind]), demand([\.vip, \.ports])]],
+            [
+                "oneOf": .list(
+                    ([\.downstreams] + ListenerConfiguration.lookups).map { demand([$0]) })
+            ],
+            when(kernelModes, then: demand([\.interface]), otherwise: refusal([\.addresses])),
+            when([.xdpNAT], then: true, otherwise: refusal(ListenerConfiguration.natKeys)),
         ]
     }
 
     private static func when(
         _ modes: [ForwardingMode], then: JSONText, otherwise: JSONText
     ) -> JSONText {
-        let words = JSONText.list(modes.map { .text($0.rawValue) })
-        let mode = ConfigKey.listenerMode.name
-        return .object([
-            (
-                "if",
-                .object([
-                    ("properties", .object([(mode, .object([("enum", words)]))])),
-                    ("required", .list([.text(mode)])),
-                ])
-            ),
-            ("then", then), ("else", otherwise),
-        ])
+        let mode = names([\.mode])[0]
+        return [
+            "if": [
+                "properties": [mode: ["enum": .words(modes.map(\.rawValue))]],
+                "required": .words([mode]),
+            ],
+            "then": then, "else": otherwise,
+        ]
     }
 
-    private static func demand(_ keys: [ConfigKey]) -> JSONText {
-        .object([("required", .list(keys.map { .text($0.name) }))])
+    private static func demand(_ paths: [PartialKeyPath<ListenerConfiguration>]) -> JSONText {
+        ["required": .words(names(paths))]
     }
 
-    private static func refusal(_ keys: [ConfigKey]) -> JSONText {
-        .object([("properties", .object(keys.map { ($0.name, .boolean(false)) }))])
+    private static func refusal(_ paths: [PartialKeyPath<ListenerConfiguration>]) -> JSONText {
+        ["properties": .object(names(paths).map { ($0, false) })]
+    }
+
+    private static func names(_ paths: [PartialKeyPath<ListenerConfiguration>]) -> [String] {
+        paths.map { ListenerConfiguration.section.key($0).name }
+    }
+}
+
+extension ConfigKey {
+    /// What the value may be, what the key is for, and what holds without it.
+    fileprivate var schema: JSONText {
+        switch defaultValue {
+        case .required: rule.schema + ["description": .text(meaning)]
+        case .absent(let words):
+            rule.schema + ["description": "\(meaning) Unless written: \(words)."]
+        case .value(let text):
+            rule.schema + ["description": .text(meaning), "default": Self.json(text)]
+        }
+    }
+
+    private static func json(_ text: String) -> JSONText {
+        switch text {
+        case "true", "false": .boolean(text == "true")
+        default: Int(text).map(JSONText.integer) ?? .text(text)
+        }
     }
 }

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 
-/// A JSON text whose members keep the order in which they are written.
+/// A JSON text whose members keep their order.
 indirect enum JSONText: Sendable {
     case text(String)
     case integer(Int)
@@ -57,4 +57,39 @@ indirect enum JSONText: Sendable {
         }
         return result + "\""
     }
+}
+
+extension JSONText: ExpressibleByStringInterpolation, ExpressibleByIntegerLiteral,
+    ExpressibleByBooleanLiteral, ExpressibleByArrayLiteral, ExpressibleByDictionaryLiteral
+{
+    init(stringLiteral value: String) { self = .text(value) }
+    init(integerLiteral value: Int) { self = .integer(value) }
+    init(booleanLiteral value: Bool) { self = .boolean(value) }
+    init(arrayLiteral elements: JSONText...) { self = .list(elements) }
+    init(dictionaryLiteral elements: (String, JSONText)...) { self = .object(elements) }
+
+    /// The members of both objects.
+    static func + (left: JSONText, right: JSONText) -> JSONText {
+        guard case .object(let first) = left, case .object(let second) = right else { return left }
+        return .object(first + second)
+    }
+}
+
+// Rules of a JSON Schema.
+extension JSONText {
+    /// What is read as text although YAML sees a number or a boolean in it.
+    static let scalar: JSONText = ["type": ["string", "number", "boolean"]]
+
+    static func string(matching pattern: String) -> JSONText {
+        ["type": "string", "pattern": .text(pattern)]
+    }
+
+    static func integers(in range: ClosedRange<Int>) -> JSONText {
+        [
+            "type": "integer", "minimum": .integer(range.lowerBound),
+            "maximum": .integer(range.upperBound),
+        ]
+    }
+
+    static func words(_ words: [String]) -> JSONText { .list(words.map(JSONText.text)) }
 }

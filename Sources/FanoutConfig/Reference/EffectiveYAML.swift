@@ -1,0 +1,57 @@
+// SPDX-License-Identifier: Apache-2.0
+
+extension Configuration {
+    /// The configuration as YAML: every key that has a value, set or by default.
+    ///
+    /// It loads back to an equal configuration. (That of some thousand listeners exceeds `SourceLimits`, since each
+    /// listener shows all of its settings, and serves for reading only.)
+    public var effectiveYAML: String {
+        var writer = YAMLWriter()
+        Self.section.write(self, to: &writer)
+        return writer.output
+    }
+}
+
+/// Lines of YAML, indented by the depth of the sections around them.
+struct YAMLWriter {
+    private(set) var output = ""
+    private var depth = 0
+    /// Whether the next line begins a list item.
+    private var atItem = false
+
+    mutating func section(_ name: String, _ body: (inout YAMLWriter) -> Void) {
+        line("\(name):")
+        depth += 1
+        body(&self)
+        depth -= 1
+    }
+
+    mutating func item(_ body: (inout YAMLWriter) -> Void) {
+        atItem = true
+        depth += 1
+        body(&self)
+        depth -= 1
+    }
+
+    mutating func line(_ text: String) {
+        output += String(repeating: "  ", count: atItem ? depth - 1 : depth)
+        output += (atItem ? "- " : "") + text + "\n"
+        atItem = false
+    }
+
+    /// A double-quoted text, which no reader takes for a number or a boolean; what does not print is escaped.
+    static func quote(_ text: String) -> String {
+        var result = "\""
+        for scalar in text.unicodeScalars {
+            if scalar == "\"" || scalar == "\\" {
+                result += "\\\(scalar)"
+            } else if scalar.isControl || scalar.isUnassigned {
+                let digits = String(scalar.value, radix: 16)
+                result += "\\U" + String(repeating: "0", count: 8 - digits.count) + digits
+            } else {
+                result.unicodeScalars.append(scalar)
+            }
+        }
+        return result + "\""
+    }
+}
