@@ -76,11 +76,11 @@ let systemLayer: [Target] = [
 
 // What several planes stand on.
 let sharedLayer: [Target] = [
-    // The host's network as the kernel modes see it.
+    // The hooks of the kernel modes, their life cycle, and the host's network as they see it.
     .target(
         name: "KernelForwarding",
         dependencies: [
-            "CDatapath", "CLibMNL", "CNet", "FanoutCore", "LinuxNet",
+            "BPFRuntime", "CDatapath", "CLibMNL", "CNet", "FanoutCore", "LinuxNet",
             .product(name: "Logging", package: "swift-log"),
         ],
         swiftSettings: strict)
@@ -239,8 +239,8 @@ let tests: [Target] = [
     .testTarget(
         name: "DatapathTests",
         dependencies: [
-            "BPFRuntime", "CDatapath", "CLibBPF", "FanoutCore", "GoldenVectors", "KernelPrograms",
-            "LabNet", "XDPSockets",
+            "BPFRuntime", "CDatapath", "CLibBPF", "FanoutCore", "GoldenVectors",
+            "KernelForwarding", "KernelPrograms", "LabNet", "XDPSockets",
         ],
         swiftSettings: strictTests),
     .testTarget(

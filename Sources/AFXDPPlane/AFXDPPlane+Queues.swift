@@ -12,7 +12,7 @@ extension AFXDPPlane {
         served.values.flatMap { interface in
             interface.workers.map { worker in
                 var result = QueueCounters(
-                    interface: interface.interface.name, queue: worker.queue.queue)
+                    interface: interface.hook.interface.name, queue: worker.queue.queue)
                 result.receiveRingEmpty = worker.counts[.receiveRingEmpty]
                 result.fillRingFull = worker.counts[.fillRingFull]
                 result.framesExhausted = worker.counts[.framesExhausted]
@@ -25,12 +25,7 @@ extension AFXDPPlane {
     }
 
     public func attachments() -> [Attachment] {
-        served.values.map { interface in
-            Attachment(
-                mode: Self.mode, interface: interface.interface.name,
-                hook: interface.mode.rawValue,
-                restores: restores.counts[interface.interface.index] ?? 0)
-        }.sorted { $0.interface < $1.interface }
+        served.values.map { $0.hook.attachment(Self.mode) }.sorted { $0.interface < $1.interface }
     }
 
     public func obstructions() -> [Obstruction] { reach.obstructions(of: listeners, on: network) }

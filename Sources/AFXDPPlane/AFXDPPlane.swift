@@ -27,7 +27,6 @@ public actor AFXDPPlane: DataPlane {
     var network: NetworkView?
     var links = LinkLayer()
     var reach: ReachLog
-    var restores = HookRestores()
     var netlink: Netlink?
     /// The ways to receivers, which the planes of a daemon share.
     let memory: PathMemory
@@ -165,7 +164,8 @@ public actor AFXDPPlane: DataPlane {
                 if let known = before?.receivers[downstream.endpoint] { counts.add(known) }
                 return counts
             }
-            for interface in served.values where interface.interface.name == listener.interface {
+            for interface in served.values where interface.hook.interface.name == listener.interface
+            {
                 result.workers += interface.workers.count
                 for worker in interface.workers { result.add(worker, of: listener) }
             }
@@ -202,7 +202,7 @@ extension AFXDPPlane {
     ) throws(PlaneError) -> (NetworkView, LinkLayer) {
         let receivers = listeners.flatMap { $0.downstreams.map(\.endpoint.address) }
         let known = Dictionary(
-            served.values.map { ($0.interface.name, $0.interface.index) }
+            served.values.map { ($0.hook.interface.name, $0.hook.interface.index) }
         ) { first, _ in first }
         do throws(NetlinkError) {
             if netlink == nil { netlink = try Netlink() }
@@ -281,9 +281,7 @@ extension AFXDPPlane {
     private func tick() {
         _ = refresh(isRetrying: isShort || !closed.isEmpty)
         guard watch != nil else { return }
-        for interface in served.values where !interface.isAttached {
-            restores.restore(at: interface.interface, logger) { try interface.attachAgain() }
-        }
+        for interface in served.values { interface.restoreIfDetached() }
     }
 
     /// Keeps the neighbours that lead to receivers, and has those found that are not known yet.
@@ -293,12 +291,12 @@ extension AFXDPPlane {
     }
 
     private func logGone(_ now: NetworkView) {
-        for interface in served.values where now.interface(named: interface.interface.name) == nil {
+        for interface in served.values.map(\.hook.interface)
+        where now.interface(named: interface.name) == nil {
             logger.warning(
                 "interface is gone, its listeners wait for it to come back",
                 metadata: [
-                    "interface": "\(interface.interface.name)",
-                    "ifindex": "\(interface.interface.index)",
+                    "interface": "\(interface.name)", "ifindex": "\(interface.index)",
                 ])
         }
     }

@@ -14,15 +14,12 @@ internal import XDPSockets
 /// The link is not pinned: with the process go its sockets and every packet in them, so a program that
 /// stayed would steer nothing. Packets pass to the network stack until the next process is there.
 final class ServedInterface {
-    private(set) var interface: HostInterface
+    let hook: PinnedHook
+    /// Where the program sees packets.
+    let mode: HookMode
     private(set) var workers: [QueueWorker] = []
-    /// Where the program meets packets.
-    var mode: XDPMode { link.mode }
     private var device: LinkLayer.Device
     private var program: SteerProgram
-    private var link: XDPLink
-    /// Where the interface is; a thread of another namespace would ask about another interface of that number.
-    private let namespace = NetworkNamespace.current
     private var destinations: Set<ServedDestination> = []
     private let source: ProgramSource
     private let cpus: [Int]
@@ -36,7 +33,7 @@ final class ServedInterface {
     init(
         _ plan: InterfacePlan, _ source: ProgramSource, cpus: [Int], logger: Logger
     ) throws(PlaneError) {
-        interface = plan.interface
+        hook = PinnedHook(plan.interface)
         device = plan.device
         self.source = source
         self.cpus = plan.pinsCPUs ? cpus : []
@@ -46,7 +43,7 @@ final class ServedInterface {
             let capacity = SteerProgram.Capacity(
                 destinations: Set(plan.destinations.keys), queues: plan.queues.count)
             program = try SteerProgram(source, capacity: capacity)
-            link = try Self.attach(program, to: plan.interface.index, plan.mode)
+            mode = try Self.attach(program, to: hook, plan.mode)
         } catch {
             let occupant = (try? XDPOccupant.of(interface: plan.interface.index)) ?? nil
             if error.errno == EBUSY, let occupant, SteerProgram.isOurs(occupant) {
@@ -54,41 +51,23 @@ final class ServedInterface {
             }
             throw PlaneError(error)
         }
-        logAttached()
+        hook.logAttached(logger)
     }
 
     private static func attach(
-        _ program: SteerProgram, to interface: UInt32, _ wanted: XDPAttach
-    ) throws(BPFError) -> XDPLink {
+        _ program: SteerProgram, to hook: PinnedHook, _ wanted: XDPAttach
+    ) throws(BPFError) -> HookMode {
         let end = ContinuousClock.now + patience
         while true {
             do throws(BPFError) {
-                switch wanted {
-                case .auto: return try XDPLink(attaching: program.program, to: interface)
-                case .native: return try XDPLink(attaching: program.program, to: interface, .native)
-                case .skb: return try XDPLink(attaching: program.program, to: interface, .skb)
-                }
+                return try hook.replace(with: program.program, trying: wanted.modes)
             } catch {
-                let occupant = (try? XDPOccupant.of(interface: interface)) ?? nil
+                let occupant = (try? XDPOccupant.of(interface: hook.interface.index)) ?? nil
                 let isOurs = occupant.map(SteerProgram.isOurs) ?? true
                 guard error.errno == EBUSY, isOurs, ContinuousClock.now < end else { throw error }
                 cnet_pause(5000)
             }
         }
-    }
-
-    private func logAttached() {
-        if let refusal = link.nativeRefusal {
-            logger.warning(
-                "native XDP attach failed, trying SKB mode",
-                metadata: ["interface": "\(interface.name)", "error": "\(refusal)"])
-        }
-        logger.info(
-            "attached XDP program",
-            metadata: [
-                "interface": "\(interface.name)", "ifindex": "\(interface.index)",
-                "mode": "\(link.mode.rawValue)",
-            ])
     }
 
     /// Opens workers for the queues that have none. The new ones serve nobody yet.
@@ -99,16 +78,16 @@ final class ServedInterface {
         if !missing.isEmpty {
             logger.info(
                 "detected available RX queues on interface",
-                metadata: ["interface": "\(interface.name)", "queues": "\(plan.queues.count)"])
+                metadata: ["interface": "\(hook.interface.name)", "queues": "\(plan.queues.count)"])
         }
         for queue in missing {
             let own = QueueWorker.Plan(
-                shape: shape(plan.device, isFirst: queue == 0), isCopying: link.mode == .skb,
+                shape: shape(plan.device, isFirst: queue == 0), isCopying: mode == .skb,
                 isPolling: isPolling,
                 cpu: cpus.isEmpty ? nil : cpus[Int(queue) % cpus.count])
             workers.append(
                 try QueueWorker(
-                    on: InterfaceQueue(interface: interface.index, queue: queue), own,
+                    on: InterfaceQueue(interface: hook.interface.index, queue: queue), own,
                     logger: logger))
         }
         workers.sort { $0.queue.queue < $1.queue.queue }
@@ -144,10 +123,9 @@ final class ServedInterface {
         let longest = workers.map(\.shape.longestPacket).min() ?? 0
         // Last: until then a new program steers nothing.
         try next.know(mac: plan.device.mac ?? [0, 0, 0, 0, 0, 0], longest: longest)
-        if isNew { try link.replace(with: next.program) }
+        if isNew { try hook.replace(with: next.program, trying: [mode]) }
         program = next
         destinations = wanted
-        interface = plan.interface
         device = plan.device
     }
 
@@ -163,24 +141,14 @@ final class ServedInterface {
 
     /// Whether it is as the listeners of a plan want it.
     func fits(_ plan: InterfacePlan) -> Bool {
-        let isWanted = plan.mode == .auto || plan.mode.rawValue == link.mode.rawValue
-        return isWanted && plan.polls == isPolling
+        plan.mode.modes.contains(mode) && plan.polls == isPolling
     }
 
-    /// Whether the program is at the interface, or that cannot be told.
-    var isAttached: Bool {
-        NetworkNamespace.current != namespace || link.interface == interface.index
-    }
+    /// Attaches the program again in the same mode, which the sockets of the workers were made for.
+    func restoreIfDetached() { hook.restoreIfDetached(trying: [mode], logger) }
 
-    /// Attaches the program where something has detached it; never in the place of another.
-    func attachAgain() throws(BPFError) {
-        let wanted: XDPAttach = link.mode == .native ? .native : .skb
-        link = try Self.attach(program, to: interface.index, wanted)
-        logAttached()
-    }
-
-    /// Takes the program off the interface; packets pass to the network stack from then on.
-    func detach() { try? link.detach() }
+    /// Detaches the program; packets pass to the network stack from then on.
+    func detach() { hook.remove() }
 }
 
 /// What an interface is to serve.

@@ -34,7 +34,7 @@ final class SteerProgram: Sendable {
     }
 
     let capacity: Capacity
-    let program: XDPProgram
+    let program: HookProgram
     private let listeners: BPFMap
     private let known: BPFMap
     private let sockets: BPFMap
@@ -55,7 +55,7 @@ final class SteerProgram: Sendable {
         try object.size("xsks", entries: capacity.queues)
         try object.load()
         self.capacity = capacity
-        program = try XDPProgram(of: object, named: Self.name)
+        program = try HookProgram(xdp: Self.name, of: object)
         listeners = try object.map(named: "listeners")
         known = try object.map(named: "steer")
         sockets = try object.map(named: "xsks")

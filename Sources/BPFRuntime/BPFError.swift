@@ -106,7 +106,7 @@ public struct BPFError: Error, Equatable, Sendable, CustomStringConvertible {
 extension BPFError {
     /// An XDP program that an interface did not take. The kernel gives its reason to a tracepoint alone
     /// (`bpf:bpf_xdp_link_attach_failed`), so the errno has to do.
-    init(attaching subject: String, to interface: UInt32, _ mode: XDPMode, errno code: Int32) {
+    init(attaching subject: String, to interface: UInt32, _ mode: HookMode, errno code: Int32) {
         let known = Self.name(ofInterface: interface)
         let name = known ?? "\(interface)"
         // For an interface that is not there the kernel says EINVAL.
@@ -131,7 +131,7 @@ extension BPFError {
             remedy: Self.remedy(for: code, name, mode))
     }
 
-    private static func remedy(for code: Int32, _ name: String, _ mode: XDPMode) -> String? {
+    private static func remedy(for code: Int32, _ name: String, _ mode: HookMode) -> String? {
         switch code {
         case ENODEV: return "there is no such interface any more"
         case EOPNOTSUPP:

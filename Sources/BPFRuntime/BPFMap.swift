@@ -19,26 +19,16 @@ public struct BPFMap: ~Copyable, Sendable {
     /// - Parameter owned: an open descriptor, which the map closes.
     /// - Throws: `BPFError` when it is no map's; it is closed then.
     init(owning owned: Int32, subject: String) throws(BPFError) {
-        let info = try Self.look(at: owned, subject)
+        guard let info = kernelInfo(of: owned, bpf_map_info()) else {
+            let code = Glibc.errno
+            _ = close(owned)
+            throw BPFError(operation: "look at map", subject: subject, errno: code)
+        }
         self.subject = subject
         descriptor = owned
         keyBytes = Int(info.key_size)
         valueBytes = Int(info.value_size)
         entries = Int(info.max_entries)
-    }
-
-    private static func look(
-        at descriptor: Int32, _ subject: String
-    ) throws(BPFError) -> bpf_map_info {
-        var info = bpf_map_info()
-        var size = UInt32(MemoryLayout<bpf_map_info>.size)
-        // SAFETY: the kernel writes at most `size` bytes.
-        guard unsafe bpf_obj_get_info_by_fd(descriptor, &info, &size) == 0 else {
-            let code = Glibc.errno
-            _ = close(descriptor)
-            throw BPFError(operation: "look at map", subject: subject, errno: code)
-        }
-        return info
     }
 
     /// A new array of one element, to be put into an array of maps.
@@ -244,7 +234,7 @@ extension BPFMap {
         guard found >= 0 else {
             throw BPFError(operation: "open", subject: path, errno: -found)
         }
-        guard Self.name(of: found) == name else {
+        guard kernelInfo(of: found, bpf_map_info()).map({ String(array: $0.name) }) == name else {
             _ = close(found)
             throw BPFError(
                 operation: "open", subject: path, errno: EINVAL, reason: "it is no map \(name)")
@@ -268,24 +258,8 @@ extension BPFMap {
         }
     }
 
-    /// The kernel's number of the map.
-    package var number: UInt32 {
-        var info = bpf_map_info()
-        var size = UInt32(MemoryLayout<bpf_map_info>.size)
-        // SAFETY: the kernel writes at most `size` bytes.
-        guard unsafe bpf_obj_get_info_by_fd(descriptor, &info, &size) == 0 else { return 0 }
-        return info.id
-    }
-
-    private static func name(of descriptor: Int32) -> String {
-        var info = bpf_map_info()
-        var size = UInt32(MemoryLayout<bpf_map_info>.size)
-        // SAFETY: the kernel writes at most `size` bytes, and the name with its NUL.
-        guard unsafe bpf_obj_get_info_by_fd(descriptor, &info, &size) == 0 else { return "" }
-        return unsafe withUnsafeBytes(of: &info.name) { name in
-            unsafe String(decoding: name.prefix { $0 != 0 }, as: UTF8.self)
-        }
-    }
+    /// The kernel's ID of the map.
+    package var number: UInt32 { kernelInfo(of: descriptor, bpf_map_info())?.id ?? 0 }
 }
 
 extension BPFObject {

@@ -85,11 +85,7 @@ public struct BPFProgram: ~Copyable, Sendable {
 extension BPFProgram {
     /// The kernel's number of it; 0 when the kernel does not say.
     public var number: UInt32 {
-        var info = bpf_prog_info()
-        var size = UInt32(MemoryLayout<bpf_prog_info>.size)
-        // SAFETY: the kernel writes at most `size` bytes.
-        guard unsafe bpf_obj_get_info_by_fd(descriptor, &info, &size) == 0 else { return 0 }
-        return info.id
+        kernelInfo(of: descriptor, bpf_prog_info())?.id ?? 0
     }
 
     /// The name that a program of the kernel has, whoever loaded it: 15 characters at most.
@@ -100,75 +96,63 @@ extension BPFProgram {
         let program = bpf_prog_get_fd_by_id(number)
         guard program >= 0 else { return nil }
         defer { _ = close(program) }
-        var info = bpf_prog_info()
-        var size = UInt32(MemoryLayout<bpf_prog_info>.size)
-        // SAFETY: the kernel writes at most `size` bytes, and the name with its NUL.
-        guard unsafe bpf_obj_get_info_by_fd(program, &info, &size) == 0 else { return nil }
-        return unsafe withUnsafeBytes(of: &info.name) { name in
-            unsafe String(decoding: name.prefix { $0 != 0 }, as: UTF8.self)
-        }
+        return kernelInfo(of: program, bpf_prog_info()).map { String(array: $0.name) }
     }
 }
 
-/// An XDP program in the two kinds of it that an object has.
+/// A program for a hook, and the maps that the next program takes over.
 ///
-/// Drivers want the one that takes packets in several pieces (`xdp.frags`, Linux 5.18) when the MTU is more
-/// than a page. In the network stack (`XDPMode.skb`) the other one is right: for a program that takes several
-/// pieces Linux 6.18 makes a new skb there and forgets how long its link-layer header is
-/// (`skb_pp_cow_data`, net/core/skbuff.c), so programs at the TC hook behind it look for headers in the wrong place.
-public struct XDPProgram: ~Copyable, Sendable {
-    /// For drivers.
-    public let native: BPFProgram
-    /// For the network stack.
-    public let skb: BPFProgram
+/// An XDP program comes in two kinds. Drivers want the one that takes packets in several pieces (`xdp.frags`,
+/// Linux 5.18) when the MTU is more than a page. In the network stack (`HookMode.skb`) the other one is right: for
+/// a program that takes several pieces Linux 6.18 makes a new skb there and forgets how long its link-layer header
+/// is (`skb_pp_cow_data`, net/core/skbuff.c), so programs at the TC hook behind it look for headers in the wrong
+/// place.
+public final class HookProgram: Sendable {
+    private let program: BPFProgram
+    /// For the network stack; nil when one kind serves every mode.
+    private let skb: BPFProgram?
+    private let skbDescriptor: Int32?
+    package let maps: PinnedMaps?
 
-    /// Two programs that do the same.
-    public init(native: consuming BPFProgram, skb: consuming BPFProgram) {
-        self.native = native
-        self.skb = skb
+    /// A program that has one kind.
+    package init(_ program: consuming BPFProgram, maps: PinnedMaps? = nil) {
+        self.program = program
+        self.maps = maps
+        skb = nil
+        skbDescriptor = nil
     }
 
+    /// Two kinds that do the same.
+    package init(
+        native: consuming BPFProgram, skb: consuming BPFProgram, maps: PinnedMaps? = nil
+    ) {
+        program = native
+        skbDescriptor = skb.descriptor
+        self.skb = consume skb
+        self.maps = maps
+    }
+
+    /// Both kinds of an XDP program.
+    ///
     /// - Parameter name: of the one for drivers; the other one's has `_skb` behind it.
     /// - Throws: `BPFError` as `BPFObject.program(named:)`.
-    public init(of object: borrowing BPFObject, named name: String) throws(BPFError) {
-        let native = try object.program(named: name)
-        let skb = try object.program(named: name + "_skb")
-        self.init(native: native, skb: skb)
-    }
-}
-
-extension XDPLink {
-    /// Attaches in the driver or, when that refuses, in the network stack, each time the kind made for it.
-    ///
-    /// - Throws: `BPFError` as for one program.
-    public init(attaching program: borrowing XDPProgram, to interface: UInt32) throws(BPFError) {
-        do throws(BPFError) {
-            try self.init(attaching: program.native, to: interface, .native)
-        } catch {
-            if [EPERM, ENODEV, EBUSY].contains(error.errno) { throw error }
-            try self.init(attaching: program.skb, to: interface, .skb, after: error)
-        }
-    }
-
-    /// Attaches the kind made for `mode`.
-    ///
-    /// - Throws: `BPFError` as for one program.
-    public init(
-        attaching program: borrowing XDPProgram, to interface: UInt32, _ mode: XDPMode
+    package convenience init(
+        xdp name: String, of object: borrowing BPFObject, maps: PinnedMaps? = nil
     ) throws(BPFError) {
-        switch mode {
-        case .native: try self.init(attaching: program.native, to: interface, mode)
-        case .skb: try self.init(attaching: program.skb, to: interface, mode)
-        }
+        let native = try object.program(named: name)
+        self.init(native: native, skb: try object.program(named: name + "_skb"), maps: maps)
     }
 
-    /// Exchanges the program for the kind made for where the link is: each packet meets the one before or
-    /// the new one.
-    public borrowing func replace(with program: borrowing XDPProgram) throws(BPFError) {
-        switch mode {
-        case .native: try replace(with: program.native)
-        case .skb: try replace(with: program.skb)
-        }
+    var subject: String { program.subject }
+
+    /// Of the kind that serves a mode.
+    func descriptor(in mode: HookMode) -> Int32 {
+        mode == .skb ? skbDescriptor ?? program.descriptor : program.descriptor
+    }
+
+    /// The kernel's ID of the kind that serves a mode; 0 when the kernel does not tell.
+    package func number(in mode: HookMode) -> UInt32 {
+        kernelInfo(of: descriptor(in: mode), bpf_prog_info())?.id ?? 0
     }
 }
 

@@ -50,9 +50,9 @@ public struct ClsactFilter: Sendable {
 
     /// Puts the program there in place of the one that stood there, if one did; each packet meets one
     /// of the two.
-    public func put(_ program: borrowing BPFProgram) throws(BPFError) {
+    public func put(_ program: HookProgram) throws(BPFError) {
         var (hook, place) = (hook, place)
-        place.prog_fd = program.descriptor
+        place.prog_fd = program.descriptor(in: .clsact)
         place.flags = BPF_TC_F_REPLACE.rawValue
         // SAFETY: libbpf reads and writes the structures, whose sizes are set.
         let result = unsafe bpf_tc_attach(&hook, &place)

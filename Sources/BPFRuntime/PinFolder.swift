@@ -203,9 +203,7 @@ extension PinFolder {
         // SAFETY: the folder is open, and an entry is read before the next one is asked for; the
         // kernel ends its name with a NUL.
         while let entry = unsafe readdir(folder) {
-            let name = unsafe withUnsafeBytes(of: &entry.pointee.d_name) { bytes in
-                unsafe String(decoding: bytes.prefix { $0 != 0 }, as: UTF8.self)
-            }
+            let name = unsafe String(array: entry.pointee.d_name)
             if !name.hasPrefix(".") { names.append(name) }
         }
         return names

@@ -94,9 +94,7 @@ public enum BPFRuntimeInfo {
         var names = utsname()
         // SAFETY: the kernel fills in the structure, each text with its NUL.
         guard unsafe uname(&names) == 0 else { return "unknown" }
-        return unsafe withUnsafeBytes(of: &names.release) { text in
-            unsafe String(decoding: text.prefix { $0 != 0 }, as: UTF8.self)
-        }
+        return String(array: names.release)
     }
 
     /// The version of the layouts, hashes and meanings that kernel programs and daemon share

@@ -27,8 +27,7 @@ extension TCPlane {
 
     /// The interfaces that are hooked, by the names that the configuration has for them.
     private var names: [String: UInt32] {
-        Dictionary(hooks.values.map { ($0.interface.name, $0.interface.index) }) { first, _ in first
-        }
+        Dictionary(hooks.all.map { ($0.interface.name, $0.interface.index) }) { first, _ in first }
     }
 
     /// The network as it was seen for this change already, or else as it is.
@@ -55,6 +54,8 @@ extension TCPlane {
 
     /// How often the hooks are looked at, and the hosts behind veths asked for.
     private static let period = Duration.seconds(2)
+
+    private func restoreHooks() { hooks.restoreDetached() }
 
     /// Has the kernel make sure that hosts at the other end of a veth still have the address that frames
     /// bear: it sees none of these frames. Others it resolves for each packet.
@@ -97,7 +98,7 @@ extension TCPlane {
 
     /// Says what became of the interfaces that are hooked.
     private func logInterfaces(_ now: NetworkView) {
-        for hook in hooks.values {
+        for hook in hooks.all {
             let name = hook.interface.name
             let place: Logger.Metadata = [
                 "interface": "\(name)", "ifindex": "\(hook.interface.index)",

@@ -27,94 +27,25 @@ extension TCPlane {
         self.serving = Serving(program: serving.program, layout: layout)
     }
 
-    /// Loads another program, fills its maps and puts it in the place of the one before.
+    /// Loads another program, fills its maps and replaces the previous one with it.
     ///
     /// - Parameter wanted: every hook that is to have it; the others are left.
     func renew(to layout: Layout, at wanted: [WantedHook]) throws(BPFError) {
-        let places = try open(wanted)
+        let opened = try hooks.open(wanted)
         let program: TCProgram
         do throws(BPFError) {
-            let fates =
-                serving?.program.fates ?? places.lazy.compactMap { $0.hook.leftFates }.first
-            program = try TCProgram(source, capacity: layout.capacity, fates: fates)
+            let maps = serving?.program.program.maps ?? opened.lazy.compactMap(\.left).first
+            program = try TCProgram(source, capacity: layout.capacity, maps: maps)
             let nothing = Layout(capacity: layout.capacity)
             try program.adopt(layout, from: nothing, program.prepare(layout, from: nothing))
         } catch {
-            for place in places { place.hook.leaveIfIdle() }
+            hooks.close(opened)
             throw error
         }
-        try put(program, at: places)
-
-        leave(allBut: wanted)
+        try hooks.replace(with: program.program, at: opened, wanted)
+        hooks.leave(allBut: wanted)
         keepCounts()
         serving = Serving(program: program, layout: layout)
-    }
-
-    /// The hooks, of which nothing is altered yet.
-    private func open(_ wanted: [WantedHook]) throws(BPFError) -> [HookPlace] {
-        var places: [HookPlace] = []
-        do throws(BPFError) {
-            for want in wanted {
-                let known = hooks[want.interface.index]
-                let hook =
-                    if let known { known } else { try InterfaceHook(want.interface, root: root) }
-                places.append(HookPlace(hook, want.attach))
-            }
-        } catch {
-            for place in places { place.hook.leaveIfIdle() }
-            throw error
-        }
-        return places
-    }
-
-    /// At all of the hooks or, when one of them fails, at none that was not ours: what another process put there
-    /// stays. Those first where no program is yet, which is what fails.
-    private func put(_ program: TCProgram, at places: [HookPlace]) throws(BPFError) {
-        var tried: [HookPlace] = []
-        do throws(BPFError) {
-            for place in places.filter({ !$0.wasOccupied }) + places.filter(\.wasOccupied) {
-                tried.append(place)
-                try place.hook.put(program, by: place.attach)
-            }
-        } catch {
-            for place in tried {
-                if let before = place.before, let serving {
-                    try? place.hook.put(serving.program, by: before)
-                } else if !place.wasOccupied {
-                    place.hook.remove()
-                }
-            }
-            for place in places { place.hook.leaveIfIdle() }
-            throw error
-        }
-        for place in places {
-            hooks[place.hook.interface.index] = place.hook
-            if place.hook.kind != place.before { logAttached(place.hook) }
-        }
-    }
-
-    /// A hook as it was before a program is put there.
-    private struct HookPlace {
-        let hook: InterfaceHook
-        let attach: TCAttach
-        let before: TCAttach?
-        /// By a program of ours, this process's or a former one's.
-        let wasOccupied: Bool
-
-        init(_ hook: InterfaceHook, _ attach: TCAttach) {
-            (self.hook, self.attach) = (hook, attach)
-            (before, wasOccupied) = (hook.kind, hook.isOccupied)
-        }
-    }
-
-    func logAttached(_ hook: InterfaceHook) {
-        logger.info(
-            "attached TC eBPF program to ingress",
-            metadata: [
-                "interface": "\(hook.interface.name)", "ifindex": "\(hook.interface.index)",
-                "attach": "\((hook.kind ?? .auto).rawValue)",
-                "replaced": "\(hook.isAdopted)",
-            ])
     }
 
     // MARK: Counts

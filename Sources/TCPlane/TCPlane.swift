@@ -26,11 +26,9 @@ public actor TCPlane: DataPlane {
 
     let logger: Logger
     let source: ProgramSource
-    let root: String
     var listeners: [Listener] = []
     var serving: Serving?
-    /// By the number of the interface.
-    var hooks: [UInt32: InterfaceHook] = [:]
+    var hooks: PlaneHooks
     /// What the tables in force were made for.
     var network: NetworkView?
     var reach: ReachLog
@@ -40,7 +38,6 @@ public actor TCPlane: DataPlane {
     var anticipated: Anticipated<NetworkView>?
     var watch: NetworkWatch?
     var clock: Task<Void, Never>?
-    var restores = HookRestores()
     /// What was counted in rows that are no more, by listener.
     var past: [String: Tally] = [:]
 
@@ -62,7 +59,7 @@ public actor TCPlane: DataPlane {
         self.logger = logger
         self.memory = memory
         self.source = source
-        self.root = root
+        hooks = PlaneHooks(TCProgram.pins, root: root, logger: logger)
         reach = ReachLog(logger: logger, needsForwarding: true)
     }
 
@@ -104,13 +101,12 @@ public actor TCPlane: DataPlane {
         }
         let wanted = try WantedHook.all(of: next, on: network)
         let needed = TableCapacity(for: next, entries: ServedDestination.count(next, network))
-        let isHooked = wanted.allSatisfy { hooks[$0.interface.index]?.satisfies($0.attach) == true }
         do throws(BPFError) {
-            if let serving, isHooked, serving.layout.capacity.covers(needed),
+            if let serving, hooks.satisfy(wanted), serving.layout.capacity.covers(needed),
                 let layout = serving.layout.next(for: next, on: network)
             {
                 try update(serving, to: layout)
-                leave(allBut: wanted)
+                hooks.leave(allBut: wanted)
             } else {
                 let capacity = needed.joined(with: serving?.layout.capacity)
                 guard let layout = Layout(capacity: capacity).next(for: next, on: network) else {
@@ -136,20 +132,14 @@ public actor TCPlane: DataPlane {
     }
 
     public func attachments() -> [Attachment] {
-        hooks.values.map { hook in
-            Attachment(
-                mode: Self.mode, interface: hook.interface.name,
-                hook: hook.kind?.rawValue ?? "none",
-                restores: restores.counts[hook.interface.index] ?? 0)
-        }.sorted { $0.interface < $1.interface }
+        hooks.all.map { $0.attachment(Self.mode) }.sorted { $0.interface < $1.interface }
     }
 
     public func obstructions() -> [Obstruction] { reach.obstructions(of: listeners, on: network) }
 
     public func stop() -> [ListenerCounters] {
         unfollow()
-        for hook in hooks.values { hook.remove() }
-        hooks = [:]
+        hooks.removeAll()
         settle()
         let last = counters()
         end()
@@ -159,7 +149,7 @@ public actor TCPlane: DataPlane {
     /// The program stays at its hooks and goes on; its maps stay open here, for the last counts.
     public func relinquish() {
         unfollow()
-        hooks = [:]
+        hooks.release()
     }
 
     public func reclaim() throws(PlaneError) {
@@ -170,8 +160,7 @@ public actor TCPlane: DataPlane {
 
     /// Ends what is left of the program, the hooks first.
     private func end() {
-        for hook in hooks.values { hook.remove() }
-        hooks = [:]
+        hooks.removeAll()
         serving = nil
         network = nil
         listeners = []
@@ -202,52 +191,9 @@ public actor TCPlane: DataPlane {
         logger.info(
             "eBPF fast path initialized",
             metadata: [
-                "listeners": "\(listeners.count)", "interfaces": "\(hooks.count)",
+                "listeners": "\(listeners.count)", "interfaces": "\(hooks.all.count)",
                 "receivers_max": "\(capacity.receivers)", "slots_max": "\(capacity.slots)",
             ])
-    }
-}
-
-// The hooks of a program that stays as it is: those that nobody wants any more, and those that somebody else
-// has cleared.
-
-extension TCPlane {
-    /// Takes the program off the interfaces that no listener names any more, or that are gone.
-    func leave(allBut wanted: [WantedHook]) {
-        let indices = Set(wanted.map(\.interface.index))
-        for (index, hook) in hooks where !indices.contains(index) {
-            hook.remove()
-            hooks[index] = nil
-            restores.forget(index)
-        }
-    }
-
-    /// Puts the program back where somebody has taken it off. No event tells of that.
-    func restoreHooks() {
-        guard let serving, let network else { return }
-        let missing = hooks.values.filter { !$0.has(serving.program) }
-        // An interface that goes has an event, which is followed elsewhere.
-        guard !missing.isEmpty, (try? look(for: listeners, since: .now)) == network,
-            let wanted = try? WantedHook.all(of: listeners, on: network)
-        else { return }
-        for want in wanted {
-            guard let hook = missing.first(where: { $0.interface.index == want.interface.index })
-            else { continue }
-            restore(hook, serving.program, by: want)
-        }
-    }
-
-    private func restore(_ hook: InterfaceHook, _ program: TCProgram, by want: WantedHook) {
-        var place: Logger.Metadata = [:]
-        if hook.isTakenByAnother {
-            place["reason"] = "another udp-fanout put its program in the place of this one's"
-            place["remedy"] = "stop one, or name both in one file"
-        }
-        hook.forget()
-        restores.restore(at: hook.interface, logger, place: place) {
-            try hook.put(program, by: want.attach)
-            logAttached(hook)
-        }
     }
 }
 
@@ -258,12 +204,8 @@ extension TCPlane {
     /// Without the privilege to see what is there nothing happens; nor where listeners could not have back what
     /// was left to another process, since what is there serves them.
     public func removeLeftovers() {
-        guard listeners.isEmpty || !hooks.isEmpty, PinFolder.exists(root: root, name: "") else {
-            return
-        }
-        let left = InterfaceHook.removeLeftovers(
-            root: root, interfaces: HostInterface.present, but: Set(hooks.keys))
-        for interface in left {
+        guard listeners.isEmpty || !hooks.all.isEmpty else { return }
+        for interface in hooks.removeLeftovers() {
             logger.info(
                 "removed the program that a former daemon had left",
                 metadata: ["interface": "\(interface.name)", "ifindex": "\(interface.index)"])
@@ -300,5 +242,27 @@ extension BPFError {
             operation: "lay out", subject: "\(listeners) listeners of mode tc_ebpf", errno: E2BIG,
             reason: "a program carries \(LB_LISTENERS_MAX) of them",
             remedy: "use mode: userspace for some")
+    }
+}
+
+extension WantedHook {
+    /// One for each interface that listeners name and that is there, by number.
+    ///
+    /// - Throws: `PlaneError` when two listeners of an interface want it attached in different ways.
+    static func all(
+        of listeners: [Listener], on network: NetworkView
+    ) throws(PlaneError) -> [WantedHook] {
+        var wanted: [UInt32: (interface: HostInterface, attach: TCAttach)] = [:]
+        for listener in listeners {
+            guard let interface = network.interface(named: listener.interface) else { continue }
+            let attach = listener.settings.tcAttach
+            let known = wanted[interface.index]?.attach ?? .auto
+            guard attach == .auto || known == .auto || attach == known else {
+                throw PlaneError(listener, disagreesOver: interface.name)
+            }
+            wanted[interface.index] = (interface, attach == .auto ? known : attach)
+        }
+        return wanted.values.sorted { $0.interface.index < $1.interface.index }
+            .map { WantedHook($0.interface, $0.attach.modes) }
     }
 }

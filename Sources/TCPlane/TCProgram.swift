@@ -10,22 +10,23 @@ internal import KernelPrograms
 /// the plane's to say.
 final class TCProgram: Sendable {
     let capacity: TableCapacity
-    let program: BPFProgram
+    /// With the map of fragments: where those go whose datagram has begun.
+    let program: HookProgram
     private let listeners: BPFMap
     private let ports: BPFMap
     private let tables: SharedMap
     private let listenerRows: BPFMap
     private let receiverRows: BPFMap
-    /// Where fragments go whose datagram has begun; the next program goes on with it.
-    let fates: FragmentFates
 
     /// The name of the program and of clsact's filter.
     static let name = "udp_fanout"
+    static let pins = HookPins(
+        prefix: "interface-", link: "tc_link", maps: ["fragments"], filterName: name)
 
-    /// - Parameter fates: those of the program that this one replaces.
+    /// - Parameter maps: those of the program that this one replaces.
     /// - Throws: `BPFError` when the object is not one of ours or the kernel refuses it.
     init(
-        _ source: ProgramSource, capacity: TableCapacity, fates: FragmentFates?
+        _ source: ProgramSource, capacity: TableCapacity, maps: PinnedMaps?
     ) throws(BPFError) {
         var object = try source.open(.tcFanout, with: Self.name)
         try object.set("lb_receivers_max", to: UInt32(capacity.receivers))
@@ -34,11 +35,12 @@ final class TCProgram: Sendable {
         try object.size("listeners", entries: capacity.entries)
         try object.size("receiver_rows", entries: capacity.rows)
         try object.size(mapsIn: "tables", valueBytes: capacity.tableBytes)
-        if let fates { try object.share(FragmentFates.name, fates.map) }
+        for name in Self.pins.maps { try maps?.share(name, with: &object) }
         try object.load()
         self.capacity = capacity
-        self.fates = FragmentFates(try object.map(named: FragmentFates.name))
-        program = try object.program(named: Self.name)
+        program = HookProgram(
+            try object.program(named: Self.name),
+            maps: try PinnedMaps(of: object, named: Self.pins.maps))
         listeners = try object.map(named: "listeners")
         ports = try object.map(named: "ports")
         tables = SharedMap(try object.map(named: "tables"))

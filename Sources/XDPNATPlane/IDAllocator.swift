@@ -151,7 +151,7 @@ struct IDAllocator: Equatable, Sendable {
 extension IDAllocator {
     /// The services that were ever written, with their fronts, by number; those without one are no more.
     static func services(
-        of memory: NATMemory
+        of memory: PinnedMaps
     ) throws(BPFError) -> [UInt16: (Service, vipPort: UInt32?)] {
         var services: [UInt16: (Service, vipPort: UInt32?)] = [:]
         try memory.read("services") { map throws(BPFError) in
@@ -170,7 +170,7 @@ extension IDAllocator {
     }
 
     /// Reads what a former process wrote into its maps.
-    init(of memory: NATMemory) throws(BPFError) {
+    init(of memory: PinnedMaps) throws(BPFError) {
         var servers: [UInt16: (Seat, generation: UInt32)] = [:]
         var departed: [UInt16: UInt32] = [:]
         try memory.read("servers") { map throws(BPFError) in

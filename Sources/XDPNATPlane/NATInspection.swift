@@ -10,7 +10,7 @@ internal import KernelForwarding
 public struct NATInspection: Sendable {
     /// Where the program is attached.
     public let interfaces: [String]
-    private let memory: NATMemory
+    private let memory: PinnedMaps
 
     /// The programs at work in the network namespace of the calling thread, by their interfaces.
     ///
@@ -26,14 +26,14 @@ public struct NATInspection: Sendable {
         } catch {
             throw PlaneError(looking: error)
         }
-        let found: [(memory: NATMemory, interfaces: [String])]
+        let found: [(maps: PinnedMaps, interfaces: [String])]
         do throws(BPFError) {
-            found = try NATHook.memories(
+            found = try NATProgram.pins.maps(
                 root: root, interfaces: links.map { HostInterface(index: $0.index, name: $0.name) })
         } catch {
             throw PlaneError(error)
         }
-        return found.map { NATInspection(interfaces: $0.interfaces.sorted(), memory: $0.memory) }
+        return found.map { NATInspection(interfaces: $0.interfaces.sorted(), memory: $0.maps) }
             .sorted { $0.interfaces.lexicographicallyPrecedes($1.interfaces) }
     }
 
@@ -135,7 +135,7 @@ struct NumberAllocator {
     private(set) var services: [UInt16: Endpoint] = [:]
     private(set) var servers: [UInt16: (endpoint: Endpoint, generation: UInt32)] = [:]
 
-    init(_ memory: NATMemory) throws(BPFError) {
+    init(_ memory: PinnedMaps) throws(BPFError) {
         services = try IDAllocator.services(of: memory).mapValues { service, _ in
             Endpoint(service.address, port: service.port)
         }

@@ -4,6 +4,7 @@ internal import BPFRuntime
 internal import CDatapath
 internal import FanoutCore
 internal import Glibc
+internal import KernelForwarding
 internal import KernelPrograms
 
 /// The kernel program and its maps. What stands in the maps is the plane's to say.
@@ -12,9 +13,9 @@ internal import KernelPrograms
 /// next, so that nothing is forgotten when a program takes another one's place.
 final class NATProgram: Sendable {
     let capacity: NATCapacity
-    let program: XDPProgram
+    let program: HookProgram
     /// What the next program takes over.
-    let memory: NATMemory
+    let memory: PinnedMaps
     let endpoints: SharedMap
     let services: BPFMap
     let servers: BPFMap
@@ -31,6 +32,8 @@ final class NATProgram: Sendable {
     private let links: SharedMap?
 
     static let name = "xdp_nat"
+    static let pins = HookPins(
+        prefix: "nat-", link: "xdp_link", maps: PinnedMaps.numbers + PinnedMaps.associations)
 
     /// What a program takes over from another one.
     enum Heritage {
@@ -38,7 +41,7 @@ final class NATProgram: Sendable {
         /// From one of this process: the counters as well.
         case own(NATProgram)
         /// From one that a former process left; what that counted is not ours.
-        case left(NATMemory)
+        case left(PinnedMaps)
     }
 
     /// Maps of associations of the one before that have another size than is wanted now.
@@ -62,8 +65,8 @@ final class NATProgram: Sendable {
         }
         try object.load()
         self.capacity = capacity
-        memory = try NATMemory(of: object)
-        program = try XDPProgram(of: object, named: Self.name)
+        memory = try PinnedMaps(of: object, named: Self.pins.maps)
+        program = try HookProgram(xdp: Self.name, of: object, maps: memory)
         endpoints = SharedMap(try object.map(named: "endpoints"))
         services = try object.map(named: "services")
         servers = try object.map(named: "servers")

@@ -46,7 +46,7 @@ extension XDPNATPlane {
         var result: [String: UInt64] = [:]
         for interface in network.interfaces {
             let count = errors.errors(of: interface.index)
-            if count > 0 || hooks[interface.index] != nil { result[interface.name] = count }
+            if count > 0 || hooks.has(interface.index) { result[interface.name] = count }
         }
         return result
     }
@@ -55,7 +55,7 @@ extension XDPNATPlane {
     func countErrors() {
         do throws(BPFError) {
             if errors == nil, !countsNoErrors { errors = try TransmitErrors() }
-            try errors?.count(from: Set(hooks.keys))
+            try errors?.count(from: Set(hooks.all.map(\.interface.index)))
         } catch {
             countsNoErrors = true
             logger.warning(

@@ -30,8 +30,9 @@ extension XDPNATPlane {
 
     /// Says by which interfaces packets leave more slowly than they could.
     func tellOfStack(_ network: NetworkView) {
-        let isNative = hooks.values.contains { $0.mode == .native }
-        let used = Set(hooks.keys).union(network.paths.values.compactMap(\.interface))
+        let isNative = hooks.all.contains { $0.mode == .native }
+        let used = Set(hooks.all.map(\.interface.index)).union(
+            network.paths.values.compactMap(\.interface))
         let left = network.interfaces.filter {
             isNative && used.contains($0.index) && $0.features?.contains(.transmits) != true
         }
@@ -63,7 +64,7 @@ extension XDPNATPlane {
         guard services.contains(where: { $0.address.family == .v4 && own.contains($0.address) }),
             listeners.contains(where: { $0.interface.map(names.contains) == true })
         else { return }
-        let strict = hooks.values.map(\.interface.nameNow).filter { name in
+        let strict = hooks.all.map(\.interface.nameNow).filter { name in
             ["all", name].allSatisfy {
                 KernelSetting.number("net/ipv4/conf/\($0)/accept_local") == 0
             }

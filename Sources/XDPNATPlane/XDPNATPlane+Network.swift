@@ -30,8 +30,7 @@ extension XDPNATPlane {
 
     /// The interfaces that are hooked, by the names that the configuration has for them.
     private var hooked: [String: UInt32] {
-        Dictionary(hooks.values.map { ($0.interface.name, $0.interface.index) }) { first, _ in first
-        }
+        Dictionary(hooks.all.map { ($0.interface.name, $0.interface.index) }) { first, _ in first }
     }
 
     /// Every interface, when the network has not been looked at for a layout yet.
@@ -108,13 +107,15 @@ extension XDPNATPlane {
         }
     }
 
+    private func restoreHooks() { hooks.restoreDetached() }
+
     /// Has the kernel make sure that those whom packets are sent to are still where they were. It sees none
     /// of these packets, so an address that has changed would be in use for ever. Servers are known; clients
     /// and their routers are among those on the interfaces that were not heard of for a while.
     private func keepNeighbours() {
         guard let network, serving?.layout.capacity.isRouted == true, netlink != nil else { return }
         LinkLayer.use(Set(network.paths.values.compactMap(\.hop)), &netlink!)
-        for hook in hooks.values {
+        for hook in hooks.all {
             let known = (try? netlink!.neighbours(on: hook.interface.index)) ?? []
             let silent = known.filter { $0.state == .stale }.map {
                 LinkLayer.Hop(interface: $0.interface, address: $0.address)
@@ -138,7 +139,7 @@ extension XDPNATPlane {
     }
 
     private func logGone(_ now: NetworkView) {
-        for hook in hooks.values where now.interface(named: hook.interface.name) == nil {
+        for hook in hooks.all where now.interface(named: hook.interface.name) == nil {
             logger.warning(
                 "interface is gone, its listeners wait for it to come back",
                 metadata: [

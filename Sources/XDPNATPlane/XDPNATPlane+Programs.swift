@@ -15,9 +15,7 @@ extension XDPNATPlane {
         let previous = serving.layout
         guard previous.capacity.covers(capacity(for: next, on: network)),
             var layout = previous.next(for: next, on: network, previous.capacity),
-            WantedHook.all(of: next, on: network).allSatisfy({
-                hooks[$0.interface.index]?.satisfies($0.attach) == true
-            }),
+            hooks.satisfy(WantedHook.all(of: next, on: network)),
             let prepared = try serving.program.prepare(layout, from: previous, isNew: false)
         else { return false }
         try tellLinks(of: network, to: serving.program)
@@ -34,7 +32,7 @@ extension XDPNATPlane {
         layout.rememberLeft(from: previous, for: lateAnswers)
         let left = serving.program.leave(previous, for: layout, prepared, after: entering)
         let wanted = WantedHook.all(of: next, on: network, left: layout.left.interfaces)
-        removeHooks(but: wanted)
+        hooks.leave(allBut: wanted)
         keepDeparted(from: previous, to: layout, serving.program)
         layout.reclaim(from: previous)
         let hooked = know(wanted, serving)
@@ -65,12 +63,12 @@ extension XDPNATPlane {
         var capacity = capacity(for: next, on: network).joined(with: serving?.layout.capacity)
         let previous: NATLayout
         let heritage: NATProgram.Heritage
-        var opened: [NATHook] = []
+        var opened: [PinnedHook] = []
         if let serving {
             previous = serving.layout
             heritage = .own(serving.program)
         } else {
-            opened = try open(WantedHook.all(of: next, on: network))
+            opened = try hooks.open(WantedHook.all(of: next, on: network))
             if let left = opened.lazy.compactMap(\.left).first {
                 previous = NATLayout(capacity: capacity, ids: try IDAllocator(of: left))
                 heritage = .left(left)
@@ -84,7 +82,7 @@ extension XDPNATPlane {
         }
         layout.rememberLeft(from: previous, for: lateAnswers)
         let wanted = WantedHook.all(of: next, on: network, left: layout.left.interfaces)
-        if serving != nil { opened = try open(wanted) }
+        if serving != nil { opened = try hooks.open(wanted) }
         capacity.places = try EndpointTable.places(
             for: layout.endpoints + previous.endpoints, atLeast: capacity.places)
         layout.capacity = capacity
@@ -92,7 +90,7 @@ extension XDPNATPlane {
         do throws(BPFError) {
             program = try NATProgram(source, capacity: capacity, heritage: heritage)
         } catch {
-            for hook in opened { hook.leaveIfIdle() }
+            hooks.close(opened)
             throw error
         }
         if !program.forgotten.isEmpty { warnForgotten(program.forgotten, capacity) }
@@ -102,7 +100,7 @@ extension XDPNATPlane {
 
     private func replace(
         by program: NATProgram, _ layout: NATLayout, from previous: NATLayout,
-        at opened: [NATHook], _ wanted: [WantedHook]
+        at opened: [PinnedHook], _ wanted: [WantedHook]
     ) throws(BPFError) {
         guard let prepared = try program.prepare(layout, from: previous, isNew: true) else {
             throw BPFError.tooMany([])
@@ -114,7 +112,7 @@ extension XDPNATPlane {
             entering = try program.enter(layout, from: previous, prepared)
             try entering.wait()
             forgetRoutes(of: program)
-            try put(program, at: opened, wanted)
+            try hooks.replace(with: program.program, at: opened, wanted)
         } catch {
             program.withdraw(layout, to: previous)
             serving?.layout.burn(layout)
@@ -122,7 +120,7 @@ extension XDPNATPlane {
         }
         // From here on packets meet it, and nothing fails any more.
         let left = program.leave(previous, for: layout, prepared, after: entering)
-        removeHooks(but: wanted)
+        hooks.leave(allBut: wanted)
         keepDeparted(from: previous, to: layout, program)
         var layout = layout
         layout.reclaim(from: previous)
@@ -141,87 +139,6 @@ extension XDPNATPlane {
         NATCapacity(
             for: next, endpoints: NATLayout.endpoints(of: next, on: network),
             families: NATLayout.families(of: next, on: network))
-    }
-
-    // MARK: Hooks
-
-    private func open(_ wanted: [WantedHook]) throws(BPFError) -> [NATHook] {
-        var opened: [NATHook] = []
-        for want in wanted {
-            if let known = hooks[want.interface.index] {
-                opened.append(known)
-            } else {
-                opened.append(try NATHook(want.interface, root: root))
-            }
-        }
-        return opened
-    }
-
-    /// At all of the hooks or, when one of them fails, at none that was not ours. Those first where no program is
-    /// yet, which is what fails: what another process put elsewhere stays as it is then.
-    private func put(
-        _ program: NATProgram, at opened: [NATHook], _ wanted: [WantedHook]
-    ) throws(BPFError) {
-        let all = Array(zip(opened, wanted))
-        // With the mode before: another one may be what the driver refuses.
-        var tried: [(hook: NATHook, before: XDPAttach?)] = []
-        do throws(BPFError) {
-            for (hook, want) in all.filter({ !$0.0.isOccupied }) + all.filter({ $0.0.isOccupied }) {
-                let isAdopted = hook.left != nil
-                tried.append((hook, hook.mode.map { $0 == .native ? .native : .skb }))
-                try hook.put(program, by: want.attach)
-                if hooks[hook.interface.index] == nil { logAttached(hook, isAdopted: isAdopted) }
-            }
-        } catch {
-            for (hook, before) in tried {
-                if hooks[hook.interface.index] != nil, let serving, let before {
-                    _ = try? hook.put(serving.program, by: before)
-                } else {
-                    hook.remove()
-                }
-            }
-            for hook in opened { hook.leaveIfIdle() }
-            throw error
-        }
-        for hook in opened { hooks[hook.interface.index] = hook }
-    }
-
-    /// Not before nobody is led to those whose answers come in there.
-    private func removeHooks(but wanted: [WantedHook]) {
-        let indices = Set(wanted.map(\.interface.index))
-        for (index, hook) in hooks where !indices.contains(index) {
-            hook.remove()
-            hooks[index] = nil
-            restores.forget(index)
-        }
-    }
-
-    /// Attaches the program where something has detached it. No event tells of that.
-    func restoreHooks() {
-        guard let serving, let network else { return }
-        let wanted = WantedHook.all(
-            of: listeners, on: network, left: serving.layout.left.interfaces)
-        for want in wanted {
-            guard let hook = hooks[want.interface.index], !hook.isAttached else { continue }
-            restores.restore(at: hook.interface, logger) {
-                try hook.attachAgain(serving.program, by: want.attach)
-                logAttached(hook, isAdopted: false)
-            }
-        }
-    }
-
-    private func logAttached(_ hook: NATHook, isAdopted: Bool) {
-        if let refusal = hook.nativeRefusal {
-            logger.warning(
-                "native XDP attach failed, trying SKB mode",
-                metadata: ["interface": "\(hook.interface.name)", "error": "\(refusal)"])
-        }
-        logger.info(
-            "attached XDP program",
-            metadata: [
-                "interface": "\(hook.interface.name)", "ifindex": "\(hook.interface.index)",
-                "mode": "\(hook.mode?.rawValue ?? "")", "replaced": "\(isAdopted)",
-            ])
     }
 
     private func warnForgotten(_ maps: [String], _ capacity: NATCapacity) {

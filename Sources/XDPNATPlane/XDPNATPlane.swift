@@ -31,13 +31,11 @@ public actor XDPNATPlane: DataPlane {
 
     let logger: Logger
     let source: ProgramSource
-    let root: String
     /// For how long receivers that have left still answer.
     let lateAnswers: Duration
     var listeners: [Listener] = []
     var serving: Serving?
-    /// By the number of the interface.
-    var hooks: [UInt32: NATHook] = [:]
+    var hooks: PlaneHooks
     /// What the maps in force were made for.
     var network: NetworkView?
     var netlink: Netlink?
@@ -46,7 +44,6 @@ public actor XDPNATPlane: DataPlane {
     let memory: PathMemory
     var anticipated: Anticipated<NetworkView>?
     var watch: NetworkWatch?
-    var restores = HookRestores()
     var clock: Task<Void, Never>?
     /// What was counted in rows that are no more, by listener.
     var past: [String: NATTally] = [:]
@@ -82,7 +79,7 @@ public actor XDPNATPlane: DataPlane {
         self.logger = logger
         self.memory = memory
         self.source = source
-        self.root = root
+        hooks = PlaneHooks(NATProgram.pins, root: root, logger: logger)
     }
 
     /// Asks for the ways to receivers.
@@ -144,12 +141,7 @@ public actor XDPNATPlane: DataPlane {
     }
 
     public func attachments() -> [Attachment] {
-        hooks.values.map { hook in
-            Attachment(
-                mode: Self.mode, interface: hook.interface.name,
-                hook: hook.mode?.rawValue ?? "none",
-                restores: restores.counts[hook.interface.index] ?? 0)
-        }.sorted { $0.interface < $1.interface }
+        hooks.all.map { $0.attachment(Self.mode) }.sorted { $0.interface < $1.interface }
     }
 
     public func obstructions() -> [Obstruction] {
@@ -160,8 +152,7 @@ public actor XDPNATPlane: DataPlane {
 
     public func stop() -> [ListenerCounters] {
         unfollow()
-        for hook in hooks.values { hook.remove() }
-        hooks = [:]
+        hooks.removeAll()
         settle()
         let last = counters()
         end()
@@ -171,7 +162,7 @@ public actor XDPNATPlane: DataPlane {
     /// The program stays at its hooks and goes on; its maps stay open here, for the last counts.
     public func relinquish() {
         unfollow()
-        hooks = [:]
+        hooks.release()
     }
 
     public func reclaim() throws(PlaneError) {
@@ -188,8 +179,7 @@ public actor XDPNATPlane: DataPlane {
 
     /// Ends what is left of the program, the hooks first.
     private func end() {
-        for hook in hooks.values { hook.remove() }
-        hooks = [:]
+        hooks.removeAll()
         serving = nil
         network = nil
         listeners = []
@@ -228,7 +218,7 @@ public actor XDPNATPlane: DataPlane {
         logger.info(
             "XDP NAT initialized",
             metadata: [
-                "listeners": "\(listeners.count)", "interfaces": "\(hooks.count)",
+                "listeners": "\(listeners.count)", "interfaces": "\(hooks.all.count)",
                 "way": capacity.isRouted ? "routed" : "one_arm",
                 "max_associations": "\(capacity.memory.associations)",
             ])
@@ -254,7 +244,7 @@ extension XDPNATPlane {
     }
 }
 
-extension NATMemory {
+extension PinnedMaps {
     /// The word of a client's association, whether its server is still there or not; nil when it has none.
     /// Looking makes it no younger: the kernel tells the calls of programs from those of processes.
     fileprivate func association(
@@ -280,12 +270,8 @@ extension XDPNATPlane {
     /// Without the privilege to see what is there nothing happens; nor where listeners could not have back what
     /// was left to another process, since what is there serves them.
     public func removeLeftovers() {
-        guard listeners.isEmpty || !hooks.isEmpty, PinFolder.exists(root: root, name: "") else {
-            return
-        }
-        let left = NATHook.removeLeftovers(
-            root: root, interfaces: HostInterface.present, but: Set(hooks.keys))
-        for interface in left {
+        guard listeners.isEmpty || !hooks.all.isEmpty else { return }
+        for interface in hooks.removeLeftovers() {
             logger.info(
                 "removed the program and the associations that a former daemon had left",
                 metadata: ["interface": "\(interface.name)", "ifindex": "\(interface.index)"])

@@ -96,14 +96,14 @@ extension AFXDPPlaneTests {
 
         @Test(
             "an interface with the XDP program of another tool is refused by its name, and keeps it",
-            arguments: XDPMode.allCases)
-        func othersProgram(mode: XDPMode) async throws {
+            arguments: [HookMode.native, .skb])
+        func othersProgram(mode: HookMode) async throws {
             let lab = try VethLab()
             try await lab.balancer.run {
                 let index = if_nametoindex("lb0")
                 var other = try BPFObject(opening: otherTool(), name: "other")
                 try other.load()
-                let link = try XDPLink(
+                let link = try HookLink(
                     attaching: other.program(named: "another_tool_x"), to: index, mode)
                 let before = try #require(try XDPOccupant.of(interface: index))
                 let stage = try lab.stage(mode: .auto)

@@ -54,7 +54,7 @@ enum Layers {
         "KernelForwarding": Rule(
             layer: 1.5,
             imports: system.union([
-                "CDatapath", "CLibMNL", "CNet", "FanoutCore", "LinuxNet", "Logging",
+                "BPFRuntime", "CDatapath", "CLibMNL", "CNet", "FanoutCore", "LinuxNet", "Logging",
             ])),
         // 2: adapters
         "UserspacePlane": adapter(),

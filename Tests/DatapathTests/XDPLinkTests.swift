@@ -2,6 +2,7 @@
 
 import BPFRuntime
 import Glibc
+import KernelForwarding
 import KernelPrograms
 import LabNet
 import Testing
@@ -32,10 +33,17 @@ struct XDPLinkTests {
         return try object.program(named: "lb_flow_key")
     }
 
-    private static func steer() throws -> XDPProgram {
+    private static func steer() throws -> HookProgram {
         var object = try BPFObject(opening: .xdpSteer)
         try object.load()
-        return try XDPProgram(of: object, named: "udp_fanout_xdp")
+        return try HookProgram(xdp: "udp_fanout_xdp", of: object)
+    }
+
+    /// Attaches in the driver, and where that refuses in the network stack.
+    private func attach(_ program: HookProgram, to interface: UInt32) throws -> PinnedHook {
+        let hook = PinnedHook(HostInterface(index: interface, name: "a0"))
+        try hook.replace(with: program, trying: [.native, .skb])
+        return hook
     }
 
     @Test("a veth takes a program in its driver, and is without it when the link goes")
@@ -51,8 +59,8 @@ struct XDPLinkTests {
     }
 
     private func attachForAMoment(to interface: UInt32) throws -> UInt32 {
-        let link = try XDPLink(attaching: Self.steer(), to: interface)
-        #expect(link.mode == .native && link.nativeRefusal == nil && link.interface == interface)
+        let hook = try attach(Self.steer(), to: interface)
+        #expect(hook.mode == .native && hook.refusal == nil)
         let occupant = try #require(try XDPOccupant.of(interface: interface))
         #expect(occupant.mode == .native && occupant.name == "udp_fanout_xdp")
         return occupant.number
@@ -63,11 +71,10 @@ struct XDPLinkTests {
         let veth = try Veth(mtu: 9000)
         try veth.near.enter {
             let interface = if_nametoindex("a0")
-            let one = try XDPProgram(native: Self.program(), skb: Self.program())
-            let link = try XDPLink(attaching: one, to: interface)
-            #expect(link.mode == .skb)
-            let refused = link.nativeRefusal
-            let refusal = try #require(refused)
+            let one = try HookProgram(native: Self.program(), skb: Self.program())
+            let hook = try attach(one, to: interface)
+            #expect(hook.mode == .skb)
+            let refusal = try #require(hook.refusal)
             #expect(refusal.errno == ERANGE && refusal.subject.hasSuffix("(native)"), "\(refusal)")
             #expect(refusal.remedy.contains("ip link set dev a0 mtu 1500"))
             #expect(try XDPOccupant.of(interface: interface)?.mode == .skb)
@@ -80,25 +87,25 @@ struct XDPLinkTests {
         try veth.near.enter {
             let interface = if_nametoindex("a0")
             let error = try #require(throws: BPFError.self) {
-                _ = try XDPLink(attaching: Self.program(), to: interface, .native)
+                _ = try HookLink(attaching: Self.program(), to: interface, .native)
             }
             #expect(error.errno == ERANGE, "\(error)")
             #expect(error.remedy.contains("ip link set dev a0 mtu 1500"))
-            #expect(try XDPLink(attaching: Self.steer(), to: interface).mode == .native)
+            #expect(try attach(Self.steer(), to: interface).mode == .native)
         }
     }
 
     @Test(
         "another program is refused with its name and number, and stays",
-        arguments: XDPMode.allCases)
-    func occupied(mode: XDPMode) throws {
+        arguments: [HookMode.native, .skb])
+    func occupied(mode: HookMode) throws {
         let veth = try Veth()
         try veth.near.enter {
             let interface = if_nametoindex("a0")
-            let theirs = try XDPLink(attaching: Self.program(), to: interface, mode)
+            let theirs = try HookLink(attaching: Self.program(), to: interface, mode)
             let occupant = try #require(try XDPOccupant.of(interface: interface))
             let error = try #require(throws: BPFError.self) {
-                _ = try XDPLink(attaching: Self.steer(), to: interface)
+                _ = try attach(Self.steer(), to: interface)
             }
             #expect(
                 error.reason == "the XDP program lb_flow_key (number \(occupant.number), "
@@ -128,16 +135,16 @@ struct XDPLinkTests {
         }
     }
 
-    private func isAbsent(_ path: String) throws -> Bool { try XDPLink.pinned(at: path) == nil }
+    private func isAbsent(_ path: String) throws -> Bool { try HookLink.pinned(at: path) == nil }
 
     private func attachPinned(to interface: UInt32, _ path: String) throws -> UInt32 {
-        let link = try XDPLink(attaching: Self.steer(), to: interface)
+        let link = try HookLink(attaching: Self.steer(), to: interface, .native)
         try link.pin(at: path)
         return try #require(try XDPOccupant.of(interface: interface)).number
     }
 
     private func adopt(_ path: String, on interface: UInt32, after first: UInt32) throws {
-        guard let link = try XDPLink.pinned(at: path) else {
+        guard let link = try HookLink.pinned(at: path) else {
             Issue.record("no link at \(path)")
             return
         }
@@ -162,7 +169,7 @@ struct XDPLinkTests {
     @Test("a missing interface is named as one")
     func missing() throws {
         let error = try #require(throws: BPFError.self) {
-            _ = try XDPLink(attaching: Self.steer(), to: 4711)
+            _ = try attach(Self.steer(), to: 4711)
         }
         #expect(error.errno == ENODEV && error.remedy.contains("no such interface"), "\(error)")
     }

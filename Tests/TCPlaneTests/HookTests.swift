@@ -211,7 +211,7 @@ extension TCPlaneTests {
                 var other = try BPFObject(opening: otherTool(), name: "other")
                 try other.load()
                 _ = try filter.makeDiscipline()
-                try filter.put(other.program(named: "other_tool"))
+                try filter.put(HookProgram(other.program(named: "other_tool")))
                 let before = try state(lab, pins)
                 var stage = lab.stage(pins)
                 stage.attach = .clsact

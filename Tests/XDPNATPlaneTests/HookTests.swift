@@ -70,7 +70,7 @@ extension XDPNATPlaneTests {
                 var object = try BPFObject(opening: .xdpSteer)
                 try object.load()
                 let other = try object.program(named: "udp_fanout_xdp")
-                let link = try XDPLink(attaching: other, to: if_nametoindex("lb0"), .skb)
+                let link = try HookLink(attaching: other, to: if_nametoindex("lb0"), .skb)
                 let rig = Rig(net.plane())
                 do {
                     try await rig.apply([net.listener(servers)])
@@ -86,10 +86,10 @@ extension XDPNATPlaneTests {
         }
 
         /// The pinned link of an interface; to be called in the balancer.
-        private func link(_ net: NATNet, _ interface: String) throws -> XDPLink {
+        private func link(_ net: NATNet, _ interface: String) throws -> HookLink {
             let folder = "nat-\(if_nametoindex(interface))-net-\(NetworkNamespace.current)"
             let path = "\(net.pins.path)/udp-fanout/\(folder)/xdp_link"
-            guard let link = try XDPLink.pinned(at: path) else {
+            guard let link = try HookLink.pinned(at: path) else {
                 throw Failed("no link at \(path)")
             }
             return link
@@ -132,7 +132,7 @@ extension XDPNATPlaneTests {
                 try object.load()
                 let other = try object.program(named: "udp_fanout_xdp")
                 try link(net, "lb0").detach()
-                let foreign = try XDPLink(attaching: other, to: if_nametoindex("lb0"), .skb)
+                let foreign = try HookLink(attaching: other, to: if_nametoindex("lb0"), .skb)
                 try await Task.sleep(for: .seconds(5))
                 #expect(
                     try XDPOccupant.of(interface: if_nametoindex("lb0"))?.name == "udp_fanout_xdp")
