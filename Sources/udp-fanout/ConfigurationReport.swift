@@ -7,6 +7,14 @@ internal import FanoutDiscovery
 internal import LinuxNet
 internal import Logging
 
+/// The file that a daemon reads its configuration from, at its start and at each reload.
+struct ConfigurationFile: Sendable {
+    let path: String
+    /// Whether a reload fails when the file vanishes; otherwise the daemon waits for its return.
+    var tellsOfAbsence = false
+    var load: @Sendable (String) -> ConfigurationResult = { Configuration.load(path: $0) }
+}
+
 /// A configuration file as this build sees it: what it can run, or everything that is wrong with it.
 struct ConfigurationReport {
     let configuration: Configuration?
@@ -24,9 +32,11 @@ struct ConfigurationReport {
         #endif
     }
 
-    init(path: String) {
-        source = FileState(of: path)
-        switch Configuration.load(path: path) {
+    init(path: String) { self.init(ConfigurationFile(path: path)) }
+
+    init(_ file: ConfigurationFile) {
+        source = FileState(of: file.path)
+        switch file.load(file.path) {
         case .valid(var configuration, let warnings):
             configuration.settle(namespace: Sources.defaultNamespace)
             let unsupported = configuration.unsupported(modes: Self.modes)

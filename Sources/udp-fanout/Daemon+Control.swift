@@ -68,7 +68,7 @@ extension Daemon {
         case .undrain: return await drain(request.name, false)
         case .takeover: return await carryOut(request, for: 0).0
         case .reload:
-            guard path != nil else {
+            guard file != nil else {
                 return .failure(
                     ControlFailure(
                         "there is no configuration file", remedy: "start it with --config FILE"))

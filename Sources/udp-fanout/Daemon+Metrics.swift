@@ -11,7 +11,7 @@ extension Daemon {
     /// Makes what later reloads must not fail to make.
     func prepareThreads() -> Bool {
         // Without a file nothing can be reloaded that needs it.
-        guard path != nil || configuration.metrics.enabled else { return true }
+        guard file != nil || configuration.metrics.enabled else { return true }
         do throws(MetricsServerError) {
             try MetricsServer.prepare()
             return true

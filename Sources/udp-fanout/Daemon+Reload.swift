@@ -13,7 +13,7 @@ internal import Logging
 
 extension Daemon {
     func performReload() async {
-        guard let path else { return }
+        guard let file else { return }
         guard newProcess == nil else {
             newProcess?.isReloadDue = true
             lastReload = ReloadReport(problems: [
@@ -24,7 +24,7 @@ extension Daemon {
         }
         service.reloading()
         defer { announceReady() }
-        let report = ConfigurationReport(path: path)
+        let report = ConfigurationReport(file)
         source = report.source
         guard let next = report.configuration else {
             return reloadFailed(report.errors.map(\.description))
@@ -67,23 +67,6 @@ extension Daemon {
             reloadFailed(problems(of: error, in: next))
         }
     }
-
-    /// Puts a configuration that comes from elsewhere than the file into force.
-    ///
-    /// - Returns: whether it is in force; otherwise the one before is, and the log says why.
-    func adopt(_ next: Configuration) async -> Bool {
-        await runInOrder { daemon in
-            do {
-                daemon.reloadSucceeded(next, try await daemon.apply(next))
-            } catch {
-                daemon.reloadFailed(["\(error)"])
-            }
-        }
-        return configuration == next
-    }
-
-    /// Says that what was to come into force cannot.
-    func refuse(_ reason: String) { reloadFailed([reason]) }
 
     private func reloadSucceeded(_ next: Configuration, _ change: Change) {
         var fields = change.summary

@@ -36,7 +36,7 @@ extension Daemon {
             startTimeSeconds: started.secondsSinceEpoch)
         snapshot.process = ThisProcess.number
         snapshot.uptime = .nanoseconds(Int64(MonotonicClock.now - startedTicks))
-        snapshot.path = path
+        snapshot.path = file?.path
         snapshot.configured = view.configured.listeners
         snapshot.active = view.active.listeners
         snapshot.drains = view.drains

@@ -17,8 +17,8 @@ internal import UserspacePlane
 
 /// The running daemon: the one place where data planes, configuration and metrics meet.
 actor Daemon {
-    /// The configuration file; nil when there is none to read again.
-    let path: String?
+    /// nil when there is no file to read again.
+    let file: ConfigurationFile?
     let logger: Logger
     let discovery: DiscoveryMonitor
     let health: HealthMonitor
@@ -73,11 +73,11 @@ actor Daemon {
     ///   - programs: what the kernel modes load.
     ///   - inheritance: what another process or the service manager has passed.
     init(
-        path: String?, source: FileState? = nil, configuration: Configuration,
+        file: ConfigurationFile?, source: FileState? = nil, configuration: Configuration,
         programs: KernelModePrograms = KernelModePrograms(),
         inheritance: Inheritance = Inheritance(), logger: Logger
     ) {
-        self.path = path
+        self.file = file
         self.source = source
         self.configuration = configuration
         self.logger = logger
@@ -114,7 +114,8 @@ actor Daemon {
         logger.info(
             "configuration loaded",
             metadata: [
-                "path": "\(path ?? "built in")", "listeners": "\(configuration.listeners.count)",
+                "path": "\(file?.path ?? "built in")",
+                "listeners": "\(configuration.listeners.count)",
             ])
         logListenersByMode()
         guard prepareThreads() else { return failStart() }
@@ -138,10 +139,12 @@ actor Daemon {
     private func serve() async {
         await withDiscardingTaskGroup { group in
             group.addTask { await self.reconciler.run() }
-            if let path {
+            if let file {
                 let source = source
                 group.addTask {
-                    await FileWatch(path: path).run(since: source) {
+                    await FileWatch(path: file.path).run(
+                        since: source, tellsOfAbsence: file.tellsOfAbsence
+                    ) {
                         await self.fileChanged()
                         return true
                     }
@@ -193,9 +196,7 @@ actor Daemon {
     /// The same, unless the file has been read since it changed.
     func fileChanged() async {
         await runInOrder { daemon in
-            guard let path = daemon.path, let now = FileState(of: path), now != daemon.source else {
-                return
-            }
+            guard let file = daemon.file, FileState(of: file.path) != daemon.source else { return }
             await daemon.performReload()
         }
     }

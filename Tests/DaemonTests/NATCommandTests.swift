@@ -100,16 +100,18 @@ extension DaemonTests.NATCommandTests {
             for (index, text) in [
                 "[Real Servers]\n10.0.0.x\n", "10.0.0.1\n", "[Real Servers]\n",
                 "[Real Servers]\n\(lab.server(0))\n\(lab.server(0))\n",
+                "[Real Servers]\n\(lab.server(1)):99\n", "[Real Servers]\n\(lab.address)\n",
+                "[Real Servers]\nfd00::1\n",
             ].enumerated() {
                 try folder.replace("servers.ini", with: text)
                 _ = try await Self.said(process, refused, times: index + 1)
             }
             unlink(path)
-            let gone = try await Self.said(process, refused, times: 5)
+            let gone = try await Self.said(process, refused, times: 8)
             #expect(gone.contains("does not exist"))
             // A pipe that nobody writes into would hold a reader up for ever.
             #expect(mkfifo(path, 0o600) == 0)
-            let pipe = try await Self.said(process, refused, times: 6)
+            let pipe = try await Self.said(process, refused, times: 9)
             #expect(pipe.contains("it is a pipe"))
             unlink(path)
             try lab.traffic(5683).send([1])
@@ -122,6 +124,8 @@ extension DaemonTests.NATCommandTests {
             _ = try await Self.said(process, "configuration reloaded", times: 2)
             try lab.traffic(5683).send([1])
             try await eventually("the other server is met") { sinks[1][0].count == 1 }
+            process.send(SIGHUP)
+            _ = try await Self.said(process, "configuration reloaded", times: 3)
             process.send(SIGTERM)
             #expect(try await process.exit() == .exited(0))
         }

@@ -69,6 +69,17 @@ extension DiscoveryTests.FileTests {
         #expect(error?.line == line && error?.what.hasPrefix(what) == true, "\(error as Any)")
     }
 
+    @Test(
+        "a strict reader needs the section, and each receiver once",
+        arguments: [("10.0.0.1", 1), ("[Real Servers]\n10.0.0.1\n10.0.0.1:9", 3)])
+    func strict(text: String, line: Int) throws {
+        let error = #expect(throws: ReceiverList.Malformed.self) {
+            try ReceiverList(text, port: 9, isStrict: true)
+        }
+        #expect(error?.line == line)
+        #expect(try ReceiverList("[Real Servers]", port: 9, isStrict: true).endpoints.isEmpty)
+    }
+
     @Test("without a port of the whole file each receiver needs its own")
     func port() throws {
         #expect(try read("10.0.0.1:1", port: nil) == ["10.0.0.1:1"])

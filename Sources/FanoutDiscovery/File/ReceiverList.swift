@@ -1,26 +1,28 @@
 // SPDX-License-Identifier: Apache-2.0
 
-internal import FanoutCore
+public import FanoutCore
 
 /// The text of a file of receivers: one `address` or `address:port` a line.
 ///
 /// `#` and `;` begin comments. When there are section headers, as in an INI file, the lines below
 /// `[Real Servers]` count and all others do not.
-struct ReceiverList: Equatable {
+public struct ReceiverList: Equatable {
     /// Why a text is no such list.
-    struct Malformed: Error, Equatable, CustomStringConvertible {
+    public struct Malformed: Error, Equatable, CustomStringConvertible {
         /// Counted from 1.
-        let line: Int
-        let what: String
-        var description: String { "line \(line): \(what)" }
+        public let line: Int
+        public let what: String
+        public var description: String { "line \(line): \(what)" }
     }
 
     static let section = "[real servers]"
 
-    var endpoints: [Endpoint] = []
+    public private(set) var endpoints: [Endpoint] = []
 
-    /// - Parameter port: of receivers without one.
-    init(_ text: String, port: UInt16?) throws(Malformed) {
+    /// - Parameters:
+    ///   - port: of receivers without one.
+    ///   - isStrict: whether the section must be there, and no receiver in it twice.
+    public init(_ text: String, port: UInt16?, isStrict: Bool = false) throws(Malformed) {
         var isIn: Bool?
         var seen: Set<Endpoint> = []
         let lines = Self.lines(of: text)
@@ -34,9 +36,13 @@ struct ReceiverList: Equatable {
             }
             guard isIn ?? !isINI else { continue }
             let endpoint = try Self.endpoint(String(content), port, index + 1)
-            if seen.insert(endpoint).inserted { endpoints.append(endpoint) }
+            if seen.insert(endpoint).inserted {
+                endpoints.append(endpoint)
+            } else if isStrict {
+                throw Malformed(line: index + 1, what: "'\(content)' is there twice")
+            }
         }
-        if isINI, !hasSection {
+        if isINI || isStrict, !hasSection {
             throw Malformed(line: 1, what: "there is no section [Real Servers]")
         }
     }

@@ -56,7 +56,7 @@ struct DemoCommand: AsyncParsableCommand {
             StandardStream.error.write("demo: \(error); it needs UDP sockets on 127.0.0.1\n")
             throw ExitCode(1)
         }
-        let daemon = Daemon(path: nil, configuration: demo.configuration, logger: logger)
+        let daemon = Daemon(file: nil, configuration: demo.configuration, logger: logger)
         let signals = await SignalLoop(logger: logger)
         guard await daemon.start() else { throw ExitCode(1) }
         try await demo.start()

@@ -78,34 +78,33 @@ struct NATRunCommand: AsyncParsableCommand {
         let logger = try logger()
         let service = try service()
         logger.info("starting udp-fanout", metadata: ["version": "\(Version.number)"])
-        let servers: RealServers
-        do throws(RealServers.Fault) {
-            if let configFile {
-                servers = try RealServers(path: configFile)
-            } else {
-                servers = try RealServers(texts: realServer)
-            }
-            try service.check(servers)
-        } catch {
-            StandardStream.error.write("nat: \(error)\n")
-            throw ExitCode(1)
+        let file = configFile.map {
+            ConfigurationFile(path: $0, tellsOfAbsence: true, load: service.load)
         }
-        let daemon = Daemon(path: nil, configuration: service.with(servers), logger: logger)
+        let report = file.map { ConfigurationReport($0) }
+        let configuration = try report?.accepted(logger) ?? self.configuration(service)
+        let daemon = Daemon(
+            file: file, source: report?.source, configuration: configuration, logger: logger)
         let signals = await SignalLoop(logger: logger)
         guard await daemon.start() else { throw ExitCode(1) }
-        let reader = configFile.map {
-            RealServersReader(path: $0, first: servers, service: service, daemon: daemon)
-        }
-        let watching = Task { await reader?.run() }
         await signals.run(
-            onHangUp: { Task { await reader?.read() } },
+            onHangUp: { Task { await daemon.reload() } },
             onTermination: { isRestart in
-                watching.cancel()
                 Task {
                     await daemon.stop(forRestart: isRestart)
                     ThisProcess.exitNow(0)
                 }
             })
+    }
+
+    /// With the servers of `-rs`.
+    private func configuration(_ service: NATService) throws -> Configuration {
+        do throws(ConfigProblem) {
+            return try service.configuration(servers: realServer)
+        } catch {
+            StandardStream.error.write("nat: \(error)\n")
+            throw ExitCode(1)
+        }
     }
 
     private func service() throws -> NATService {

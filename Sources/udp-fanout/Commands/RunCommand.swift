@@ -30,12 +30,12 @@ struct RunCommand: AsyncParsableCommand {
 
     func run() async throws {
         let logger = try log.logger(otherwise: .info)
-        let config = try file.path()
+        let config = ConfigurationFile(path: try file.path())
         let signals = await SignalLoop(logger: logger)
         logger.info(
             "starting udp-fanout",
-            metadata: ["version": "\(Version.number)", "config": "\(config)"])
-        let report = ConfigurationReport(path: config)
+            metadata: ["version": "\(Version.number)", "config": "\(config.path)"])
+        let report = ConfigurationReport(config)
         let configuration = try report.accepted(logger)
         let programs = KernelModePrograms(tc: ebpfProgram, xdp: xdpProgram)
         programs.warn(configuration, logger)
@@ -60,7 +60,7 @@ struct RunCommand: AsyncParsableCommand {
                 })
         }
         let daemon = Daemon(
-            path: config, source: report.source, configuration: configuration,
+            file: config, source: report.source, configuration: configuration,
             programs: programs, inheritance: try await inheritance(configuration, logger),
             logger: logger)
         start.daemon = daemon

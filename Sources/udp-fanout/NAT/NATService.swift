@@ -3,6 +3,9 @@
 internal import ArgumentParser
 internal import FanoutConfig
 internal import FanoutCore
+internal import FanoutDiscovery
+internal import Glibc
+internal import LinuxNet
 
 /// What the command line of `nat` says, the servers apart.
 struct NATService: Sendable {
@@ -27,9 +30,7 @@ struct NATService: Sendable {
                 "lo: no client's packets come in by the loopback; write the interface that leads to "
                     + "the clients, such as eth0")
         }
-        guard let parsed = IPAddress(address), parsed.zone == nil, !parsed.isWildcard,
-            !parsed.isMulticastOrBroadcast, !parsed.isLoopback
-        else {
+        guard let parsed = IPAddress(address), Self.isHost(parsed) else {
             throw ValidationError(
                 "-vs: '\(LineLogHandler.escaped(address))' is not the address of a virtual server; write "
                     + "the one that clients send to, such as 10.40.0.1")
@@ -76,33 +77,104 @@ struct NATService: Sendable {
         }
     }
 
-    /// Whether these servers can serve it.
-    func check(_ servers: RealServers) throws(RealServers.Fault) {
-        guard servers.addresses.count <= maxServers else {
-            throw .init(
-                reason: "\(servers.addresses.count) real servers are more than -mrs allows "
-                    + "(\(maxServers))")
-        }
-        for server in servers.addresses where server.family != address.family {
-            throw .init(
-                reason: "\(server) is \(server.family.rawValue), and \(address) "
-                    + "\(address.family.rawValue)")
-        }
-        if servers.addresses.contains(address) {
-            throw .init(reason: "\(address) is the virtual server itself")
+    private static func isHost(_ address: IPAddress) -> Bool {
+        address.zone == nil && !address.isWildcard && !address.isMulticastOrBroadcast
+            && !address.isLoopback
+    }
+
+    /// The configuration with the servers of `-rs`.
+    func configuration(servers texts: [String]) throws(ConfigProblem) -> Configuration {
+        try configuration(
+            texts.map { text throws(ConfigProblem) in
+                guard let address = IPAddress(text) else { throw Self.noServer(text, "") }
+                return Endpoint(address, port: ports[0])
+            }, file: "")
+    }
+
+    /// The configuration with the servers in the file of `-cfg`, one address a line:
+    ///
+    ///     [Real Servers]
+    ///     10.0.0.4
+    ///     10.0.0.2
+    @Sendable func load(_ path: String) -> ConfigurationResult {
+        do throws(ConfigProblem) {
+            return .valid(try configuration(servers(at: path), file: path), warnings: [])
+        } catch {
+            return .invalid([error])
         }
     }
 
-    /// As a configuration that the daemon takes.
-    func with(_ servers: RealServers) -> Configuration {
+    private func servers(at path: String) throws(ConfigProblem) -> [Endpoint] {
+        let remedy = "write one address a line below [Real Servers]"
+        let bytes: [UInt8]
+        do throws(SystemError) {
+            bytes = try SmallFile.bytes(of: path)
+        } catch {
+            let what =
+                switch error.code {
+                case ENOENT: "the file does not exist"
+                case ESPIPE: "the file cannot be read: it is a pipe or a device"
+                default: "the file cannot be read: \(error.reason)"
+                }
+            throw ConfigProblem(file: path, what: what, remedy: remedy)
+        }
+        do throws(ReceiverList.Malformed) {
+            let text = String(decoding: bytes, as: UTF8.self)
+            return try ReceiverList(text, port: ports[0], isStrict: true).endpoints
+        } catch {
+            throw ConfigProblem(
+                file: path, line: error.line, what: LineLogHandler.escaped(error.what),
+                remedy: remedy)
+        }
+    }
+
+    private static func noServer(_ text: String, _ file: String) -> ConfigProblem {
+        ConfigProblem(
+            file: file,
+            what: "'\(LineLogHandler.escaped(text))' is not the address of a real server",
+            remedy: "write one without a port, such as 10.40.0.2")
+    }
+
+    /// - Parameter file: what problems call the file that the servers are from; empty: no file.
+    private func configuration(
+        _ servers: [Endpoint], file: String
+    ) throws(ConfigProblem) -> Configuration {
+        func problem(_ what: String, _ remedy: String) -> ConfigProblem {
+            ConfigProblem(file: file, what: what, remedy: remedy)
+        }
+        guard !servers.isEmpty else {
+            throw problem("there is no real server", "write at least one address")
+        }
+        guard servers.count <= maxServers else {
+            throw problem(
+                "\(servers.count) real servers are more than -mrs allows (\(maxServers))",
+                "raise -mrs, at most to 1024")
+        }
+        for (index, server) in servers.enumerated() {
+            let host = server.address
+            guard server.port == ports[0] else { throw Self.noServer("\(server)", file) }
+            guard Self.isHost(host) else { throw Self.noServer("\(host)", file) }
+            guard host.family == address.family else {
+                throw problem(
+                    "\(host) is \(host.family.rawValue), and \(address) \(address.family.rawValue)",
+                    "write addresses of one family")
+            }
+            guard host != address else {
+                throw problem(
+                    "\(host) is the virtual server itself", "write the addresses of other hosts")
+            }
+            guard !servers[..<index].contains(server) else {
+                throw problem("\(host) is there twice", "write it once")
+            }
+        }
         var settings = ListenerSettings()
         settings.maxDownstream = maxServers
         settings.maxPacketSize = 65535
         let nat = NATSettings(
             furtherPorts: Array(ports.dropFirst()), isOneArm: !isRouted,
             maxAssociations: maxAssociations)
-        let downstreams = servers.addresses.map {
-            DownstreamConfiguration(name: "\($0)", address: Endpoint($0, port: ports[0]))
+        let downstreams = servers.map {
+            DownstreamConfiguration(name: "\($0.address)", address: $0)
         }
         return Configuration(
             listeners: [
