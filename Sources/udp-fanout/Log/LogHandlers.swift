@@ -4,14 +4,17 @@ internal import FoundationEssentials
 internal import LinuxNet
 internal import Logging
 
-/// One line a message on standard error: time, level, the message as alerts grep for it, then
-/// `key="value"` pairs. Nothing that comes from outside can break a line or paint the terminal.
+/// One line a message on standard error, as text or as JSON.
 struct LineLogHandler: LogHandler {
     var logLevel: Logger.Level
     var metadata: Logger.Metadata = [:]
     var metadataProvider: Logger.MetadataProvider?
+    private let format: LogFormat
 
-    init(level: Logger.Level) { logLevel = level }
+    init(level: Logger.Level, format: LogFormat) {
+        logLevel = level
+        self.format = format
+    }
 
     subscript(metadataKey key: String) -> Logger.Metadata.Value? {
         get { metadata[key] }
@@ -22,20 +25,40 @@ struct LineLogHandler: LogHandler {
         var fields = metadata
         fields.merge(metadataProvider?.get() ?? [:]) { $1 }
         fields.merge(event.metadata ?? [:]) { $1 }
-        let text = Self.line(
-            time: WallClock.now.rfc3339, level: event.level, message: "\(event.message)",
-            fields: fields)
-        StandardStream.error.write(text)
+        let line =
+            switch format {
+            case .text: Self.text(event, fields)
+            case .json: Self.json(event, fields)
+            }
+        StandardStream.error.write(line + "\n")
     }
 
-    static func line(
-        time: String, level: Logger.Level, message: String, fields: Logger.Metadata
-    ) -> String {
-        var result = "\(time) \(level.label) \(escaped(message))"
+    /// Time, level, the message as alerts grep for it, then `key="value"` pairs. Nothing that comes from outside can
+    /// break a line or paint the terminal.
+    private static func text(_ event: LogEvent, _ fields: Logger.Metadata) -> String {
+        var result = "\(WallClock.now.rfc3339) \(event.level.label) \(escaped("\(event.message)"))"
         for (key, value) in fields.sorted(by: { $0.key < $1.key }) {
             result += " \(key)=\"\(escaped("\(value)"))\""
         }
-        return result + "\n"
+        return result
+    }
+
+    /// One object: `timestamp` (RFC 3339), `level`, `message` and `metadata`, an object of texts.
+    private static func json(_ event: LogEvent, _ fields: Logger.Metadata) -> String {
+        struct Line: Encodable {
+            let timestamp: String
+            let level: String
+            let message: String
+            let metadata: [String: String]?
+        }
+        let encoder = JSONEncoder()
+        encoder.outputFormatting = [.sortedKeys, .withoutEscapingSlashes]
+        let line = Line(
+            timestamp: WallClock.now.rfc3339,
+            level: event.level.label.filter { $0 != " " }.lowercased(),
+            message: "\(event.message)",
+            metadata: fields.isEmpty ? nil : fields.mapValues { "\($0)" })
+        return (try? encoder.encode(line)).map { String(decoding: $0, as: UTF8.self) } ?? ""
     }
 
     /// Control characters, line separators, quotes and backslashes as escapes.
@@ -68,49 +91,5 @@ extension Logger.Level {
         case .warning: " WARN"
         case .error, .critical: "ERROR"
         }
-    }
-}
-
-/// One JSON object a message on standard error, each on a line of its own: `timestamp` (RFC 3339), `level`, `message`
-/// and `metadata`, an object of texts.
-struct JSONLogHandler: LogHandler {
-    var logLevel: Logger.Level
-    var metadata: Logger.Metadata = [:]
-    var metadataProvider: Logger.MetadataProvider?
-
-    init(level: Logger.Level) { logLevel = level }
-
-    subscript(metadataKey key: String) -> Logger.Metadata.Value? {
-        get { metadata[key] }
-        set { metadata[key] = newValue }
-    }
-
-    private struct Line: Encodable {
-        let timestamp: String
-        let level: String
-        let message: String
-        let metadata: [String: String]?
-    }
-
-    func log(event: LogEvent) {
-        var fields = metadata
-        fields.merge(metadataProvider?.get() ?? [:]) { $1 }
-        fields.merge(event.metadata ?? [:]) { $1 }
-        StandardStream.error.write(
-            Self.line(
-                time: WallClock.now.rfc3339, level: event.level, message: "\(event.message)",
-                fields: fields))
-    }
-
-    static func line(
-        time: String, level: Logger.Level, message: String, fields: Logger.Metadata
-    ) -> String {
-        let encoder = JSONEncoder()
-        encoder.outputFormatting = [.sortedKeys, .withoutEscapingSlashes]
-        let line = Line(
-            timestamp: time, level: level.label.filter { $0 != " " }.lowercased(),
-            message: message, metadata: fields.isEmpty ? nil : fields.mapValues { "\($0)" })
-        guard let data = try? encoder.encode(line) else { return "" }
-        return String(decoding: data, as: UTF8.self) + "\n"
     }
 }

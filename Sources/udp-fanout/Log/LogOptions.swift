@@ -29,12 +29,7 @@ struct LogOptions: ParsableArguments {
         var environment: [String: String] = [:]
         for name in ["UDP_FANOUT_LOG", "RUST_LOG"] { environment[name] = Environment[name] }
         let chosen = try LogLevel.chosen(flag: flag, environment: environment)
-        LoggingSystem.bootstrap { _ in
-            switch format {
-            case .text: LineLogHandler(level: chosen.level)
-            case .json: JSONLogHandler(level: chosen.level)
-            }
-        }
+        LoggingSystem.bootstrap { _ in LineLogHandler(level: chosen.level, format: format) }
         return Logger(label: "udp-fanout")
     }
 }
