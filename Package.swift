@@ -385,7 +385,7 @@ let tests: [Target] = [
     .testTarget(name: "LabNetTests", dependencies: ["LabNet"], swiftSettings: strictTests),
     .testTarget(name: "MeasureTests", dependencies: ["Measure"], swiftSettings: strictTests),
     .testTarget(
-        name: "BenchTests", dependencies: ["LabNet", "bench"], exclude: ["stand-in.py"],
+        name: "BenchTests", dependencies: ["LabNet", "bench"], exclude: ["fake-daemon.py"],
         swiftSettings: strictTests),
     .testTarget(name: "ConventionTests", swiftSettings: strictTests),
 ]

@@ -5,7 +5,7 @@
  *   key       of the packet (source IP, four-tuple), a counter or a random number
  *   slot      slots[key mod n] is the first choice among the members
  *   select    its socket in udp_balancing_targets or tcp_balancing_targets
- *   stand in  when that member is gone: the owner under the next key, STAND_IN_KEYS times, then the
+ *   stand in  when that member is gone: the owner under the next key, FALLBACK_KEYS times, then the
  *             members in turn; so its sources go to live members at once and return when it returns,
  *             while nobody else's move
  *   count     selected, or missed and fallback
@@ -33,7 +33,7 @@
 
 /* Keys tried before the members are asked in turn. Eight of them miss half of a group that is dead
  * in one case of 256. */
-#define STAND_IN_KEYS 8
+#define FALLBACK_KEYS 8
 
 #ifdef LB_DEBUG
 #define trace(...) bpf_printk(__VA_ARGS__)
@@ -219,15 +219,15 @@ __noinline int lb_take(struct sk_reuseport_md *md, __u32 member)
 }
 
 /* What happens when the first choice is gone; apart, to keep it out of the common path. */
-static __noinline int stand_in(struct sk_reuseport_md *md, __u32 key, __u32 first)
+static __noinline int fallback(struct sk_reuseport_md *md, __u32 key, __u32 first)
 {
 	__u32 left = LB_REUSEPORT_LEFT, kind = lb_key, member, attempt;
 	struct lb_reuseport_counters *counts = bpf_map_lookup_elem(&counters, &first);
 
 	if (counts)
 		counts->missed++;
-	for (attempt = 1; attempt <= STAND_IN_KEYS; attempt++) {
-		member = owner_of(lb_stand_in_key(key, attempt), kind);
+	for (attempt = 1; attempt <= FALLBACK_KEYS; attempt++) {
+		member = owner_of(lb_fallback_key(key, attempt), kind);
 		if (!lb_take(md, member))
 			goto stood_in;
 	}
@@ -256,7 +256,7 @@ static __always_inline int select(struct sk_reuseport_md *md, struct bpf_sock *m
 	struct lb_reuseport_counters *counts;
 
 	if (take(md, first))
-		return stand_in(md, key, first);
+		return fallback(md, key, first);
 	counts = bpf_map_lookup_elem(&counters, &first);
 	if (counts)
 		counts->selected++;

@@ -32,7 +32,7 @@
 #include <lb/packet.h>
 
 /* Servers are chosen once for a client. */
-#define LB_SHARED_TURNS
+#define LB_SHARED_ROUND_ROBIN
 
 #include "fragments.bpf.h"
 #include "nat_icmp.bpf.h"
@@ -76,28 +76,28 @@ static __noinline int follow(struct xdp_md *ctx, struct lb_packet *packet)
 	if (!(roles_of(&key.destination) & LB_NAT_SERVICE)) {
 		move.direction = LB_NAT_EGRESS;
 		if (!(roles_of(&key.source) & (LB_NAT_SERVER | LB_NAT_LEFT))) {
-			count_event(LB_NAT_NOBODY, LB_NAT_UNHANDLED_TRAFFIC);
+			count_event(LB_NAT_NO_LISTENER, LB_NAT_UNHANDLED_TRAFFIC);
 			return XDP_PASS;
 		}
 	}
 	if (!known && !leave_to_stack(&key))
 		known = find_fate(&key, bpf_ktime_get_ns());
 	if (!known || known->fate == LB_FATE_PASSED) {
-		count_event(LB_NAT_NOBODY, LB_NAT_FRAGMENTED_IP_PACKET);
+		count_event(LB_NAT_NO_LISTENER, LB_NAT_FRAGMENTED_IP_PACKET);
 		return XDP_PASS;
 	}
 	move.event = move.direction ? LB_NAT_EGRESS_FRAGMENT : LB_NAT_INGRESS_FRAGMENT;
 	if (known->fate == LB_FATE_DROPPED) {
-		count_event(LB_NAT_NOBODY, LB_NAT_DROPPED_FRAGMENT);
+		count_event(LB_NAT_NO_LISTENER, LB_NAT_DROPPED_FRAGMENT);
 		return XDP_DROP;
 	}
 	if (packet->ttl <= 1) {
-		count_event(LB_NAT_NOBODY, LB_NAT_LIFETIME_EXPIRED);
+		count_event(LB_NAT_NO_LISTENER, LB_NAT_LIFETIME_EXPIRED);
 		return XDP_DROP;
 	}
 	move.address = known->receiver.address;
 	verdict = lb_nat_deliver(ctx, packet, &move, NAT_NO_HEADER);
-	count_event(LB_NAT_NOBODY, move.event);
+	count_event(LB_NAT_NO_LISTENER, move.event);
 	return verdict;
 }
 
@@ -117,13 +117,13 @@ static __noinline int refuse(const struct lb_packet *packet, int kind)
 	if (kind == LB_PARSE_MALFORMED) {
 		if ((roles_of(&packet->flow.destination) & LB_NAT_SERVICE) ||
 		    (roles_of(&packet->flow.source) & LB_NAT_SERVER)) {
-			count_event(LB_NAT_NOBODY, event_of(packet));
+			count_event(LB_NAT_NO_LISTENER, event_of(packet));
 			return XDP_DROP;
 		}
-		count_event(LB_NAT_NOBODY, LB_NAT_UNHANDLED_TRAFFIC);
+		count_event(LB_NAT_NO_LISTENER, LB_NAT_UNHANDLED_TRAFFIC);
 		return XDP_PASS;
 	}
-	count_event(LB_NAT_NOBODY, event_of(packet));
+	count_event(LB_NAT_NO_LISTENER, event_of(packet));
 	return XDP_PASS;
 }
 
@@ -172,11 +172,11 @@ static __noinline int go_the_long_way(struct xdp_md *ctx, int is_begun, int in_s
 	if (is_begun && move.event == LB_NAT_INGRESS_REUSED_NAT)
 		move.event = LB_NAT_INGRESS_NEW_NAT;
 	if (decision == NAT_UNTOUCHED) {
-		count_event(LB_NAT_NOBODY, move.event);
+		count_event(LB_NAT_NO_LISTENER, move.event);
 		return XDP_PASS;
 	}
 	if (kind == LB_PARSE_FIRST && !lead(ctx, &packet, &move, decision)) {
-		count_event(LB_NAT_NOBODY, LB_NAT_FRAGMENTED_IP_PACKET);
+		count_event(LB_NAT_NO_LISTENER, LB_NAT_FRAGMENTED_IP_PACKET);
 		return XDP_PASS;
 	}
 	if (decision == NAT_MOVE)
@@ -194,7 +194,7 @@ static __noinline int go_the_long_way(struct xdp_md *ctx, int is_begun, int in_s
 /* A frame for another host. Not inlined: the programs themselves have no room for a stack frame. */
 static __noinline int leave(void)
 {
-	count_event(LB_NAT_NOBODY, LB_NAT_UNHANDLED_TRAFFIC);
+	count_event(LB_NAT_NO_LISTENER, LB_NAT_UNHANDLED_TRAFFIC);
 	return XDP_PASS;
 }
 

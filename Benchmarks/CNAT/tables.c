@@ -169,7 +169,7 @@ int nat_fill(const struct bpf_object *object, const struct nat_case *way)
 	const char *map = way->is_v6 ? "associations6" : "associations4";
 	struct lb_nat_association association = {
 		.word = lb_nat_associate(lb_nat_owner(0, GENERATION), 0, 0)};
-	uint32_t link = LB_NAT_LINK_TRANSMITS | LB_NAT_LINK_TRANSMITS_PIECES | LB_NAT_LINK_TURNS;
+	uint32_t link = LB_NAT_LINK_TRANSMITS | LB_NAT_LINK_TRANSMITS_PIECES | LB_NAT_LINK_TX;
 	int error = put_servers(object, way->is_v6);
 
 	if (!error)

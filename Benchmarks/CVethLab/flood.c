@@ -27,7 +27,7 @@ struct lane {
 };
 
 struct flood {
-	const struct lab_turns *turns;
+	const struct lab_cases *turns;
 	struct lane lanes[LAB_LANES_MAX];
 	int count;
 	int error;
@@ -151,7 +151,7 @@ static uint32_t settled(const struct lane *lane)
 
 static int run(struct flood *flood)
 {
-	const struct lab_turns *turns = flood->turns;
+	const struct lab_cases *turns = flood->turns;
 	cpu_set_t cpus;
 
 	CPU_ZERO(&cpus);
@@ -181,7 +181,7 @@ static void *work(void *argument)
 	return NULL;
 }
 
-int lab_flood(const struct lab_lane *lanes, int count, const struct lab_turns *turns,
+int lab_flood(const struct lab_lane *lanes, int count, const struct lab_cases *turns,
 	      struct lab_count *counts)
 {
 	struct flood flood = {.turns = turns, .count = count};

@@ -19,7 +19,7 @@ struct wire {
 };
 
 struct flood {
-	const struct lab_turns *turns;
+	const struct lab_cases *turns;
 	struct wire wires[LAB_LANES_MAX];
 	int count;
 	int error;
@@ -108,7 +108,7 @@ static int tell(const struct wire *wire, int signal)
 }
 
 /* The first frames show that the generator is at work. */
-static int take_turn(struct wire *wire, const struct lab_turns *turns)
+static int take_turn(struct wire *wire, const struct lab_cases *turns)
 {
 	uint64_t made = lab_frames_count(&wire->frames);
 	pthread_t generator;
@@ -171,7 +171,7 @@ static void wake(int signal)
 /* The generator has the CPU of the thread that starts it. */
 static int run(struct flood *flood)
 {
-	const struct lab_turns *turns = flood->turns;
+	const struct lab_cases *turns = flood->turns;
 	cpu_set_t cpus;
 	struct sigaction noticed = {.sa_handler = wake}, before;
 	int error = 0;
@@ -212,7 +212,7 @@ static void *flood_wires(void *argument)
 	return NULL;
 }
 
-int lab_wire_flood(const struct lab_wire *wires, int count, const struct lab_turns *turns,
+int lab_wire_flood(const struct lab_wire *wires, int count, const struct lab_cases *turns,
 		   struct lab_rate *rates)
 {
 	struct flood flood = {.turns = turns, .count = count};

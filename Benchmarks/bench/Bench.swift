@@ -66,11 +66,11 @@ struct Bench {
         var doubts = sample.doubts
         if forwarder == .daemon {
             let scrape = try Loopback.get("/metrics", port: metricsPort)
-            let ledger = try Ledger(scrape: scrape, listener: DaemonConfig.listener)
-            doubts += ledger.doubts(against: sample)
+            let accounting = try Accounting(scrape: scrape, listener: DaemonConfig.listener)
+            doubts += accounting.doubts(against: sample)
             note(
-                "ledger: received \(ledger.received) = forwarded \(ledger.forwarded) + dropped "
-                    + "\(ledger.dropped); dropped by the kernel \(ledger.kernelDrops)")
+                "accounting: received \(accounting.received) = forwarded \(accounting.forwarded) + dropped "
+                    + "\(accounting.dropped); dropped by the kernel \(accounting.kernelDrops)")
         }
         guard doubts.isEmpty else {
             throw Trouble("\(forwarder.rawValue): \(doubts.joined(separator: "; "))")

@@ -43,10 +43,12 @@ struct LabBench {
                 try LabForwarding(
                     forwarder, to: place, daemon: daemon ?? "", cpu: daemonCPU, folder: folder))
         }
-        let before = try running.map { (sent: try $0.lab.packetsSent(), ledger: try $0.ledger()) }
+        let before = try running.map {
+            (sent: try $0.lab.packetsSent(), accounting: try $0.accounting())
+        }
         let floods = try flood.counts(of: running.map(\.lab))
         for ((forwarding, flood), before) in zip(zip(running, floods), before) {
-            let doubts = try self.doubts(of: flood, forwarding, before.sent, before.ledger)
+            let doubts = try self.doubts(of: flood, forwarding, before.sent, before.accounting)
             let who = "\(place.rawValue), \(forwarding.forwarder.rawValue)"
             guard doubts.isEmpty else {
                 throw Trouble("\(who): \(doubts.joined(separator: "; "))")
@@ -57,15 +59,16 @@ struct LabBench {
     }
 
     private func doubts(
-        of flood: LabRates.Flood, _ forwarding: LabForwarding, _ sent: Int, _ ledger: Ledger?
+        of flood: LabRates.Flood, _ forwarding: LabForwarding, _ sent: Int,
+        _ accounting: Accounting?
     ) throws -> [String] {
         var doubts = flood.doubts
         if forwarding.forwarder != .nftables {
             doubts += forwarding.lab.place.doubts(
                 of: flood, sent: try forwarding.lab.packetsSent() - sent)
         }
-        if let ledger, let now = try forwarding.ledger() {
-            doubts += (now - ledger).doubts(against: flood.sample)
+        if let accounting, let now = try forwarding.accounting() {
+            doubts += (now - accounting).doubts(against: flood.sample)
         }
         return doubts
     }

@@ -18,7 +18,7 @@ struct LabFlood {
     func counts(of labs: [VethLab]) throws -> [LabRates.Flood] {
         let lanes = labs.map(\.lane)
         var counts = [lab_count](repeating: lab_count(), count: labs.count)
-        var turns = lab_turns(
+        var turns = lab_cases(
             cpu: Int32(cpu), warm_up: Int32(warmUp), turns: Int32(turns),
             milliseconds: Int32(milliseconds))
         let result = lab_flood(lanes, Int32(labs.count), &turns, &counts)

@@ -82,11 +82,11 @@ struct LabForwarding {
     ]
 
     /// What the daemon's books say; nil of the others.
-    func ledger() throws -> Ledger? {
+    func accounting() throws -> Accounting? {
         guard forwarder == .daemon else { return nil }
         let scrape = try lab.balancer.enter {
             try Loopback.get("/metrics", port: LabConfig.metricsPort)
         }
-        return try Ledger(scrape: scrape, listener: DaemonConfig.listener)
+        return try Accounting(scrape: scrape, listener: DaemonConfig.listener)
     }
 }

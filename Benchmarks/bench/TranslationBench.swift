@@ -10,7 +10,7 @@ struct TranslationBench {
     private let daemon: String?
     private let folder: URL
     private let rounds: Int
-    private let turns: lab_turns
+    private let turns: lab_cases
     private let daemonCPU: Int
 
     /// Who is measured side by side. Those who have many clients in turn are in each other's caches.
@@ -20,7 +20,7 @@ struct TranslationBench {
         (daemon, self.folder) = (options.daemon, folder)
         let isFull = options.seconds >= 1
         rounds = isFull ? 5 : 1
-        turns = lab_turns(
+        turns = lab_cases(
             cpu: Int32(machine.senderCPU), warm_up: 10, turns: isFull ? 20 : 2, milliseconds: 50)
         daemonCPU = machine.forwarderCPU
     }
@@ -49,11 +49,11 @@ struct TranslationBench {
             }
         }
         guard !running.isEmpty else { return }
-        let before = try running.map { try $0.ledger() }
+        let before = try running.map { try $0.accounting() }
         let floods = try self.floods(of: running)
         for ((translating, flood), before) in zip(zip(running, floods), before) {
             var doubts = flood.doubts
-            if let before, let now = try translating.ledger() {
+            if let before, let now = try translating.accounting() {
                 doubts += (now - before).doubts(against: flood.sample)
             }
             let who = "\(translating.scene.rawValue), \(translating.forwarder.rawValue)"

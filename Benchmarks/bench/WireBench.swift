@@ -10,7 +10,7 @@ struct WireBench {
     private let daemon: String?
     private let folder: URL
     private let rounds: Int
-    private let turns: lab_turns
+    private let turns: lab_cases
     private let daemonCPU: Int
     /// How long the daemon is watched doing nothing, in ms.
     private let idle: Int
@@ -20,7 +20,7 @@ struct WireBench {
         let isFull = options.seconds >= 1
         rounds = isFull ? 7 : 1
         idle = isFull ? 3000 : 200
-        turns = lab_turns(
+        turns = lab_cases(
             cpu: Int32(machine.senderCPU), warm_up: 10, turns: isFull ? 40 : 2, milliseconds: 50)
         daemonCPU = machine.forwarderCPU
     }
@@ -44,11 +44,11 @@ struct WireBench {
         for forwarder in forwarders {
             running.append(try start(forwarder))
         }
-        let before = try running.map { try $0.ledger() }
+        let before = try running.map { try $0.accounting() }
         let floods = try self.floods(of: running)
         for ((forwarding, flood), before) in zip(zip(running, floods), before) {
             var doubts = flood.doubts
-            if let before, let now = try forwarding.ledger() {
+            if let before, let now = try forwarding.accounting() {
                 doubts += (now - before).doubts(against: flood.sample)
             }
             let who = forwarding.forwarder.rawValue

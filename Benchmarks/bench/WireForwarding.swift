@@ -87,11 +87,11 @@ struct WireForwarding {
     ]
 
     /// What the daemon's books say; nil of the references.
-    func ledger() throws -> Ledger? {
+    func accounting() throws -> Accounting? {
         guard forwarder.isDaemon else { return nil }
         let scrape = try lab.balancer.enter {
             try Loopback.get("/metrics", port: LabConfig.metricsPort)
         }
-        return try Ledger(scrape: scrape, listener: DaemonConfig.listener)
+        return try Accounting(scrape: scrape, listener: DaemonConfig.listener)
     }
 }

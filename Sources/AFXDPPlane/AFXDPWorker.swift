@@ -212,7 +212,7 @@ extension AFXDPWorker {
             return
         }
         unsafe lb_complete_udp(frame, &parsed)
-        let start = unsafe lb_lead_frame(
+        let start = unsafe lb_readdress_frame(
             frame, &parsed, &target.pointee.receiver, &target.pointee.link)
         if egress == Target.kernel {
             unsafe addFallback(packet, frame + Int(parsed.ip), bytes, parsed, service, target)

@@ -30,7 +30,7 @@ public actor DiscoveryMonitor {
     /// What the next process is to know.
     let keeper: DiscoveryKeeper
     /// What was last said of each listener, so that it is said once.
-    private var remarks: [String: Remark] = [:]
+    private var findings: [String: DiscoveryFindings] = [:]
 
     /// Whether the view has changed otherwise than by what sources found, since `takeFound`.
     var hasChanged = false
@@ -88,7 +88,7 @@ public actor DiscoveryMonitor {
         concernsOwnAddresses = states.contains { $0.concernsOwnAddresses }
         current.ownAddresses = ownAddresses
         let names = Set(state.listeners.map(\.name))
-        remarks = remarks.filter { names.contains($0.key) }
+        findings = findings.filter { names.contains($0.key) }
     }
 
     public func view() -> DiscoveryView { current }
@@ -173,9 +173,9 @@ public actor DiscoveryMonitor {
         for listener in state.listeners {
             guard let discovery = listener.discovery, current.sets[discovery.receivers] != nil
             else { continue }
-            let remark = Remark(choice(for: listener), leftOut: leftOut[listener.name])
-            remark.tell(of: listener, discovery, after: remarks[listener.name], logger)
-            remarks[listener.name] = remark
+            let now = DiscoveryFindings(choice(for: listener), leftOut: leftOut[listener.name])
+            now.log(listener, discovery, after: findings[listener.name], logger)
+            findings[listener.name] = now
         }
     }
 }
@@ -208,7 +208,7 @@ extension DiscoveryMonitor {
     /// Waits until something is known of all that a state looks up, though not for longer than `limit`.
     public func settle(_ state: DesiredState, within limit: Duration) async {
         let isSettled = await wait(limit) { _ in self.unanswered(state.subjects).isEmpty }
-        if isSettled { tell(of: unanswered(state.subjects), in: state) }
+        if isSettled { logUnanswered(unanswered(state.subjects), in: state) }
     }
 
     /// The same at a start, which goes on with what the process before this one has kept: soon, and without waiting
@@ -225,7 +225,7 @@ extension DiscoveryMonitor {
         let silent = unanswered(state.subjects)
         for subject in silent { current.sets[subject] = kept.sets[subject] }
         current.lastKnowns = kept.lastKnowns.filter { !current.isAnswered($0.key.subject) }
-        tell(of: silent, in: state)
+        logUnanswered(silent, in: state)
     }
 
     /// The same at a reload, of what listeners have not looked up before. Who received for a listener before does
@@ -245,7 +245,7 @@ extension DiscoveryMonitor {
             // They are kept for the next process like what is found, once they are in force.
             noteChange()
         }
-        return tell(of: unanswered(new), in: state)
+        return logUnanswered(unanswered(new), in: state)
     }
 
     /// - Parameter isSettled: whether that will do, after this time.
@@ -266,11 +266,13 @@ extension DiscoveryMonitor {
         subjects.subtracting(current.sets.keys)
     }
 
-    /// Says how listeners do without an answer, each of them as it is.
+    /// Logs what listeners use until their sources answer.
     ///
     /// - Returns: the same, in lines.
     @discardableResult
-    private func tell(of subjects: Set<DiscoverySubject>, in state: DesiredState) -> [String] {
+    private func logUnanswered(_ subjects: Set<DiscoverySubject>, in state: DesiredState)
+        -> [String]
+    {
         guard !subjects.isEmpty else { return [] }
         let applied = state.applying(current)
         return subjects.sorted().flatMap { subject in
@@ -284,7 +286,7 @@ extension DiscoveryMonitor {
                     ? !listener.downstreams.isEmpty : listener.served != written.served
                 if isServed { served.append(listener) } else { others.append(listener) }
             }
-            return [tell(of: subject, served, true), tell(of: subject, others, false)]
+            return [logUnanswered(subject, served, true), logUnanswered(subject, others, false)]
                 .compactMap { $0 }
         }
     }
@@ -292,23 +294,23 @@ extension DiscoveryMonitor {
     /// - Parameters:
     ///   - listeners: those that are alike in this; none: there is nothing to say.
     ///   - isServed: whether they have something of before.
-    private func tell(
-        of subject: DiscoverySubject, _ listeners: [Listener], _ isServed: Bool
+    private func logUnanswered(
+        _ subject: DiscoverySubject, _ listeners: [Listener], _ isServed: Bool
     ) -> String? {
         guard let first = listeners.first else { return nil }
         let isReceivers = first.discovery?.receivers == subject
-        let words = "no answer yet, " + Self.words(isReceivers, isServed)
+        let text = "no answer yet, " + Self.text(isReceivers, isServed)
         let names = listeners.map(\.name).joined(separator: ",")
         var fields: Logger.Metadata = ["source": "\(subject)", "listeners": "\(names)"]
         if isReceivers, isServed {
             let receivers = Set(listeners.flatMap(\.downstreams).map(\.endpoint))
             fields["receivers"] = "\(receivers.count)"
         }
-        logger.warning("\(subject.voice): \(words)", metadata: fields)
-        return "\(subject): \(words) (listeners: \(names))"
+        logger.warning("\(subject.logPrefix): \(text)", metadata: fields)
+        return "\(subject): \(text) (listeners: \(names))"
     }
 
-    private static func words(_ isReceivers: Bool, _ isServed: Bool) -> String {
+    private static func text(_ isReceivers: Bool, _ isServed: Bool) -> String {
         switch (isReceivers, isServed) {
         case (true, true): "the receivers of before stay in force"
         case (true, false): "and nobody is known to receive until there is one"

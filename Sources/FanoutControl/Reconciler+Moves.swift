@@ -38,13 +38,13 @@ extension Reconciler {
     }
 
     /// Whether the next change takes over what another process has.
-    private var isSucceeding: Bool { hasOldProcess && active.listeners.isEmpty }
+    private var isTakingOver: Bool { hasOldProcess && active.listeners.isEmpty }
 
     /// Whom a listener of another mode succeeds goes when that is there.
     func movePlaneByPlane(to desired: DesiredState) async throws(PlaneError) {
         var steps = desired.steps(from: active)
         // What another process has passed is taken in turn; it goes on if that fails.
-        if !isSucceeding {
+        if !isTakingOver {
             try await check(desired)
             do throws(PlaneError) {
                 for step in steps.dropLast() { try await check(step) }
@@ -81,12 +81,12 @@ extension Reconciler {
         var reached = planes.map { _ in active }
         var previous = active
         for step in steps {
-            let order = turns(from: previous, to: step)
+            let order = moveOrder(from: previous, to: step)
             for (turn, place) in order.enumerated() {
                 do throws(PlaneError) {
                     try await Self.move(planes[place], from: reached[place], to: step)
                 } catch {
-                    if isSucceeding {
+                    if isTakingOver {
                         for place in order[..<turn] { await planes[place].relinquish() }
                     } else {
                         await rollBack(reached, inverting: order)
@@ -100,7 +100,7 @@ extension Reconciler {
     }
 
     /// The planes in the order in which they move: whoever frees a hook before who takes it.
-    private func turns(from previous: DesiredState, to next: DesiredState) -> [Int] {
+    private func moveOrder(from previous: DesiredState, to next: DesiredState) -> [Int] {
         let yielding = next.modesYieldingHooks(from: previous)
         let isFirst = planes.map { yielding.contains(type(of: $0).mode) }
         return planes.indices.filter { isFirst[$0] } + planes.indices.filter { !isFirst[$0] }

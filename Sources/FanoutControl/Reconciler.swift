@@ -410,6 +410,6 @@ extension Reconciler {
             for origin in wanted { group.addTask { (origin, origin.table) } }
             return await group.reduce(into: known) { $0[$1.0] = $1.1 }
         }
-        return desired.bearing(tables)
+        return desired.having(tables)
     }
 }

@@ -146,7 +146,7 @@ final class NATProgram: Sendable {
     }
 
     /// Of packets that no listener can be told of.
-    func none() throws(BPFError) -> [UInt64] { try rows.sum(of: UInt32(LB_NAT_NOBODY)) }
+    func none() throws(BPFError) -> [UInt64] { try rows.sum(of: UInt32(LB_NAT_NO_LISTENER)) }
 
     func serverRow(_ number: UInt16, _ direction: lb_nat_direction) throws(BPFError) -> [UInt64] {
         try serverRows.sum(of: lb_nat_row_of(UInt32(number), direction))

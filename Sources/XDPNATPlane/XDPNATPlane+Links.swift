@@ -89,7 +89,7 @@ extension HostInterface {
         }
         // A driver that takes programs sends back what comes in. A veth delivers that only while the other end has a
         // program (veth_xdp_flush in drivers/net/veth.c), which this end is not told of.
-        if kind != "veth" { link |= LB_NAT_LINK_TURNS.rawValue }
+        if kind != "veth" { link |= LB_NAT_LINK_TX.rawValue }
         if !isUp || !hasCarrier { link |= LB_NAT_LINK_DOWN.rawValue }
         return link
     }

@@ -11,7 +11,7 @@ struct BenchRun {
 
     /// A forwarder with udp-fanout's command line.
     static let lastKnown = URL(filePath: #filePath).deletingLastPathComponent()
-        .appending(path: "stand-in.py").path
+        .appending(path: "fake-daemon.py").path
 
     /// Runs it to its end; `during` is called with its pid in the meantime.
     init(

@@ -31,7 +31,7 @@ struct LabTests {
 
     @Test("believes no daemon that takes another way than the one that is measured")
     func otherWay() throws {
-        let run = try BenchRun(["--smoke", "--only", "veths", "--daemon", BenchRun.lastKnown])
+        let run = try BenchRun(["--smoke", "--only", "veths", "--daemon", BenchRun.fakeDaemon])
         #expect(run.status == 1)
         #expect(run.errors.contains("bench: same host, udp-fanout: "), "\(run.errors)")
         #expect(run.errors.contains("packets were sent by the interface"), "\(run.errors)")

@@ -33,7 +33,7 @@ struct SmokeTests {
             .appending(path: "page-\(UUID().uuidString).md")
         defer { try? FileManager.default.removeItem(at: page) }
         let run = try BenchRun([
-            "--smoke", "--only", "loopback", "--daemon", BenchRun.lastKnown, "--markdown",
+            "--smoke", "--only", "loopback", "--daemon", BenchRun.fakeDaemon, "--markdown",
             page.path,
         ])
         #expect(run.status == 0, "\(run.errors)")
@@ -48,7 +48,7 @@ struct SmokeTests {
     @Test("believes no daemon whose books do not balance")
     func dishonestDaemon() throws {
         let run = try BenchRun(
-            ["--smoke", "--daemon", BenchRun.lastKnown], environment: ["STAND_IN_LOSES": "10"])
+            ["--smoke", "--daemon", BenchRun.fakeDaemon], environment: ["FAKE_DAEMON_LOSES": "10"])
         #expect(run.status == 1)
         #expect(run.errors.contains("udp-fanout: received "), "\(run.errors)")
         #expect(run.output == "")

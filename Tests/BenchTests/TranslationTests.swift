@@ -29,7 +29,7 @@ struct TranslationTests {
 
     @Test("a daemon that refuses the mode ends it with what it said")
     func refused() throws {
-        let run = try BenchRun(["--smoke", "--only", "nat", "--daemon", BenchRun.lastKnown])
+        let run = try BenchRun(["--smoke", "--only", "nat", "--daemon", BenchRun.fakeDaemon])
         #expect(run.status == 1)
         #expect(run.errors.contains("mode xdp_nat is not part of this build"), "\(run.errors)")
     }

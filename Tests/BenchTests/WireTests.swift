@@ -29,7 +29,7 @@ struct WireTests {
 
     @Test("measures a daemon in both modes beside them, its memory and what it takes idle")
     func daemon() throws {
-        let run = try BenchRun(["--smoke", "--only", "afxdp", "--daemon", BenchRun.lastKnown])
+        let run = try BenchRun(["--smoke", "--only", "afxdp", "--daemon", BenchRun.fakeDaemon])
         #expect(run.status == 0, "\(run.errors)")
         let judged = Self.rows(run).filter {
             $0.count == 4 && $0[2].first.map("≥≤".contains) == true
@@ -41,8 +41,8 @@ struct WireTests {
     @Test("believes no daemon whose books do not balance")
     func dishonestDaemon() throws {
         let run = try BenchRun(
-            ["--smoke", "--only", "afxdp", "--daemon", BenchRun.lastKnown],
-            environment: ["STAND_IN_LOSES": "10"])
+            ["--smoke", "--only", "afxdp", "--daemon", BenchRun.fakeDaemon],
+            environment: ["FAKE_DAEMON_LOSES": "10"])
         #expect(run.status == 1)
         #expect(run.errors.contains("udp-fanout, userspace: received "), "\(run.errors)")
         #expect(run.output == "")

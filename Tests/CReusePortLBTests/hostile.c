@@ -97,19 +97,19 @@ int chmod(const char *path, mode_t mode)
 {
 	if (armed) {
 		armed = false;
-		replaced = lab_as(LAB_NOBODY, replace_pin, (void *)path);
+		replaced = lab_as(LAB_NONE, replace_pin, (void *)path);
 	}
 	return (int)syscall(SYS_fchmodat, AT_FDCWD, path, mode);
 }
 
 static void links_in_time(void)
 {
-	struct rplb_options theirs = {.count = 2, .owner = LAB_NOBODY};
+	struct rplb_options theirs = {.count = 2, .owner = LAB_NONE};
 	struct rplb_group *group = NULL;
 	struct stat status;
 
 	if (mkdir(VICTIM, 0700) || mkdir(DIR_OF_THEIRS, 0700) ||
-	    chown(DIR_OF_THEIRS, LAB_NOBODY, (gid_t)-1))
+	    chown(DIR_OF_THEIRS, LAB_NONE, (gid_t)-1))
 		lab_need(-errno, "a folder of theirs");
 	armed = true;
 	lab_error(rplb_group_open("theirs", &theirs, &group), 0,
@@ -117,7 +117,7 @@ static void links_in_time(void)
 	rplb_group_close(group);
 	lab_error(replaced, -EACCES, "who cannot put a link in a pin's place meanwhile");
 	lab_ok(!stat(VICTIM, &status) && status.st_uid == 0, "so nothing else changes hands");
-	lab_ok(!stat(DIR_OF_THEIRS, &status) && status.st_uid == LAB_NOBODY,
+	lab_ok(!stat(DIR_OF_THEIRS, &status) && status.st_uid == LAB_NONE,
 	       "in the end the folder is theirs");
 }
 
@@ -128,7 +128,7 @@ static int destroy_it(void *name)
 
 static void half_destroyed(void)
 {
-	lab_error(lab_as(LAB_NOBODY, destroy_it, "theirs"), -EACCES,
+	lab_error(lab_as(LAB_NONE, destroy_it, "theirs"), -EACCES,
 		  "an owner who may not remove the folder does not destroy the group");
 	lab_error(open_in(NULL, "theirs", RPLB_EXISTING), 0, "nor half of it");
 }

@@ -22,7 +22,7 @@
 #define LAB_OPEN_ROOT "/sys/fs/open"
 
 /* A user who owns nothing, and its likes. */
-#define LAB_NOBODY 65534
+#define LAB_NONE 65534
 #define LAB_STRANGER 65533
 
 /* Enters the namespaces. Who is not root is told so, and the program ends as skipped. */

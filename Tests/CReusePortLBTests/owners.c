@@ -77,22 +77,22 @@ static int bind_it(void *address)
 
 static void creation(void)
 {
-	lab_error(open_as(LAB_NOBODY, "g",
+	lab_error(open_as(LAB_NONE, "g",
 			  (struct rplb_options){.count = 2, .pin_root = LAB_OPEN_ROOT}),
 		  -EPERM, "loading the program needs privilege");
 	lab_error(rplb_group_destroy(LAB_OPEN_ROOT, "g"), -ENOENT,
 		  "who lacks it leaves no folder behind");
-	lab_error(open_as(LAB_NOBODY, NULL, (struct rplb_options){.count = 2}), -EPERM,
+	lab_error(open_as(LAB_NONE, NULL, (struct rplb_options){.count = 2}), -EPERM,
 		  "so does a private group");
-	lab_error(open_as(LAB_NOBODY, "g", (struct rplb_options){.count = 2}), -EPERM,
+	lab_error(open_as(LAB_NONE, "g", (struct rplb_options){.count = 2}), -EPERM,
 		  "nobody creates in a root that belongs to someone else");
-	lab_error(open_as(LAB_NOBODY, "g", (struct rplb_options){0}), -ENOENT,
+	lab_error(open_as(LAB_NONE, "g", (struct rplb_options){0}), -ENOENT,
 		  "nobody finds there what is not there");
 	lab_need(chmod(RPLB_PIN_ROOT, 0700) ? -errno : 0, "chmod");
-	lab_error(open_as(LAB_NOBODY, "g", (struct rplb_options){.count = 2}), -EACCES,
+	lab_error(open_as(LAB_NONE, "g", (struct rplb_options){.count = 2}), -EACCES,
 		  "in a root that cannot be searched nobody can tell");
 	lab_need(chmod(RPLB_PIN_ROOT, 0711) ? -errno : 0, "chmod");
-	lab_error(open_as(LAB_NOBODY, "g",
+	lab_error(open_as(LAB_NONE, "g",
 			  (struct rplb_options){
 				  .count = 2, .pin_root = LAB_PLAIN_ROOT, .flags = RPLB_MOUNT}),
 		  -ENODEV, "mounting needs privilege, and what was missing is still missing");
@@ -101,22 +101,22 @@ static void creation(void)
 static void use(void)
 {
 	struct rplb_group *group = lab_group("of_root", 2);
-	struct rplb_options owned = {.count = 2, .owner = LAB_NOBODY, .owner_group = LAB_NOBODY};
+	struct rplb_options owned = {.count = 2, .owner = LAB_NONE, .owner_group = LAB_NONE};
 
-	lab_error(open_as(LAB_NOBODY, "of_root", (struct rplb_options){0}), -EACCES,
+	lab_error(open_as(LAB_NONE, "of_root", (struct rplb_options){0}), -EACCES,
 		  "a group of root is closed to others");
-	lab_error(lab_as(LAB_NOBODY, destroy_it, "of_root"), -EACCES, "nor may others destroy it");
+	lab_error(lab_as(LAB_NONE, destroy_it, "of_root"), -EACCES, "nor may others destroy it");
 	rplb_group_close(group);
 
 	lab_need(rplb_group_open("owned", &owned, &group), "a group with an owner");
 	rplb_group_close(group);
-	lab_error(lab_as(LAB_NOBODY, be_a_member, "owned"), 0,
+	lab_error(lab_as(LAB_NONE, be_a_member, "owned"), 0,
 		  "its owner opens it, joins, receives and leaves without any privilege");
 	lab_error(open_as(LAB_STRANGER, "owned", (struct rplb_options){0}), -EACCES,
 		  "a stranger is refused");
 	lab_error(lab_as(LAB_STRANGER, destroy_it, "owned"), -EACCES,
 		  "a stranger does not destroy it");
-	lab_error(open_as(LAB_NOBODY, "owned", (struct rplb_options){.count = 3}), 0,
+	lab_error(open_as(LAB_NONE, "owned", (struct rplb_options){.count = 3}), 0,
 		  "its owner resizes it without any privilege");
 
 	owned = (struct rplb_options){.count = 2, .mode = 0660, .owner_group = LAB_STRANGER};
@@ -124,7 +124,7 @@ static void use(void)
 	rplb_group_close(group);
 	lab_error(open_as(LAB_STRANGER, "shared", (struct rplb_options){0}), 0,
 		  "mode 0660 opens the group to the group of its owner");
-	lab_error(open_as(LAB_NOBODY, "shared", (struct rplb_options){0}), -EACCES,
+	lab_error(open_as(LAB_NONE, "shared", (struct rplb_options){0}), -EACCES,
 		  "and to nobody else");
 }
 
@@ -135,7 +135,7 @@ static void address(void)
 				    .sin_port = htons(4740),
 				    .sin_addr.s_addr = htonl(INADDR_LOOPBACK)};
 
-	lab_error(lab_as(LAB_NOBODY, bind_it, &taken), -EADDRINUSE,
+	lab_error(lab_as(LAB_NONE, bind_it, &taken), -EADDRINUSE,
 		  "an address that another user has is in use");
 	close(fd);
 	exclusive = lab_socket(
@@ -145,7 +145,7 @@ static void address(void)
 	close(exclusive);
 	lab_error(bind_it(&taken), 0, "an address that is free is not");
 	taken.sin_port = htons(53);
-	lab_error(lab_as(LAB_NOBODY, bind_it, &taken), -EACCES,
+	lab_error(lab_as(LAB_NONE, bind_it, &taken), -EACCES,
 		  "a port below 1024 is not for everybody");
 	taken.sin_family = AF_UNIX;
 	lab_error(bind_it(&taken), -EAFNOSUPPORT, "an address that is not of IP is refused");

@@ -25,11 +25,11 @@ struct AFXDPModeTests {
             let port = try Ports.free()
             let more = "metrics: {enabled: true, bind: \"127.0.0.1:\(port)\"}\n"
             try await DaemonUnderTest.running(config(sinks, more)) { daemon in
-                let said = try await daemon.says(Self.attached)
+                let said = try await daemon.logs(Self.attached)
                 #expect(said.fields["mode"] == "native" && said.fields["interface"] == "lb0")
-                let queues = try await daemon.says("detected available RX queues on interface")
+                let queues = try await daemon.logs("detected available RX queues on interface")
                 #expect(queues.fields["queues"] == "1")
-                try await daemon.says("AF_XDP path initialized")
+                try await daemon.logs("AF_XDP path initialized")
                 let report = try await lab.traffic().run(rate: 20_000, duration: .seconds(1))
                 try await eventually("all arrive") { sinks.arrivals == report.datagrams }
                 let page = try Shell.output("curl -s http://127.0.0.1:\(port)/metrics")
@@ -42,7 +42,7 @@ struct AFXDPModeTests {
                     #expect(page.contains(line), "\(page)")
                 }
                 try await daemon.reload(config([sinks[0]]))
-                try await daemon.says("updated af_xdp downstream set")
+                try await daemon.logs("updated af_xdp downstream set")
                 try await daemon.stop()
             }
         }
@@ -65,8 +65,8 @@ struct AFXDPModeTests {
             try lab.client.ip("route add default via \(VethLab.v4(0, 1))")
             let sinks = try lab.sinks()
             try await DaemonUnderTest.running(config(sinks)) { daemon in
-                try await daemon.says("native XDP attach failed, trying SKB mode")
-                #expect(try await daemon.says(Self.attached).fields["mode"] == "skb")
+                try await daemon.logs("native XDP attach failed, trying SKB mode")
+                #expect(try await daemon.logs(Self.attached).fields["mode"] == "skb")
                 let traffic = try lab.traffic()
                 try await eventually("it forwards") {
                     traffic.send([UInt8](repeating: 0, count: 64))
@@ -85,7 +85,7 @@ struct AFXDPModeTests {
             for _ in 0..<5 {
                 let daemon = try DaemonUnderTest(config(sinks))
                 try await daemon.isRunning()
-                try await daemon.says(Self.attached)
+                try await daemon.logs(Self.attached)
                 let (traffic, before) = (try lab.traffic(), sinks.arrivals)
                 try await eventually("it forwards") {
                     traffic.send([UInt8](repeating: 0, count: 64))

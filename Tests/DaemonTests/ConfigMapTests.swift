@@ -39,10 +39,10 @@ extension DaemonTests.ConfigMapTests {
         do {
             try await daemon.isRunning()
             try turn(folder, to: "..2", "listeners: []\n")
-            try await daemon.says(DaemonUnderTest.notReloaded)
+            try await daemon.logs(DaemonUnderTest.notReloaded)
             config.listeners[0].receivers[0].port = sinks[1].endpoint.port
             try turn(folder, to: "..3", config.yaml)
-            try await daemon.says(DaemonUnderTest.reloaded)
+            try await daemon.logs(DaemonUnderTest.reloaded)
             let traffic = try Traffic(to: Endpoint(.loopback, port: config.listeners[0].port))
             traffic.send([1])
             try await eventually("the new receiver has it") { sinks[1].arrivals == 1 }

@@ -78,7 +78,7 @@ extension DaemonTests.ControlTests {
 
             """
         let daemon = try DaemonUnderTest(config)
-        try await daemon.says("control socket ready")
+        try await daemon.logs("control socket ready")
         for words in [["reload"], ["drain", "in/r"], ["undrain", "in/r"]] {
             let answer = try await daemon.command(words)
             #expect(answer.code != 0 && answer.errors.contains("the daemon is starting"))
@@ -218,7 +218,7 @@ extension DaemonTests.ControlTests {
             let other = try DaemonUnderTest(try ConfigText.simple().yaml + named)
             let ending = try await other.process.exit()
             #expect(ending == .exited(1))
-            let said = try await other.says("start-up failed").fields["error"] ?? ""
+            let said = try await other.logs("start-up failed").fields["error"] ?? ""
             #expect(said.contains(path))
         }
         try await DaemonUnderTest.running(try ConfigText.simple().yaml) { first in

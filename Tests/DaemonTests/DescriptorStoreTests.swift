@@ -17,7 +17,7 @@ extension DaemonTests {
 extension DaemonTests.DescriptorStoreTests {
     private func load(_ config: ConfigText) throws -> Load {
         let target = Endpoint(.loopback, port: config.listeners[0].port)
-        return try Load((0..<16).map { _ in try Traffic(to: target) }, rate: Succession.rate)
+        return try Load((0..<16).map { _ in try Traffic(to: target) }, rate: TakeoverChain.rate)
     }
 
     @Test("a restart loses nothing, with one worker or three", arguments: [1, 3])
@@ -28,14 +28,14 @@ extension DaemonTests.DescriptorStoreTests {
         var config = try ConfigText.simple(receivers: sinks.ports)
         // Room for what arrives while no daemon runs.
         config.settings = ["workers: \(workers)", "recv_buf_size: 67108864"]
-        let succession = try await Succession(
+        let chain = try await TakeoverChain(
             config.yaml, environment: ["NOTIFY_SOCKET": manager.path]
         ) { try load(config) }
         for _ in 0..<3 {
-            try await succession.restart(config.yaml, by: manager)
+            try await chain.restart(config.yaml, by: manager)
             #expect(manager.kept.count == workers)
         }
-        try await succession.settle(sinks)
+        try await chain.settle(sinks)
     }
 
     @Test(

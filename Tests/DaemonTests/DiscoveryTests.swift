@@ -65,7 +65,7 @@ extension DaemonTests.DiscoveryTests {
         let config = config(port, metrics: metrics, Self.service)
         try await DaemonUnderTest.running(config, environment: environment, folder: folder) {
             daemon in
-            try await daemon.says("k8s discovery: the API server does not answer")
+            try await daemon.logs("k8s discovery: the API server does not answer")
             let target = Endpoint(.loopback, port: port)
             let load = try Load([Traffic(to: target)], rate: 5000)
             try await load.pass(1000)
@@ -75,7 +75,7 @@ extension DaemonTests.DiscoveryTests {
 
             try cluster.put(slice(pods))
             try cluster.start()
-            let line = try await daemon.says(Self.updated)
+            let line = try await daemon.logs(Self.updated)
             #expect(line.fields["listener"] == "in" && line.fields["added"] == "3")
             try await load.pass(1000)
             let report = await load.stop()
@@ -155,9 +155,9 @@ extension DaemonTests.DiscoveryTests {
         let config = config(port, metrics: metrics, Self.service) + health
         try await DaemonUnderTest.running(config, environment: environment, folder: folder) {
             daemon in
-            try await daemon.says("downstream is healthy", times: 3)
+            try await daemon.logs("downstream is healthy", times: 3)
             ports.close(1)
-            let line = try await daemon.says("downstream marked unhealthy, disabling")
+            let line = try await daemon.logs("downstream marked unhealthy, disabling")
             #expect(line.fields["downstream"] == "pod-2")
             try await eventually("two are active") {
                 try await MetricsPage.scrape(metrics).count("downstream_active") == 2

@@ -50,7 +50,7 @@ extension DaemonTests.DiscoveryTestsFamilies {
         try await DaemonUnderTest.running(
             config, byTakeover ? ["--takeover"] : [], folder: old.folder
         ) { daemon in
-            try await daemon.says("dns discovery: no answer")
+            try await daemon.logs("dns discovery: no answer")
             let traffic = try Traffic(to: Endpoint(.loopback, port: port))
             for number in 0..<100 { traffic.send([UInt8(number)]) }
             try await eventually("all arrive") { sinks.map(\.arrivals).reduce(0, +) == 100 }
@@ -82,12 +82,12 @@ extension DaemonTests.DiscoveryTestsFamilies {
         let daemon = try DaemonUnderTest(
             config, folder: folder,
             prefix: ["/usr/bin/unshare", "--mount", "sh", "-c", mount, "sh"])
-        let line = try await daemon.says("dns discovery: no answer")
+        let line = try await daemon.logs("dns discovery: no answer")
         #expect(line.fields["code"] == "connection")
         // In place, because the mount follows the file rather than its name.
         try "nameserver 127.0.0.1\n".write(
             toFile: resolvConf, atomically: false, encoding: .utf8)
-        try await daemon.says("dns discovery: the servers answer again")
+        try await daemon.logs("dns discovery: the servers answer again")
         try await daemon.isRunning()
         let traffic = try Traffic(to: Endpoint(.loopback, port: port))
         for number in 0..<10 { traffic.send([UInt8(number)]) }

@@ -50,7 +50,7 @@ extension DaemonTests.DiscoveryTestsMemory {
             try await load.pass(500)
             let missing = "file: {path: \"\(folder.path("missing"))\"}"
             try folder.replace(DaemonUnderTest.configName, with: config(missing))
-            try await daemon.says(DaemonUnderTest.reloaded)
+            try await daemon.logs(DaemonUnderTest.reloaded)
             #expect(
                 daemon.times("file discovery: no answer yet, the receivers of before stay in force")
                     == 1)
@@ -112,7 +112,7 @@ extension DaemonTests.DiscoveryTestsMemory {
             let missing = folder.path("missing")
             try folder.replace(
                 DaemonUnderTest.configName, with: config("file: {path: \"\(missing)\"}"))
-            try await daemon.says(DaemonUnderTest.reloaded)
+            try await daemon.logs(DaemonUnderTest.reloaded)
             try folder.replace(
                 DaemonUnderTest.configName, with: config("file: {path: \"\(missing)2\"}"))
             let reload = try await DaemonUnderTest.run(

@@ -62,7 +62,7 @@ struct DiscoveryTestsModes {
                     ports: [.init(Int(DiscoveryTestsModes.port), name: "data")]))
             try await trouble()
             for (mode, count) in zip(DiscoveryTestsModes.modes, before) {
-                try await daemon.says("\(mode) k8s membership updated", times: count + 1)
+                try await daemon.logs("\(mode) k8s membership updated", times: count + 1)
             }
             try await pass()
         }
@@ -86,7 +86,7 @@ struct DiscoveryTestsModes {
         try await DaemonUnderTest.running(
             Self.config, environment: ["KUBECONFIG": path], folder: folder
         ) { daemon in
-            try await daemon.says("k8s discovery: 0 ready endpoints", times: Self.modes.count)
+            try await daemon.logs("k8s discovery: 0 ready endpoints", times: Self.modes.count)
             #expect(cluster.watchRequests.count <= 1, "the listeners share a watch")
             let loads = try Self.modes.map { mode in
                 let source =
@@ -133,7 +133,7 @@ struct DiscoveryTestsModes {
     private func outage(_ scene: Scene) async throws {
         let cluster = scene.cluster
         await cluster.stop()
-        try await scene.daemon.says("k8s discovery: the API server does not answer")
+        try await scene.daemon.logs("k8s discovery: the API server does not answer")
         try await scene.pass()
         cluster.jump(to: 7)
         try await scene.scale(to: [1, 2]) { try cluster.start() }

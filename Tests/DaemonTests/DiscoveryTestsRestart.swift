@@ -64,14 +64,14 @@ struct DiscoveryTestsRestart {
                 await daemon.process.end()
                 try await load.pass(1000)
                 daemon = try await start()
-                try await daemon.says(
+                try await daemon.logs(
                     "k8s discovery: no answer yet, the receivers of before stay in force")
                 try await load.pass(1000)
             }
             try cluster.start()
             try cluster.put(Slice("s-1", [pods[0]], ports: [.init(9000, name: "data")]))
-            try await daemon.says("tc_ebpf k8s membership updated")
-            try await daemon.says("xdp_nat k8s membership updated")
+            try await daemon.logs("tc_ebpf k8s membership updated")
+            try await daemon.logs("xdp_nat k8s membership updated")
             try await load.pass(1000)
             let report = await load.stop()
             try await eventually("all arrive") { sinks.arrivals == report.datagrams }

@@ -37,7 +37,7 @@ struct HealthTestsTC {
                 try lab.receivers[index].enter(open)
             }
             try await DaemonUnderTest.running(config(sinks)) { daemon in
-                try await daemon.says(Self.healthy, times: 3)
+                try await daemon.logs(Self.healthy, times: 3)
                 let target = Endpoint(VethLab.v4(0, 1), port: 5514)
                 let traffic = try lab.client.enter {
                     try Traffic(to: target, from: VethLab.v4(9, 1))
@@ -45,17 +45,17 @@ struct HealthTestsTC {
                 let load = try Load([traffic], rate: 10_000)
                 try await load.pass(2000)
                 ports.closeAll()
-                try await daemon.says(Self.disabled, times: 3)
+                try await daemon.logs(Self.disabled, times: 3)
                 try await load.pass(2000)
                 let opened = ContinuousClock.now
                 try ports.openAll { index, open in try lab.receivers[index].enter(open) }
-                try await daemon.says(Self.healthy, times: 6)
+                try await daemon.logs(Self.healthy, times: 6)
                 #expect(ContinuousClock.now - opened < .seconds(3))
                 try await load.pass(2000)
                 let changes = daemon.times(Self.updated)
                 ports.close(1)
-                try await daemon.says(Self.disabled, times: 4)
-                try await daemon.says(Self.updated, times: changes + 1)
+                try await daemon.logs(Self.disabled, times: 4)
+                try await daemon.logs(Self.updated, times: changes + 1)
                 try await load.pass(1000)
                 let quiet = sinks[1].arrivals
                 try await load.pass(2000)

@@ -46,10 +46,10 @@ extension DaemonTests.LogMessageTests {
         let folder = try ScratchFolder()
         try folder.write(try ConfigText.simple(metrics: true).yaml, to: "config.yaml")
         let daemon = try DaemonUnderTest(nil, ["-l", "debug"], folder: folder)
-        try await daemon.says("entering receive loop")
+        try await daemon.logs("entering receive loop")
         let begin = ContinuousClock.now
-        try await daemon.says("userspace worker heartbeat")
-        try await daemon.says("userspace worker heartbeat", times: 2)
+        try await daemon.logs("userspace worker heartbeat")
+        try await daemon.logs("userspace worker heartbeat", times: 2)
         // The first comes five seconds after the start, the second five seconds later.
         #expect((.seconds(9)...(.seconds(12))).contains(ContinuousClock.now - begin))
         try await daemon.stop()

@@ -9,7 +9,7 @@ extension DaemonTests {
     @Suite("The metrics page")
     struct MetricsTests {
         /// Every series of a listener in the listener's own terms and as the sum of its receivers'.
-        static func expectLedger(
+        static func expectBalanced(
             _ page: MetricsPage, sourceLocation: SourceLocation = #_sourceLocation
         ) {
             let labels = ["listener": "in", "mode": "userspace"]
@@ -44,7 +44,7 @@ extension DaemonTests.MetricsTests {
             try await load.pass(10_000)
         }
         let page = try #require(outcome.page)
-        Self.expectLedger(page)
+        Self.expectBalanced(page)
         let sent = Int(outcome.delivery.sent)
         #expect(page.count("packets_received_total") == sent)
         #expect(page.count("bytes_received_total") == sent * 64)

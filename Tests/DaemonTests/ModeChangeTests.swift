@@ -146,7 +146,7 @@ struct ModeChangeTests {
                 let load = try Load([lab.traffic()], rate: 20_000)
                 try await load.pass(1000)
                 try daemon.folder.replace(DaemonUnderTest.configName, with: next)
-                let line = try await daemon.says(DaemonUnderTest.notReloaded)
+                let line = try await daemon.logs(DaemonUnderTest.notReloaded)
                 #expect(line.fields["error"]?.contains(reason) == true, "\(line.fields)")
                 try await load.pass(1000)
                 let delivery = await Self.settled(load, sinks)
@@ -171,7 +171,7 @@ struct ModeChangeTests {
                 try await load.pass(1000)
                 try daemon.folder.replace(
                     DaemonUnderTest.configName, with: config("af_xdp", receivers))
-                let line = try await daemon.says(DaemonUnderTest.notReloaded)
+                let line = try await daemon.logs(DaemonUnderTest.notReloaded)
                 let error = try #require(line.fields["error"])
                 #expect(
                     error.contains("CAP_NET_RAW") && error.contains("run `udp-fanout --takeover`"),

@@ -92,7 +92,7 @@ extension DaemonTests.NATRestartTests {
                 // Nobody is there, and packets are still translated.
                 try await load.pass(500)
                 daemon = try await start(lab, folder)
-                #expect(try await daemon.says("attached XDP program").fields["replaced"] == "true")
+                #expect(try await daemon.logs("attached XDP program").fields["replaced"] == "true")
             }
             try await load.pass(500)
             let report = await load.stop()
@@ -144,7 +144,7 @@ extension DaemonTests.NATRestartTests {
                 """
             let daemon = try DaemonUnderTest(userspace, folder: folder, prefix: Self.prefix)
             try await daemon.isRunning()
-            try await daemon.says(
+            try await daemon.logs(
                 "removed the program and the associations that a former daemon had left")
             #expect(try !Shell.output("ip -d link show eth0").contains("xdp"))
             try await daemon.stop()

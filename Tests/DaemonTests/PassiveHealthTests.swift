@@ -36,7 +36,7 @@ extension DaemonTests {
             config.listeners[0].receivers[0].weight = 0
             try await DaemonUnderTest.running(config.yaml) { daemon in
                 let load = try load(config)
-                let line = try await daemon.says(Self.refuses)
+                let line = try await daemon.logs(Self.refuses)
                 #expect(line.level == "warn" && line.fields["downstream"] == "dead0")
                 try await eventually("the status calls it so") {
                     try daemon.receiver("dead0")?.word == "refuses"
@@ -68,7 +68,7 @@ extension DaemonTests {
             let config = try config(sinks, dead: [dead])
             try await DaemonUnderTest.running(config.yaml + Self.passive) { daemon in
                 let load = try load(config)
-                let line = try await daemon.says(Self.disabled)
+                let line = try await daemon.logs(Self.disabled)
                 #expect(line.fields["downstream"] == "dead0" && line.fields["probe"] == "passive")
                 #expect(line.fields["result"] == "refused")
                 try await eventually("it gets nothing more") {
@@ -111,7 +111,7 @@ extension DaemonTests {
                 + "timeout_secs: 1}\n"
             try await DaemonUnderTest.running(config.yaml + health) { daemon in
                 let load = try load(config)
-                try await daemon.says("too few downstreams are healthy, all are used")
+                try await daemon.logs("too few downstreams are healthy, all are used")
                 #expect(try daemon.status().health == "tcp, passive")
                 try await load.pass(500)
                 let page = try await MetricsPage.scrape(#require(config.metricsPort))

@@ -58,7 +58,7 @@ extension DaemonTests.PodRightsTests {
             for replaced in ["false", "true"] {
                 let daemon = try DaemonUnderTest(config, prefix: prefix)
                 try await daemon.isRunning()
-                let said = try await daemon.says("attached TC eBPF program to ingress")
+                let said = try await daemon.logs("attached TC eBPF program to ingress")
                 #expect(said.fields["attach"] == "clsact")
                 #expect(said.fields["replaced"] == replaced)
                 if replaced == "true" {

@@ -53,7 +53,7 @@ extension DaemonTests.PrivilegeTests {
         try await DaemonUnderTest.running(config.yaml) { daemon in
             config.listeners[0].more = ["preserve_source: true"]
             try daemon.folder.replace(DaemonUnderTest.configName, with: config.yaml)
-            let error = try await daemon.says(DaemonUnderTest.notReloaded).fields["error"]
+            let error = try await daemon.logs(DaemonUnderTest.notReloaded).fields["error"]
             #expect(error?.contains("CAP_NET_RAW had been given up after the start") == true)
             #expect(error?.contains("run as root") == false, "\(error ?? "")")
             #expect(error?.contains("udp-fanout --takeover") == true)

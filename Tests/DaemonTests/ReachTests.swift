@@ -80,13 +80,13 @@ struct ReachTests {
                 #expect(try await readiness() == "ready\n")
                 let address = "address del \(VethLab.v4(0, 1))/24 dev lb0"
                 try lab.balancer.ip(address)
-                try await daemon.says("listener serves nothing, its interface has no address")
+                try await daemon.logs("listener serves nothing, its interface has no address")
                 try await eventually("it is not ready") {
                     try await readiness()
                         == "listener in serves nothing: interface lb0 has no address\n"
                 }
                 try lab.balancer.ip(address.replacing("del", with: "add"))
-                let line = try await daemon.says("listener serves again")
+                let line = try await daemon.logs("listener serves again")
                 #expect(line.fields["listener"] == "in")
                 #expect(try await readiness() == "ready\n")
                 try lab.balancer.ip("link set lb0 down")

@@ -19,7 +19,7 @@ extension DaemonTests.ReadinessTests {
             let before = try await HTTP.get("/readyz", port: port)
             #expect(before.status == 200 && before.body == "ready\n")
             try daemon.folder.replace(DaemonUnderTest.configName, with: "listeners: []\n")
-            try await daemon.says(DaemonUnderTest.notReloaded)
+            try await daemon.logs(DaemonUnderTest.notReloaded)
             #expect(try await HTTP.get("/readyz", port: port).status == 200)
         }
     }

@@ -40,7 +40,7 @@ extension DaemonTests.ReloadFileTests {
                 try await Task.sleep(for: .milliseconds(700))
                 try daemon.folder.write(after.yaml, to: name)
             }
-            let line = try await daemon.says(DaemonUnderTest.reloaded)
+            let line = try await daemon.logs(DaemonUnderTest.reloaded)
             #expect(line.level == "info" && line.fields == ["added": "new"])
             let served = Set(after.listeners.map(\.port) + [try #require(after.metricsPort)])
             #expect(try await SocketTable.ports(of: daemon.pid) == served)
@@ -64,7 +64,7 @@ extension DaemonTests.ReloadFileTests {
         try await daemon.isRunning()
         symlink("..2", folder.path("..data_tmp"))
         #expect(rename(folder.path("..data_tmp"), folder.path("..data")) == 0)
-        try await daemon.says(DaemonUnderTest.reloaded)
+        try await daemon.logs(DaemonUnderTest.reloaded)
         let served = Set(after.listeners.map(\.port) + [try #require(after.metricsPort)])
         #expect(try await SocketTable.ports(of: daemon.pid) == served)
         try await daemon.stop()
@@ -76,7 +76,7 @@ extension DaemonTests.ReloadFileTests {
         try await DaemonUnderTest.running(before.yaml) { daemon in
             try daemon.folder.replace(DaemonUnderTest.configName, with: after.yaml)
             daemon.process.send(SIGHUP)
-            try await daemon.says(DaemonUnderTest.reloaded)
+            try await daemon.logs(DaemonUnderTest.reloaded)
             // The watch has had the time to notice the file as well.
             try await Task.sleep(for: .milliseconds(900))
             try await daemon.stop()
@@ -99,9 +99,9 @@ extension DaemonTests.ReloadFileTests {
             before.listeners.append(more)
         }
         let daemon = try DaemonUnderTest(before.yaml)
-        try await daemon.says("configuration loaded")
+        try await daemon.logs("configuration loaded")
         try daemon.folder.replace(DaemonUnderTest.configName, with: after.yaml)
-        try await daemon.says(DaemonUnderTest.reloaded)
+        try await daemon.logs(DaemonUnderTest.reloaded)
         try await daemon.stop()
     }
 
@@ -118,7 +118,7 @@ extension DaemonTests.ReloadFileTests {
             // Half of it, as an editor that writes in place leaves it for a moment or for ever.
             let half = String(after.yaml.prefix(after.yaml.count - 40))
             try daemon.folder.write(half, to: DaemonUnderTest.configName)
-            let line = try await daemon.says(DaemonUnderTest.notReloaded)
+            let line = try await daemon.logs(DaemonUnderTest.notReloaded)
             #expect(line.level == "error" && line.fields["error"]?.contains("config.yaml:") == true)
             let bad = try await MetricsPage.scrape(port)
             #expect(bad.value(gauge) == 0)
@@ -131,7 +131,7 @@ extension DaemonTests.ReloadFileTests {
             #expect(daemon.log.count { $0.level == "error" } == 1)
 
             try daemon.folder.write(after.yaml, to: DaemonUnderTest.configName)
-            try await daemon.says(DaemonUnderTest.reloaded)
+            try await daemon.logs(DaemonUnderTest.reloaded)
             let good = try await MetricsPage.scrape(port)
             #expect(good.value(gauge) == 1)
             #expect(good.value("udp_fanout_config_reloads_total", ["result": "success"]) == 2)
@@ -147,11 +147,11 @@ extension DaemonTests.ReloadFileTests {
             let path = daemon.folder.path(DaemonUnderTest.configName)
             unlink(path)
             daemon.process.send(SIGHUP)
-            var line = try await daemon.says(DaemonUnderTest.notReloaded)
+            var line = try await daemon.logs(DaemonUnderTest.notReloaded)
             #expect(line.fields["error"]?.contains("the file does not exist") == true)
             mkdir(path, 0o755)
             daemon.process.send(SIGHUP)
-            line = try await daemon.says(DaemonUnderTest.notReloaded, times: 2)
+            line = try await daemon.logs(DaemonUnderTest.notReloaded, times: 2)
             #expect(try await SocketTable.ports(of: daemon.pid) == [config.listeners[0].port])
             try await daemon.stop()
         }
@@ -163,7 +163,7 @@ extension DaemonTests.ReloadFileTests {
         try await DaemonUnderTest.running(config.yaml) { daemon in
             let bad = config.yaml + "x: 1\n\"y\\u001b[31m\\n\": 2\nhealth: {enabled: 7}\n"
             try daemon.folder.replace(DaemonUnderTest.configName, with: bad)
-            let error = try await daemon.says(DaemonUnderTest.notReloaded).fields["error"] ?? ""
+            let error = try await daemon.logs(DaemonUnderTest.notReloaded).fields["error"] ?? ""
             #expect(error.contains(": x: ") && error.contains("health.enabled"), "\(error)")
             try await daemon.stop()
             let lines = daemon.process.record.state.errors
@@ -178,12 +178,12 @@ extension DaemonTests.ReloadFileTests {
             let path = daemon.folder.path(DaemonUnderTest.configName)
             unlink(path)
             #expect(mkfifo(path, 0o600) == 0)
-            let line = try await daemon.says(DaemonUnderTest.notReloaded)
+            let line = try await daemon.logs(DaemonUnderTest.notReloaded)
             #expect(line.fields["error"]?.contains("this is not a regular file") == true)
             let asked = try await DaemonUnderTest.run(["reload"], folder: daemon.folder)
             #expect(asked.code == 1)
             try daemon.folder.replace(DaemonUnderTest.configName, with: after.yaml)
-            try await daemon.says(DaemonUnderTest.reloaded)
+            try await daemon.logs(DaemonUnderTest.reloaded)
         }
     }
 }

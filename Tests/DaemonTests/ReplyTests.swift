@@ -24,7 +24,7 @@ extension DaemonTests {
                     "receivers answer; this listener is one-way: their replies are dropped"
                 for round in 1...2 {
                     for _ in 0..<20 { #expect(receiver.send([2])) }
-                    let line = try await daemon.says(warning)
+                    let line = try await daemon.logs(warning)
                     #expect(line.level == "warn" && line.fields["listener"] == "in")
                     #expect(line.fields["receivers"] == "r1")
                     let page = try await MetricsPage.scrape(#require(config.metricsPort))

@@ -48,7 +48,7 @@ extension DaemonTests.ServiceTests {
             let thread = try StoppedThread(named: "fanout-in", of: daemon.pid)
             try await thread.isStopped()
             traffic.send([1])
-            try await daemon.says("workers hang; the watchdog gets no sign of life")
+            try await daemon.logs("workers hang; the watchdog gets no sign of life")
             let fed = manager.count("WATCHDOG=1")
             // Longer than the time in which the manager would have had it killed.
             let silence = ContinuousClock.now + .milliseconds(800)

@@ -66,7 +66,7 @@ extension DaemonTests.SignalTests {
             #expect(recv(client, &first, 1, Int32(MSG_PEEK)) == 1)
 
             daemon.process.send(SIGTERM)
-            try await daemon.says("received SIGTERM")
+            try await daemon.logs("received SIGTERM")
             let begin = ContinuousClock.now
             daemon.process.send(SIGINT)
             #expect(try await daemon.process.exit() == .exited(128 + SIGINT))
@@ -97,7 +97,7 @@ extension DaemonTests.SignalTests {
         let config = try ConfigText.simple(metrics: true)
         for message in ["configuration loaded", "metrics server started"] {
             let daemon = try DaemonUnderTest(config.yaml)
-            try await daemon.says(message)
+            try await daemon.logs(message)
             daemon.process.send(SIGTERM)
             #expect(try await daemon.process.exit() == .exited(0))
             #expect(daemon.log.last?.message == "udp-fanout stopped")

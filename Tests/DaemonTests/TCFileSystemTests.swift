@@ -67,7 +67,7 @@ struct TCFileSystemTests {
             await first.process.end()
             let large = VethLab.config(receivers, attach: "tcx", settings: "max_downstream: 1024")
             try await DaemonUnderTest.running(large) { daemon in
-                let said = try await daemon.says("attached TC eBPF program to ingress")
+                let said = try await daemon.logs("attached TC eBPF program to ingress")
                 #expect(said.fields["replaced"] == "true")
                 try await load.pass(1000)
                 let report = await load.stop()

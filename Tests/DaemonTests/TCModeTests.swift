@@ -43,11 +43,11 @@ struct TCModeTests {
             }
             var daemon = try DaemonUnderTest(yaml)
             try await daemon.isRunning()
-            let first = try await daemon.says(Self.attached)
+            let first = try await daemon.logs(Self.attached)
             #expect(first.fields["attach"] == attach)
             #expect(first.fields["interface"] == "lb0")
             for message in ["registered listener in eBPF map", "eBPF fast path initialized"] {
-                try await daemon.says(message)
+                try await daemon.logs(message)
             }
             let load = try Load([lab.traffic()], rate: 50_000)
             if receivers == .vanished {
@@ -60,7 +60,7 @@ struct TCModeTests {
                 try await load.pass(10_000)
                 daemon = try DaemonUnderTest(yaml, folder: daemon.folder)
                 try await daemon.isRunning()
-                #expect(try await daemon.says(Self.attached).fields["replaced"] == "true")
+                #expect(try await daemon.logs(Self.attached).fields["replaced"] == "true")
             }
             try await load.pass(10_000)
             let report = await load.stop()
@@ -81,9 +81,9 @@ struct TCModeTests {
                 try lab.traffic().send([UInt8](repeating: 0, count: 64))
                 try await eventually("it forwards") { sinks.arrivals == 1 }
                 try lab.balancer.ip("link delete lb0")
-                try await daemon.says("interface is gone, its listeners wait for it to come back")
+                try await daemon.logs("interface is gone, its listeners wait for it to come back")
                 try VethLab.connect(lab.balancer, "lb0", lab.client, "c0", subnet: 0)
-                try await daemon.says(Self.attached, times: 2)
+                try await daemon.logs(Self.attached, times: 2)
                 let traffic = try lab.traffic()
                 try await eventually("it forwards again") {
                     traffic.send([UInt8](repeating: 0, count: 64))
@@ -109,10 +109,10 @@ struct TCModeTests {
                     try Namespace.command(
                         "bpftool link detach pinned \(link.split(separator: "\n")[0])")
                 }
-                let line = try await daemon.says(
+                let line = try await daemon.logs(
                     "the program was detached from the interface, it is attached again")
                 #expect(line.level == "warn" && line.fields["interface"] == "lb0")
-                try await daemon.says(Self.attached, times: 2)
+                try await daemon.logs(Self.attached, times: 2)
                 try lab.traffic().send([UInt8](repeating: 0, count: 64))
                 try await eventually("it forwards") { sinks.arrivals == 1 }
                 try await daemon.stop()
@@ -154,14 +154,14 @@ struct TCModeTests {
             let sinks = try lab.sinks()
             try await DaemonUnderTest.running(config(sinks)) { daemon in
                 try lab.balancer.ip("link set lb0 down")
-                try await daemon.says("interface is down, nothing comes in by it")
+                try await daemon.logs("interface is down, nothing comes in by it")
                 try lab.balancer.ip("link set lb0 name outer up")
-                let line = try await daemon.says(
+                let line = try await daemon.logs(
                     "interface was renamed, its listeners stay with it until the next start")
                 #expect(line.fields["now"] == "outer")
-                try await daemon.says("interface is up again")
+                try await daemon.logs("interface is up again")
                 try await daemon.reload(config([sinks[0]]))
-                try await daemon.says("updated tc_ebpf downstream set")
+                try await daemon.logs("updated tc_ebpf downstream set")
                 let traffic = try lab.traffic()
                 try await eventually("it forwards") {
                     traffic.send([UInt8](repeating: 0, count: 64))

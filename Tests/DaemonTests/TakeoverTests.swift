@@ -15,10 +15,10 @@ extension DaemonTests {
 extension DaemonTests.TakeoverTests {
     private static let goesOn = "the process that was to take over has failed; this one goes on"
 
-    private func succession(_ config: ConfigText) async throws -> Succession {
+    private func takeoverChain(_ config: ConfigText) async throws -> TakeoverChain {
         let target = Endpoint(.loopback, port: config.listeners[0].port)
-        return try await Succession(config.yaml) {
-            try Load((0..<16).map { _ in try Traffic(to: target) }, rate: Succession.rate)
+        return try await TakeoverChain(config.yaml) {
+            try Load((0..<16).map { _ in try Traffic(to: target) }, rate: TakeoverChain.rate)
         }
     }
 
@@ -30,21 +30,21 @@ extension DaemonTests.TakeoverTests {
         var config = try ConfigText.simple(receivers: sinks.ports, metrics: true)
         config.settings[0] = "workers: \(workers)"
         config.listeners[0].balance = "source_ip"
-        let succession = try await succession(config)
-        for _ in 0..<3 { try await succession.takeOver(config.yaml) }
+        let chain = try await takeoverChain(config)
+        for _ in 0..<3 { try await chain.takeOver(config.yaml) }
         let page = try await MetricsPage.scrape(config.metricsPort!)
         #expect(page.count("packets_received_total") > 0)
         let status = try await DaemonUnderTest.run(
-            ["status", "--json"], folder: succession.folder)
-        #expect(status.output.contains("\"pid\":\(succession.current.pid)"))
-        try await succession.settle(sinks)
+            ["status", "--json"], folder: chain.folder)
+        #expect(status.output.contains("\"pid\":\(chain.current.pid)"))
+        try await chain.settle(sinks)
     }
 
     @Test("loses nothing when workers, receivers or the address are others")
     func altered() async throws {
         let sinks = try tallyingSinks(3)
         let config = try ConfigText.simple(receivers: sinks.ports)
-        let succession = try await succession(config)
+        let chain = try await takeoverChain(config)
         for round in 1...6 {
             var next = config
             next.settings[0] = "workers: \(1 + round % 3)"
@@ -52,15 +52,15 @@ extension DaemonTests.TakeoverTests {
             next.listeners[0].address = ["127.0.0.1", "0.0.0.0"][round / 2 % 2]
             next.listeners[0].name = round == 4 ? "renamed" : "in"
             if round % 3 == 0 { next.listeners[0].receivers.removeLast() }
-            try await succession.takeOver(next.yaml)
+            try await chain.takeOver(next.yaml)
         }
-        let report = await succession.load.stop()
+        let report = await chain.load.stop()
         try await eventually("all arrive") { sinks.arrivals >= report.datagrams }
-        try await succession.current.stop()
+        try await chain.current.stop()
         let delivery = Delivery(of: report, at: sinks)
         #expect(delivery.lost == 0 && delivery.duplicates == 0, "\(delivery)")
         let received =
-            succession.total("received") + succession.total("received", listener: "renamed")
+            chain.total("received") + chain.total("received", listener: "renamed")
         #expect(received == Int(report.datagrams))
     }
 
@@ -71,25 +71,25 @@ extension DaemonTests.TakeoverTests {
         var other = config.listeners[0]
         other.name = "other"
         other.port = try Ports.free()
-        let succession = try await succession(config)
+        let chain = try await takeoverChain(config)
         config.listeners.append(other)
-        try await succession.takeOver(config.yaml)
+        try await chain.takeOver(config.yaml)
         let late = try Load(
             [Traffic(to: Endpoint(.loopback, port: other.port))], rate: 10_000, total: 20_000)
         try await late.pass(1000)
         config.listeners.removeLast()
-        try await succession.takeOver(config.yaml)
+        try await chain.takeOver(config.yaml)
         _ = await late.finish()
-        let ports = try await SocketTable.ports(of: succession.current.pid)
+        let ports = try await SocketTable.ports(of: chain.current.pid)
         #expect(ports == [config.listeners[0].port])
-        let first = await succession.load.stop()
-        let arrived = UInt64(succession.total("received", listener: "other")) + first.datagrams
+        let first = await chain.load.stop()
+        let arrived = UInt64(chain.total("received", listener: "other")) + first.datagrams
         try await eventually("all arrive") { sinks.arrivals == arrived }
-        try await succession.current.stop()
-        #expect(succession.total("received") == Int(first.datagrams))
+        try await chain.current.stop()
+        #expect(chain.total("received") == Int(first.datagrams))
         #expect(
-            succession.total("received", listener: "other")
-                == succession.total("forwarded", listener: "other"))
+            chain.total("received", listener: "other")
+                == chain.total("forwarded", listener: "other"))
     }
 
     @Test("that fails at its configuration, its sockets or its metrics leaves the daemon as it was")
@@ -97,11 +97,11 @@ extension DaemonTests.TakeoverTests {
         let sinks = try tallyingSinks(2)
         var config = try ConfigText.simple(receivers: sinks.ports, metrics: true)
         config.settings[0] = "workers: 2"
-        let succession = try await succession(config)
+        let chain = try await takeoverChain(config)
         var bad = config
         bad.listeners[0].receivers[0].weight = -1
-        let first = try await succession.refuse(bad.yaml)
-        #expect(succession.current.times(Self.goesOn) == 0)
+        let first = try await chain.refuse(bad.yaml)
+        #expect(chain.current.times(Self.goesOn) == 0)
         #expect(first.process.record.state.errors.contains { $0.contains("weight") })
 
         let udp = try HeldPort(try Ports.free(), SOCK_DGRAM)
@@ -109,21 +109,21 @@ extension DaemonTests.TakeoverTests {
         bad.listeners.append(config.listeners[0])
         bad.listeners[1].name = "held"
         bad.listeners[1].port = udp.port
-        _ = try await succession.refuse(bad.yaml)
-        try await succession.current.says(Self.goesOn)
+        _ = try await chain.refuse(bad.yaml)
+        try await chain.current.logs(Self.goesOn)
 
         // By then the daemon before reads no more, and everything has been handed over.
         let tcp = try HeldPort(try Ports.free(), SOCK_STREAM, listens: true)
         bad = config
         bad.metricsPort = tcp.port
-        _ = try await succession.refuse(bad.yaml)
-        try await succession.current.says(Self.goesOn, times: 2)
+        _ = try await chain.refuse(bad.yaml)
+        try await chain.current.logs(Self.goesOn, times: 2)
         let page = try await MetricsPage.scrape(config.metricsPort!)
         #expect(page.count("packets_received_total") > 0)
-        let status = try await DaemonUnderTest.run(["status"], folder: succession.folder)
+        let status = try await DaemonUnderTest.run(["status"], folder: chain.folder)
         #expect(status.code == 0)
-        try await succession.takeOver(config.yaml)
-        try await succession.settle(sinks)
+        try await chain.takeOver(config.yaml)
+        try await chain.settle(sinks)
     }
 
     @Test(
@@ -134,32 +134,32 @@ extension DaemonTests.TakeoverTests {
         var config = try ConfigText.simple(receivers: sinks.ports, metrics: true)
         config.settings[0] = "workers: 2"
         let target = Endpoint(.loopback, port: config.listeners[0].port)
-        let succession = try await Succession(
+        let chain = try await TakeoverChain(
             config.yaml, environment: ["UDP_FANOUT_LOG": "debug"]
         ) {
-            try Load((0..<16).map { _ in try Traffic(to: target) }, rate: Succession.rate)
+            try Load((0..<16).map { _ in try Traffic(to: target) }, rate: TakeoverChain.rate)
         }
         var kills = 0
         for _ in 0..<8 where kills < 3 {
-            if try await succession.kill(config.yaml, after: step) { kills += 1 }
+            if try await chain.kill(config.yaml, after: step) { kills += 1 }
         }
         #expect(kills == 3)
         let page = try await MetricsPage.scrape(config.metricsPort!)
         #expect(page.count("packets_received_total") > 0)
-        try await succession.takeOver(config.yaml)
-        try await succession.settle(sinks)
+        try await chain.takeOver(config.yaml)
+        try await chain.settle(sinks)
     }
 
     @Test("by a process that is killed when it has begun leaves the daemon as it was")
     func killedAtBeginning() async throws {
         let sinks = try tallyingSinks(2)
         let config = try ConfigText.simple(receivers: sinks.ports, metrics: true)
-        let succession = try await succession(config)
-        for _ in 0..<2 { try await succession.killAtBeginning(config.yaml) }
+        let chain = try await takeoverChain(config)
+        for _ in 0..<2 { try await chain.killAtBeginning(config.yaml) }
         let page = try await MetricsPage.scrape(config.metricsPort!)
         #expect(page.count("packets_received_total") > 0)
-        try await succession.takeOver(config.yaml)
-        try await succession.settle(sinks)
+        try await chain.takeOver(config.yaml)
+        try await chain.settle(sinks)
     }
 
     @Test("a receiver that is drained or down stays so")
@@ -167,14 +167,14 @@ extension DaemonTests.TakeoverTests {
         let sinks = try tallyingSinks(3)
         var config = try ConfigText.simple(receivers: sinks.ports)
         config.settings.append("max_downstream: 8")
-        let succession = try await succession(config)
-        let drained = try await DaemonUnderTest.run(["drain", "in/r2"], folder: succession.folder)
+        let chain = try await takeoverChain(config)
+        let drained = try await DaemonUnderTest.run(["drain", "in/r2"], folder: chain.folder)
         #expect(drained.code == 0)
-        try await succession.takeOver(config.yaml)
+        try await chain.takeOver(config.yaml)
         let before = sinks[1].arrivals
-        try await succession.load.pass(5000)
+        try await chain.load.pass(5000)
         #expect(sinks[1].arrivals == before)
-        try await succession.settle(sinks)
+        try await chain.settle(sinks)
     }
 
     @Test("where no daemon runs it is a start like any other")

@@ -30,15 +30,15 @@ struct TakeoverTestsEnds {
             let (kernel, user) = (
                 config(mode, sinks.map(\.endpoint)), config("userspace", sinks.map(\.endpoint))
             )
-            let succession = try await Succession(user) {
+            let chain = try await TakeoverChain(user) {
                 try Load([lab.traffic()], rate: 5000)
             }
-            for next in [kernel, user, kernel] { try await succession.takeOver(next) }
-            try await succession.current.reload(user)
-            try await succession.load.pass(1000)
-            let report = await succession.load.stop()
+            for next in [kernel, user, kernel] { try await chain.takeOver(next) }
+            try await chain.current.reload(user)
+            try await chain.load.pass(1000)
+            let report = await chain.load.stop()
             try await eventually("all arrive") { sinks.arrivals >= report.datagrams }
-            try await succession.current.stop()
+            try await chain.current.stop()
             let delivery = Delivery(of: report, at: sinks)
             #expect(delivery.lost == 0 && delivery.duplicates == 0, "\(delivery)")
             #expect(try VethLab.state() == before)
@@ -56,34 +56,34 @@ struct TakeoverTestsEnds {
             let bad =
                 config(mode, [sinks[1].endpoint])
                 + "metrics: {enabled: true, bind: \"127.0.0.1:\(held.port)\"}\n"
-            let succession = try await Succession(first) {
+            let chain = try await TakeoverChain(first) {
                 try Load([lab.traffic()], rate: 5000)
             }
-            _ = try await succession.refuse(bad)
-            try await succession.current.says(Self.goesOn)
+            _ = try await chain.refuse(bad)
+            try await chain.current.logs(Self.goesOn)
             #expect(try VethLab.state() == before)
-            try await succession.load.pass(1000)
+            try await chain.load.pass(1000)
             let strays = sinks[1].arrivals
-            try await succession.load.pass(1000)
+            try await chain.load.pass(1000)
             #expect(sinks[1].arrivals == strays)
-            try await succession.current.stop()
-            _ = await succession.load.stop()
+            try await chain.current.stop()
+            _ = await chain.load.stop()
         }
     }
 
     /// A daemon that takes over and waits for the receivers of a listener whose name server is silent.
-    private func begin(_ succession: Succession, _ config: String) async throws -> (
+    private func begin(_ chain: TakeoverChain, _ config: String) async throws -> (
         DaemonUnderTest, HeldPort
     ) {
         let silent = try HeldPort(try Ports.free(), SOCK_DGRAM)
         let looking =
             "  - {name: looking, bind: \"127.0.0.1:\(try Ports.free())\", dns: {name: r.example, port: 9,"
             + " server: \"127.0.0.1:\(silent.port)\"}}\n"
-        let path = try succession.folder.write(
+        let path = try chain.folder.write(
             config.replacing("listeners:\n", with: "listeners:\n" + looking), to: "next.yaml")
         let next = try DaemonUnderTest(
-            nil, ["--takeover", "--config", path], folder: succession.folder)
-        try await next.says("taking over")
+            nil, ["--takeover", "--config", path], folder: chain.folder)
+        try await next.logs("taking over")
         return (next, silent)
     }
 
@@ -95,19 +95,19 @@ struct TakeoverTestsEnds {
         try await lab.balancer.run(ownMounts: true) {
             let sinks = try lab.sinks()
             let config = config("tc_ebpf", sinks.map(\.endpoint))
-            let succession = try await Succession(config) {
+            let chain = try await TakeoverChain(config) {
                 try Load([lab.traffic()], rate: 5000)
             }
-            let (next, silent) = try await begin(succession, config)
-            let reload = try await DaemonUnderTest.run(["reload"], folder: succession.folder)
+            let (next, silent) = try await begin(chain, config)
+            let reload = try await DaemonUnderTest.run(["reload"], folder: chain.folder)
             let words = reload.output + reload.errors.joined()
             #expect(
                 reload.code == 1 && words.contains("another process is taking over"), "\(reload)")
             next.process.send(signal)
             #expect(try await next.process.exit() == .exited(1))
-            try await succession.current.says(Self.goesOn)
-            try await succession.load.pass(1000)
-            try await succession.settle(sinks)
+            try await chain.current.logs(Self.goesOn)
+            try await chain.load.pass(1000)
+            try await chain.settle(sinks)
             withExtendedLifetime(silent) {}
         }
     }
@@ -121,16 +121,16 @@ struct TakeoverTestsEnds {
             let before = try VethLab.state()
             let sinks = try lab.sinks()
             let config = config(mode, sinks.map(\.endpoint))
-            let succession = try await Succession(config) {
+            let chain = try await TakeoverChain(config) {
                 try Load([lab.traffic()], rate: 5000)
             }
-            let (next, silent) = try await begin(succession, config)
-            succession.current.process.send(signal)
-            let ending = try await succession.current.process.exit()
+            let (next, silent) = try await begin(chain, config)
+            chain.current.process.send(signal)
+            let ending = try await chain.current.process.exit()
             #expect(ending == (signal == SIGKILL ? .killed(SIGKILL) : .exited(0)))
             try await next.isRunning()
-            try await succession.load.pass(1000)
-            let delivery = await ModeChangeTests.settled(succession.load, sinks)
+            try await chain.load.pass(1000)
+            let delivery = await ModeChangeTests.settled(chain.load, sinks)
             #expect(delivery.isExact(), "\(delivery)")
             try await next.stop()
             #expect(try VethLab.state() == before)
@@ -146,18 +146,18 @@ struct TakeoverTestsEnds {
         try await lab.balancer.run(ownMounts: true) {
             let sinks = try lab.sinks()
             let config = config("userspace", sinks.map(\.endpoint))
-            let succession = try await Succession(config) {
+            let chain = try await TakeoverChain(config) {
                 try Load([lab.traffic()], rate: 5000)
             }
-            let (next, silent) = try await begin(succession, config)
+            let (next, silent) = try await begin(chain, config)
             next.process.send(SIGSTOP)
-            succession.current.process.send(SIGTERM)
-            #expect(try await succession.current.process.exit(within: .seconds(30)) == .exited(0))
+            chain.current.process.send(SIGTERM)
+            #expect(try await chain.current.process.exit(within: .seconds(30)) == .exited(0))
             next.process.send(SIGCONT)
             try await next.isRunning()
             let seen = sinks.arrivals
             try await eventually("it flows on") { sinks.arrivals > seen + 1000 }
-            _ = await succession.load.stop()
+            _ = await chain.load.stop()
             try await next.stop()
             withExtendedLifetime(silent) {}
         }

@@ -13,10 +13,10 @@ import Tiers
 struct TakeoverTestsModes {
     private static let goesOn = "the process that was to take over has failed; this one goes on"
 
-    private func succession(
+    private func takeoverChain(
         _ lab: VethLab, _ config: String
-    ) async throws -> Succession {
-        try await Succession(config) { try Load([lab.traffic()], rate: Succession.rate) }
+    ) async throws -> TakeoverChain {
+        try await TakeoverChain(config) { try Load([lab.traffic()], rate: TakeoverChain.rate) }
     }
 
     @Test(
@@ -28,11 +28,11 @@ struct TakeoverTestsModes {
             let before = try VethLab.state()
             let sinks = try lab.sinks()
             let config = VethLab.config(sinks.map(\.endpoint), mode: mode, attach: attach)
-            let succession = try await succession(lab, config)
-            for _ in 0..<3 { try await succession.takeOver(config) }
+            let chain = try await takeoverChain(lab, config)
+            for _ in 0..<3 { try await chain.takeOver(config) }
             let fewer = VethLab.config([sinks[0].endpoint], mode: mode, attach: attach)
-            try await succession.takeOver(fewer)
-            try await succession.settle(sinks)
+            try await chain.takeOver(fewer)
+            try await chain.settle(sinks)
             #expect(try VethLab.state() == before)
         }
     }
@@ -45,13 +45,13 @@ struct TakeoverTestsModes {
             let config = VethLab.config(sinks.map(\.endpoint))
             let held = try HeldPort(try Ports.free(), SOCK_STREAM, listens: true)
             let bad = config + "metrics: {enabled: true, bind: \"127.0.0.1:\(held.port)\"}\n"
-            let succession = try await succession(lab, config)
+            let chain = try await takeoverChain(lab, config)
             for round in 1...2 {
-                _ = try await succession.refuse(bad)
-                try await succession.current.says(Self.goesOn, times: round)
+                _ = try await chain.refuse(bad)
+                try await chain.current.logs(Self.goesOn, times: round)
             }
-            try await succession.takeOver(config)
-            try await succession.settle(sinks)
+            try await chain.takeOver(config)
+            try await chain.settle(sinks)
         }
     }
 
@@ -68,19 +68,19 @@ struct TakeoverTestsModes {
             let held = try HeldPort(try Ports.free(), SOCK_STREAM, listens: true)
             let bad =
                 config([0, 2]) + "metrics: {enabled: true, bind: \"127.0.0.1:\(held.port)\"}\n"
-            let succession = try await Succession(config([0, 1])) {
+            let chain = try await TakeoverChain(config([0, 1])) {
                 try Load(try (0..<16).map { _ in try lab.traffic() }, rate: 20_000)
             }
             for round in 1...2 {
-                _ = try await succession.refuse(bad)
-                try await succession.current.says(Self.goesOn, times: round)
+                _ = try await chain.refuse(bad)
+                try await chain.current.logs(Self.goesOn, times: round)
             }
-            try await succession.load.pass(1000)
+            try await chain.load.pass(1000)
             let before = sinks[2].arrivals
-            try await succession.load.pass(5000)
+            try await chain.load.pass(5000)
             #expect(sinks[2].arrivals == before, "whom the daemon in force does not have")
-            try await succession.takeOver(config([0, 1]))
-            try await succession.settle(sinks)
+            try await chain.takeOver(config([0, 1]))
+            try await chain.settle(sinks)
         }
     }
 
@@ -90,17 +90,17 @@ struct TakeoverTestsModes {
         try await lab.balancer.run(ownMounts: true) {
             let sinks = try lab.sinks()
             let config = VethLab.config(sinks.map(\.endpoint))
-            let succession = try await Succession(
+            let chain = try await TakeoverChain(
                 config, environment: ["UDP_FANOUT_LOG": "debug"]
-            ) { try Load([lab.traffic()], rate: Succession.rate) }
+            ) { try Load([lab.traffic()], rate: TakeoverChain.rate) }
             var kills = 0
             for _ in 0..<8 where kills < 2 {
-                if try await succession.kill(config, after: "release") { kills += 1 }
+                if try await chain.kill(config, after: "release") { kills += 1 }
             }
             #expect(kills == 2)
-            let report = await succession.load.stop()
+            let report = await chain.load.stop()
             try await eventually("all arrive") { sinks.arrivals >= report.datagrams }
-            try await succession.current.stop()
+            try await chain.current.stop()
             // What the program of a killed one counted is gone with it.
             let delivery = Delivery(of: report, at: sinks)
             #expect(delivery.lost == 0 && delivery.duplicates == 0, "\(delivery)")
@@ -119,10 +119,10 @@ struct TakeoverTestsModes {
                     ? text.replacing("    interface: lb0\n", with: "")
                         .replacing("  tc_attach: auto\n", with: "") : text
             }
-            let succession = try await succession(lab, config("userspace"))
-            try await succession.takeOver(config("tc_ebpf"))
+            let chain = try await takeoverChain(lab, config("userspace"))
+            try await chain.takeOver(config("tc_ebpf"))
             // What is in the sockets by then is overtaken at the hook.
-            try await succession.settle(sinks, isOrdered: false)
+            try await chain.settle(sinks, isOrdered: false)
         }
     }
 
@@ -133,19 +133,19 @@ struct TakeoverTestsModes {
         try await lab.balancer.run(ownMounts: true) {
             let sinks = try lab.sinks()
             let config = VethLab.config(sinks.map(\.endpoint), mode: "af_xdp")
-            let succession = try await succession(lab, config)
-            try await succession.takeOver(config)
+            let chain = try await takeoverChain(lab, config)
+            try await chain.takeOver(config)
             let before = sinks.arrivals
-            try await succession.load.pass(5000)
+            try await chain.load.pass(5000)
             try await eventually("it forwards") { sinks.arrivals > before + 1000 }
-            let report = await succession.load.stop()
-            let forwarded = { UInt64(succession.total("forwarded")) }
-            try await succession.current.stop()
+            let report = await chain.load.stop()
+            let forwarded = { UInt64(chain.total("forwarded")) }
+            try await chain.current.stop()
             try await eventually("what was forwarded arrives") { sinks.arrivals == forwarded() }
             let delivery = Delivery(of: report, at: sinks)
             #expect(delivery.duplicates == 0 && delivery.damaged == 0, "\(delivery)")
-            #expect(succession.total("received") == succession.total("forwarded"))
-            #expect(succession.total("received") == Int(delivery.arrived))
+            #expect(chain.total("received") == chain.total("forwarded"))
+            #expect(chain.total("received") == Int(delivery.arrived))
         }
     }
 }

@@ -69,7 +69,7 @@ extension DaemonTests.TakeoverTestsRaces {
             access(old.controlPath, F_OK) != 0
         }
         let next = try takeOver(old)
-        try await next.says("waiting for the old daemon to end")
+        try await next.logs("waiting for the old daemon to end")
         try await worker.release()
         #expect(try await old.process.exit() == .exited(0))
         try await next.isRunning()
@@ -93,7 +93,7 @@ extension DaemonTests.TakeoverTestsRaces {
         for _ in 0..<4 {
             let killed = try DaemonUnderTest(
                 nil, ["--takeover", "--config", slow], folder: old.folder)
-            try await killed.says("taking over")
+            try await killed.logs("taking over")
             // Stopped, the daemon finds the end of the one and the question of the other at once.
             current.process.send(SIGSTOP)
             killed.process.send(SIGKILL)

@@ -5,7 +5,7 @@ import FanoutCore
 import Testing
 import Tiers
 
-/// lb_lead_frame, as AF_XDP's workers compile it. The packets are those that tc_fanout is tried with.
+/// lb_readdress_frame, as AF_XDP's workers compile it. The packets are those that tc_fanout is tried with.
 @Suite("A frame in memory is led to its receiver", .tags(.network))
 struct FrameTests {
     @Test("one hop older, with right checksums", arguments: try ForwardedPacketTests.cases())
@@ -88,7 +88,7 @@ struct FrameTests {
             receiver.is_v6 = packet.is_v6
             var link = lb_link()
             withUnsafeMutableBytes(of: &link) { $0.copyBytes(from: Self.link) }
-            let first = Int(lb_lead_frame(start, &packet, &receiver, &link))
+            let first = Int(lb_readdress_frame(start, &packet, &receiver, &link))
             return (family, Array(bytes[first...]))
         }
     }

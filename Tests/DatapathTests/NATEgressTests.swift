@@ -17,7 +17,7 @@ struct NATEgressTests {
         arguments: families)
     func noTransmitter(family: IPAddress.Family) async throws {
         try await NATRouteTests.inNetwork {
-            let fixture = try Self.fixture(family, link: LB_NAT_LINK_TURNS.rawValue)
+            let fixture = try Self.fixture(family, link: LB_NAT_LINK_TX.rawValue)
             for _ in 0..<3 {
                 let packet = try NATCase.request(family)
                 var expected = packet

@@ -60,7 +60,7 @@ extension DiscoveryMonitorTests {
     }
 
     @Test("stand-ins go on over further reloads, and end with the source that they stand in for")
-    func standInsGoOn() async throws {
+    func lastKnownsGoOn() async throws {
         let before = state(["a": "s"])
         try await following(before) { monitor, reconciler in
             try await made.all[0].find(1...2)
@@ -84,7 +84,7 @@ extension DiscoveryMonitorTests {
     }
 
     @Test("stand-ins are kept for the next start, which goes on with them")
-    func standInsKept() async throws {
+    func lastKnownsKept() async throws {
         let memory = Memory()
         let (before, next) = (state(["a": "s"]), state(["a": "t"]))
         try await following(before) { monitor, reconciler in

@@ -10,14 +10,14 @@ struct TableAtHandTests {
         name: "in", bind: Endpoint(IPAddress(v4: 1), port: 514), balance: .sourceIP,
         downstreams: DownstreamSet.weighted([1, 2, 3]))
 
-    private func bearing(_ table: SlotTable) -> Listener {
-        DesiredState(listeners: [listener]).bearing([listener.tableOrigin: table]).listeners[0]
+    private func having(_ table: SlotTable) -> Listener {
+        DesiredState(listeners: [listener]).having([listener.tableOrigin: table]).listeners[0]
     }
 
     @Test("gives that one, until its receivers, its balance or its size are others")
     func altered() {
         let other = SlotTable(slots: [2, 1, 0])
-        let bearing = bearing(other)
+        let bearing = having(other)
         #expect(bearing.slotTable == other)
         var altered = [bearing, bearing, bearing, bearing]
         altered[0].downstreams[1].isEnabled = false
@@ -35,7 +35,7 @@ struct TableAtHandTests {
 
     @Test("is equal to the same one without")
     func equal() {
-        let bearing = bearing(listener.tableOrigin.table)
+        let bearing = having(listener.tableOrigin.table)
         #expect(bearing == listener)
         #expect(bearing.hashValue == listener.hashValue)
         #expect(DesiredState(listeners: [bearing]).tablesAtHand.count == 1)

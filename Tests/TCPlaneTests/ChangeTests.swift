@@ -18,7 +18,7 @@ extension TCPlaneTests {
                 let receivers = Array(sinks[..<3])
                 var listener = try stage.listener("in", .sourceIP, to: receivers.downstreams())
                 let rig = try await stage.rig([listener])
-                var tables = TablesInForce(listener)
+                var tables = ActiveTables(listener)
                 let sources = try (0..<64).map { try stage.traffic(to: listener, client: $0) }
                 let load = try Load(sources, rate: 50_000, keepsTimes: true)
                 for round in 0..<60 {

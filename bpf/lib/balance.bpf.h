@@ -38,9 +38,9 @@ struct {
 } tables SEC(".maps");
 
 /* Whose turn it is, by listener. A program that chooses for each packet counts on each CPU; one that chooses
- * seldom defines LB_SHARED_TURNS and has one count, so that no receiver is chosen twice in a round. */
+ * seldom defines LB_SHARED_ROUND_ROBIN and has one count, so that no receiver is chosen twice in a round. */
 struct {
-#ifdef LB_SHARED_TURNS
+#ifdef LB_SHARED_ROUND_ROBIN
 	__uint(type, BPF_MAP_TYPE_ARRAY);
 #else
 	__uint(type, BPF_MAP_TYPE_PERCPU_ARRAY);
@@ -68,7 +68,7 @@ static __always_inline __u32 key_of_flow(const struct lb_table *table, const str
 	turn = bpf_map_lookup_elem(&turns, &listener);
 	if (!turn)
 		return 0;
-#ifdef LB_SHARED_TURNS
+#ifdef LB_SHARED_ROUND_ROBIN
 	key = __sync_fetch_and_add(turn, 1);
 #else
 	/* A number below that of the slots is its own slot, without a division. */

@@ -251,11 +251,11 @@ __noinline int lb_nat_error(struct xdp_md *ctx, const struct lb_packet *packet,
 		return NAT_UNTOUCHED;
 	if (!read_quote(ctx, packet, &quote) ||
 	    (!error_for_service(packet, &quote, move) && !error_for_client(packet, &quote, move))) {
-		count_event(LB_NAT_NOBODY, LB_NAT_UNHANDLED_TRAFFIC);
+		count_event(LB_NAT_NO_LISTENER, LB_NAT_UNHANDLED_TRAFFIC);
 		return NAT_UNTOUCHED;
 	}
 	if (packet->ttl <= 1) {
-		count_event(LB_NAT_NOBODY, LB_NAT_LIFETIME_EXPIRED);
+		count_event(LB_NAT_NO_LISTENER, LB_NAT_LIFETIME_EXPIRED);
 		return NAT_DROP;
 	}
 	steps = rewrite_quote(ctx, packet, &quote, move);

@@ -50,7 +50,7 @@ static __always_inline int can_leave(const struct xdp_md *ctx, const struct lb_p
 	if (packet->in_stack)
 		return 1;
 	if (interface == ctx->ingress_ifindex)
-		return (link & LB_NAT_LINK_TURNS) != 0;
+		return (link & LB_NAT_LINK_TX) != 0;
 	return (link & (is_whole ? LB_NAT_LINK_TRANSMITS : LB_NAT_LINK_TRANSMITS_PIECES)) != 0;
 }
 

@@ -35,7 +35,7 @@ struct lab_lane {
 };
 
 /* Who is compared takes turns of some milliseconds, since a machine's speed changes from second to second. */
-struct lab_turns {
+struct lab_cases {
 	int cpu;     /* of the sender, and of all the kernel does on the way */
 	int warm_up; /* of each, milliseconds */
 	int turns;   /* of each */
@@ -55,7 +55,7 @@ struct lab_count {
  *
  * @lanes, @counts  LAB_LANES_MAX at most
  */
-int lab_flood(const struct lab_lane *lanes, int count, const struct lab_turns *turns,
+int lab_flood(const struct lab_lane *lanes, int count, const struct lab_cases *turns,
 	      struct lab_count *counts);
 
 /* A client, a receiver and who forwards between them, by frames that come in as XDP frames. */
@@ -106,7 +106,7 @@ int lab_bare_translate(const char *at, const char *out, const struct lab_wire *w
  *
  * @wires, @rates  LAB_LANES_MAX at most
  */
-int lab_wire_flood(const struct lab_wire *wires, int count, const struct lab_turns *turns,
+int lab_wire_flood(const struct lab_wire *wires, int count, const struct lab_cases *turns,
 		   struct lab_rate *rates);
 
 #endif

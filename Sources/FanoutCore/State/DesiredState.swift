@@ -81,7 +81,7 @@ extension DesiredState {
         var steps: [DesiredState] = []
         var reached = previous
         // Two that exchange their places would wait for each other.
-        while case let next = besideSucceeded(of: reached), next != self, next != reached {
+        while case let next = besideReplaced(of: reached), next != self, next != reached {
             steps.append(next)
             reached = next
         }
@@ -92,14 +92,14 @@ extension DesiredState {
     /// succeeds them is there.
     public func leavingEarly(from previous: DesiredState) -> [Listener] {
         let move = Move(from: previous, to: self)
-        return previous.listeners.filter { move.isSucceeded($0) && !listeners.contains($0) }
+        return previous.listeners.filter { move.isReplaced($0) && !listeners.contains($0) }
     }
 
     /// This state, but with those listeners of `previous` as they were that another mode succeeds, and that can
     /// stand beside it.
-    private func besideSucceeded(of previous: DesiredState) -> DesiredState {
+    private func besideReplaced(of previous: DesiredState) -> DesiredState {
         let move = Move(from: previous, to: self)
-        let kept = previous.listeners.filter { move.isSucceeded($0) && move.canStay($0) }
+        let kept = previous.listeners.filter { move.isReplaced($0) && move.canStay($0) }
         let identities = Set(kept.map(Identity.init))
         return DesiredState(
             listeners: listeners.filter { !identities.contains(Identity($0)) } + kept)
@@ -121,7 +121,7 @@ extension DesiredState {
         }
 
         /// Whether another mode comes to a place that the listener leaves.
-        func isSucceeded(_ listener: Listener) -> Bool {
+        func isReplaced(_ listener: Listener) -> Bool {
             let left = listener.places.beyond(now[Identity(listener)] ?? [])
             return !left.isEmpty
                 && coming.contains { $0.listener.mode != listener.mode && $0.places.meet(left) }
@@ -266,10 +266,10 @@ extension DesiredState {
     }
 
     /// The same state, whose listeners have their tables at hand where `tables` has them.
-    public func bearing(_ tables: [TableOrigin: SlotTable]) -> DesiredState {
+    public func having(_ tables: [TableOrigin: SlotTable]) -> DesiredState {
         DesiredState(
             listeners: listeners.map { listener in
-                tables[listener.tableOrigin].map { listener.bearing($0) } ?? listener
+                tables[listener.tableOrigin].map { listener.having($0) } ?? listener
             })
     }
 }

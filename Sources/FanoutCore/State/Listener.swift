@@ -58,7 +58,7 @@ public struct Listener: Hashable, Sendable {
     /// The same listener, which has its table at hand until it is altered.
     ///
     /// - Parameter table: that of its `tableOrigin`.
-    func bearing(_ table: SlotTable) -> Listener {
+    func having(_ table: SlotTable) -> Listener {
         var result = self
         result.built = BuiltTable(table: table)
         return result

@@ -76,11 +76,11 @@ struct DaemonUnderTest: Sendable {
 
     // MARK: What it says
 
-    func isRunning() async throws { try await says("udp-fanout is running. Press Ctrl+C to stop.") }
+    func isRunning() async throws { try await logs("udp-fanout is running. Press Ctrl+C to stop.") }
 
     /// Waits for the `count`th log line with this message.
     @discardableResult
-    func says(
+    func logs(
         _ message: String, times count: Int = 1, within limit: Duration = .seconds(60)
     ) async throws -> LogLine {
         try await process.record.wait("\(count) × '\(message)'", within: limit) { state in
@@ -112,7 +112,7 @@ struct DaemonUnderTest: Sendable {
     func reload(_ config: String) async throws {
         let before = times(Self.reloaded)
         try folder.replace(Self.configName, with: config)
-        try await says(Self.reloaded, times: before + 1)
+        try await logs(Self.reloaded, times: before + 1)
     }
 
     static let reloaded = "configuration reloaded"

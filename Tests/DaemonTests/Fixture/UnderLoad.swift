@@ -85,7 +85,7 @@ extension DaemonUnderTest {
         let before = times(Self.reloaded)
         try folder.replace(Self.configName, with: config.yaml)
         process.send(SIGHUP)
-        try await says(Self.reloaded, times: before + 1)
+        try await logs(Self.reloaded, times: before + 1)
     }
 
     /// Puts a file there that cannot be used, and waits until the daemon has said so.
@@ -93,6 +93,6 @@ extension DaemonUnderTest {
         let before = times(Self.notReloaded)
         try folder.replace(Self.configName, with: config.yaml)
         process.send(SIGHUP)
-        try await says(Self.notReloaded, times: before + 1)
+        try await logs(Self.notReloaded, times: before + 1)
     }
 }

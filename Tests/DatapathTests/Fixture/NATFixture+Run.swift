@@ -85,7 +85,7 @@ extension NATFixture {
 
     /// Of packets that no listener can be told of.
     func nobody() throws -> NATCounts {
-        try NATCounts(words: sums("nat_rows", UInt32(LB_NAT_NOBODY), NATCounts.width))
+        try NATCounts(words: sums("nat_rows", UInt32(LB_NAT_NO_LISTENER), NATCounts.width))
     }
 
     func serverCounts(_ number: Int, _ direction: Direction) throws -> Counts {

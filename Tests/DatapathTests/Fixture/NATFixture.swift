@@ -29,7 +29,7 @@ final class NATFixture {
         /// What the program knows of every interface of the namespace: bits of enum lb_nat_link.
         var link =
             LB_NAT_LINK_TRANSMITS.rawValue | LB_NAT_LINK_TRANSMITS_PIECES.rawValue
-            | LB_NAT_LINK_TURNS.rawValue
+            | LB_NAT_LINK_TX.rawValue
     }
 
     /// A service or server of a listener, by its number.

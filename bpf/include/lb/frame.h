@@ -22,8 +22,8 @@ struct lb_link {
 #define LB_STORE(type, at, word)                                                                   \
 	(((struct { type value; } __attribute__((packed)) *)(at))->value = (word))
 
-LB_INLINE __u64 lb_lead_v4(__u8 *ip, const struct lb_packet *packet,
-			   const struct lb_receiver *receiver)
+LB_INLINE __u64 lb_readdress_v4(__u8 *ip, const struct lb_packet *packet,
+				const struct lb_receiver *receiver)
 {
 	__u64 step = lb_csum_step_addr(packet->flow.destination, receiver->address, 0);
 	/* The first byte of its word. */
@@ -36,8 +36,8 @@ LB_INLINE __u64 lb_lead_v4(__u8 *ip, const struct lb_packet *packet,
 	return step;
 }
 
-LB_INLINE __u64 lb_lead_v6(__u8 *ip, const struct lb_packet *packet,
-			   const struct lb_receiver *receiver)
+LB_INLINE __u64 lb_readdress_v6(__u8 *ip, const struct lb_packet *packet,
+				const struct lb_receiver *receiver)
 {
 	ip[7] = (__u8)(packet->ttl - 1);
 	LB_STORE(__u64, ip + 24, LB_SWAP64(receiver->address.high));
@@ -52,12 +52,12 @@ LB_INLINE __u64 lb_lead_v6(__u8 *ip, const struct lb_packet *packet,
  * @frame   what was parsed; all headers are at hand
  * @return  where the frame begins now, in bytes from `frame`
  */
-LB_INLINE __u32 lb_lead_frame(__u8 *frame, const struct lb_packet *packet,
-			      const struct lb_receiver *receiver, const struct lb_link *link)
+LB_INLINE __u32 lb_readdress_frame(__u8 *frame, const struct lb_packet *packet,
+				   const struct lb_receiver *receiver, const struct lb_link *link)
 {
 	__u8 *ip = frame + packet->ip, *udp = frame + packet->udp;
-	__u64 steps =
-		packet->is_v6 ? lb_lead_v6(ip, packet, receiver) : lb_lead_v4(ip, packet, receiver);
+	__u64 steps = packet->is_v6 ? lb_readdress_v6(ip, packet, receiver)
+				    : lb_readdress_v4(ip, packet, receiver);
 	__u32 start = packet->ip - LB_ETHERNET_BYTES;
 
 	steps += lb_csum_step(LB_SWAP16(packet->flow.destination_port), LB_SWAP16(receiver->port));
@@ -97,7 +97,7 @@ LB_INLINE __u64 lb_csum_bytes(const __u8 *at, __u32 bytes)
  * (CHECKSUM_PARTIAL), and a frame in memory has no flag that would tell the next device. A right checksum that
  * happens to be that very sum is made anew, and is the same.
  *
- * @packet  what was parsed; gets the checksum, which lb_lead_frame writes
+ * @packet  what was parsed; gets the checksum, which lb_readdress_frame writes
  */
 LB_INLINE void lb_complete_udp(const __u8 *frame, struct lb_packet *packet)
 {

@@ -246,7 +246,7 @@ enum lb_nat_link {
 	 * interface a program in a driver leaves them to the stack: they would be lost. */
 	LB_NAT_LINK_TRANSMITS = 1,
 	LB_NAT_LINK_TRANSMITS_PIECES = 2, /* those of several buffers, too */
-	LB_NAT_LINK_TURNS = 4,		  /* the driver sends back what came in by it (XDP_TX) */
+	LB_NAT_LINK_TX = 4,		  /* the driver sends back what came in by it (XDP_TX) */
 	LB_NAT_LINK_DOWN = 8,		  /* it is down, or has no carrier */
 };
 

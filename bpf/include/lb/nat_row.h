@@ -71,8 +71,8 @@ struct lb_nat_row {
 };
 
 enum {
-	LB_NAT_NOBODY = 2 * LB_LISTENERS_MAX,
-	LB_NAT_ROWS = LB_NAT_NOBODY + 1,
+	LB_NAT_NO_LISTENER = 2 * LB_LISTENERS_MAX,
+	LB_NAT_ROWS = LB_NAT_NO_LISTENER + 1,
 };
 
 /* From clients, and from servers; a direction is the number of a row within a listener's two, and within

@@ -78,7 +78,7 @@ _Static_assert(LB_MEMBERS_MAX <= 256, "an owner is a byte");
 
 /* The key under which the choice is made when the first `attempt` choices are gone; `attempt` counts
  * from 1. It depends on nothing else, so everyone agrees on who stands in. */
-LB_INLINE __u32 lb_stand_in_key(__u32 key, __u32 attempt)
+LB_INLINE __u32 lb_fallback_key(__u32 key, __u32 attempt)
 {
 	return (__u32)(lb_mix64((__u64)attempt << 32 | key) >> 32);
 }

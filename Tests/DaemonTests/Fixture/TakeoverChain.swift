@@ -6,7 +6,7 @@ import LabNet
 import Testing
 
 /// Daemons that follow one another under load, all in one folder and so by one control socket.
-final class Succession {
+final class TakeoverChain {
     /// 50 000 datagrams a second, and what a build without optimisation can do.
     #if DEBUG
         static let rate = 20_000
@@ -73,12 +73,12 @@ final class Succession {
         let path = try folder.write(other, to: "killed.yaml")
         let begun = previous.times(Self.begins)
         let next = try DaemonUnderTest(nil, ["--takeover", "--config", path], folder: folder)
-        try await next.says("taking over")
+        try await next.logs("taking over")
         #expect(previous.times(Self.begins) == begun + 1)
         let times = previous.times(Self.goesOn)
         next.process.send(SIGKILL)
         #expect(try await next.process.exit() == .killed(SIGKILL))
-        try await previous.says(Self.goesOn, times: times + 1)
+        try await previous.logs(Self.goesOn, times: times + 1)
         refused.append(next)
         try await load.pass(1000)
     }
@@ -113,7 +113,7 @@ final class Succession {
         let times = previous.times(Self.goesOn)
         next.process.send(SIGKILL)
         _ = try await next.process.exit()
-        try await previous.says(Self.goesOn, times: times + 1)
+        try await previous.logs(Self.goesOn, times: times + 1)
         refused.append(next)
         try await load.pass(1000)
         return true

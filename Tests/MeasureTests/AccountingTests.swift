@@ -6,7 +6,7 @@ import Tiers
 @testable import Measure
 
 @Suite("The ledger that the bench reads", .tags(.unit))
-struct LedgerTests {
+struct AccountingTests {
     static let scrape = """
         # HELP udp_fanout_packets_received_total Datagrams.
         # TYPE udp_fanout_packets_received_total counter
@@ -21,18 +21,19 @@ struct LedgerTests {
 
     @Test("sums the series of its own listener")
     func sums() throws {
-        let ledger = try Ledger(scrape: Self.scrape, listener: "bench")
-        #expect(ledger == Ledger(received: 110, forwarded: 100, dropped: 10, kernelDrops: 1000))
+        let accounting = try Accounting(scrape: Self.scrape, listener: "bench")
+        #expect(
+            accounting == Accounting(received: 110, forwarded: 100, dropped: 10, kernelDrops: 1000))
     }
 
     @Test("tells what has been counted since an earlier look")
     func difference() {
-        func ledger(_ factor: Int) -> Ledger {
-            Ledger(
+        func accounting(_ factor: Int) -> Accounting {
+            Accounting(
                 received: 7 * factor, forwarded: 4 * factor, dropped: 2 * factor,
                 kernelDrops: factor)
         }
-        #expect(ledger(3) - ledger(1) == ledger(2))
+        #expect(accounting(3) - accounting(1) == accounting(2))
     }
 
     @Test("names a metric that is missing")
@@ -40,14 +41,14 @@ struct LedgerTests {
         #expect(
             throws: MissingMetric(name: "udp_fanout_packets_forwarded_total", listener: "other")
         ) {
-            try Ledger(scrape: Self.scrape, listener: "other")
+            try Accounting(scrape: Self.scrape, listener: "other")
         }
     }
 
     @Test("is doubted when it does not balance, and when the sinks saw something else")
     func doubts() {
         func doubts(_ received: Int, _ forwarded: Int, _ dropped: Int, arrived: Int) -> [String] {
-            Ledger(received: received, forwarded: forwarded, dropped: dropped, kernelDrops: 0)
+            Accounting(received: received, forwarded: forwarded, dropped: dropped, kernelDrops: 0)
                 .doubts(
                     against: Sample(
                         arrived: 0, cpuNanoseconds: 0, sentInAll: 5000, perSinkInAll: [arrived]))

@@ -6,11 +6,11 @@ import LabNet
 import Testing
 import Tiers
 
-/// What happens to daemons in mode tc_ebpf, and what they leave. docs/faults.md says which fault is whose.
+/// What happens to daemons in mode tc_ebpf, and what they leave. docs/failure-modes.md says which fault is whose.
 @Suite(
     "Mode tc_ebpf through faults", .tags(.load), .serialized,
     .enabled(if: Privilege.isRoot, "NOT TESTED: needs root"))
-struct TCFaultTests {
+struct TCFailureTests {
     /// A map as `bpftool -j map show` prints it.
     private struct Map: Decodable {
         let name: String?
@@ -175,7 +175,7 @@ struct TCFaultTests {
             let next = VethLab.config([sinks[1].endpoint])
                 .replacing("    mode: tc_ebpf\n    interface: lb0\n", with: "")
             try await DaemonUnderTest.running(next) { daemon in
-                let line = try await daemon.says(
+                let line = try await daemon.logs(
                     "removed the program that a former daemon had left")
                 #expect(line.fields["interface"] == "lb0")
                 #expect(try VethLab.state() == before)

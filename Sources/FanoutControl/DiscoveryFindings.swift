@@ -3,8 +3,8 @@
 internal import FanoutCore
 internal import Logging
 
-/// What is worth a line in the log about the receivers that were found for a listener.
-struct Remark: Equatable {
+/// What the log reports about the receivers that were found for a listener.
+struct DiscoveryFindings: Equatable {
     private let ready: Int
     private let terminating: Int
     private let notReady: Int
@@ -18,9 +18,9 @@ struct Remark: Equatable {
         unused = choice.unused(leftOut)
     }
 
-    /// Says what has turned since the remark before.
-    func tell(
-        of listener: Listener, _ discovery: ListenerDiscovery, after before: Remark?,
+    /// Logs what has changed since the previous findings.
+    func log(
+        _ listener: Listener, _ discovery: ListenerDiscovery, after before: DiscoveryFindings?,
         _ logger: Logger
     ) {
         let fields: Logger.Metadata = [
@@ -32,11 +32,11 @@ struct Remark: Equatable {
                 "unsuitable": "\(unsuitable)",
             ]
             logger.warning(
-                "\(discovery.receivers.voice): 0 ready endpoints",
+                "\(discovery.receivers.logPrefix): 0 ready endpoints",
                 metadata: fields.merging(more) { $1 })
         } else if ready > 0, before?.ready == 0 {
             logger.info(
-                "\(discovery.receivers.voice): endpoints are ready again",
+                "\(discovery.receivers.logPrefix): endpoints are ready again",
                 metadata: fields.merging(["ready": "\(ready)"]) { $1 })
         }
         for reason in DiscoveryReport.Unused.allCases {
@@ -94,5 +94,5 @@ extension DiscoverySubject {
     }
 
     /// How log messages about it begin.
-    var voice: String { kind == "fixed" ? "discovery" : "\(kind) discovery" }
+    var logPrefix: String { kind == "fixed" ? "discovery" : "\(kind) discovery" }
 }

@@ -5,7 +5,7 @@ import LabNet
 
 /// The slot tables that a listener has had, and when each may have been in force: from the moment that
 /// the plane was told of it until it had taken the next one.
-struct TablesInForce {
+struct ActiveTables {
     private struct Reign {
         let receivers: [Endpoint]
         let table: SlotTable

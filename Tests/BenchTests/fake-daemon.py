@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: Apache-2.0
 """A slow round-robin forwarder with the command line, the keys and the metrics of udp-fanout that
-the bench relies on. With STAND_IN_LOSES=N it forwards only N-1 of N datagrams and keeps that from
+the bench relies on. With FAKE_DAEMON_LOSES=N it forwards only N-1 of N datagrams and keeps that from
 its books, which the bench has to notice. In mode tc_ebpf it has nftables forward to the first
 receiver, which is not the way of that mode. In mode af_xdp it forwards by sockets. It refuses mode
 xdp_nat as a build without it does."""
@@ -18,7 +18,7 @@ text = open(sys.argv[sys.argv.index("--config") + 1]).read()
 assert sys.argv[sys.argv.index("--log-level") + 1] == "warn"
 binds = re.findall(r"bind: (\S+):(\d+)", text)
 sinks = [(host, int(port)) for host, port in re.findall(r"address: (\S+):(\d+)", text)]
-loses = int(os.environ.get("STAND_IN_LOSES", "0"))
+loses = int(os.environ.get("FAKE_DAEMON_LOSES", "0"))
 received = forwarded = 0
 if "mode: xdp_nat" in text:
     sys.exit("mode xdp_nat is not part of this build")
@@ -47,7 +47,7 @@ if len(binds) > 1:
 if "mode: tc_ebpf" in text:
     rule = "ip daddr %s udp dport %s dnat to %s" % (*binds[0], sinks[0][0])
     chain = "type nat hook prerouting priority dstnat\n%s\n" % rule
-    nft = "table ip stand_in {\nchain prerouting {\n%s}\n}\n" % chain
+    nft = "table ip fake_daemon {\nchain prerouting {\n%s}\n}\n" % chain
     subprocess.run(["nft", "-f", "-"], input=nft, text=True, check=True)
     threading.Event().wait()
 if "mode: af_xdp" in text:

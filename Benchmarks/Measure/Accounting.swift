@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 
 /// What the daemon says of a listener, read from its metrics.
-public struct Ledger: Equatable, Sendable {
+public struct Accounting: Equatable, Sendable {
     /// Datagrams taken from the socket.
     public let received: Int
     /// Datagrams handed to the kernel for a receiver.
@@ -41,8 +41,8 @@ public struct Ledger: Equatable, Sendable {
     }
 
     /// What has been counted since an earlier look.
-    public static func - (now: Ledger, before: Ledger) -> Ledger {
-        Ledger(
+    public static func - (now: Accounting, before: Accounting) -> Accounting {
+        Accounting(
             received: now.received - before.received, forwarded: now.forwarded - before.forwarded,
             dropped: now.dropped - before.dropped,
             kernelDrops: now.kernelDrops - before.kernelDrops)

@@ -5,7 +5,7 @@ import Testing
 import Tiers
 
 @Suite("Who received before, for as long as a new source has not answered", .tags(.unit))
-struct StandInTests {
+struct LastKnownTests {
     private static let list = DiscoverySubject.file(path: "/list", port: nil)
     private static let service = DiscoverySubject.endpointSlices(
         .init(namespace: "n", service: "s"))

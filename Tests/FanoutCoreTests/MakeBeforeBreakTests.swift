@@ -5,7 +5,7 @@ import Testing
 import Tiers
 
 @Suite("A listener that one of another mode succeeds", .tags(.unit))
-struct SuccessionTests {
+struct MakeBeforeBreakTests {
     struct Row: CustomTestStringConvertible, Sendable {
         let testDescription: String
         let before: [Listener]
