@@ -10,7 +10,7 @@ struct BenchRun {
     let errors: String
 
     /// A forwarder with udp-fanout's command line.
-    static let lastKnown = URL(filePath: #filePath).deletingLastPathComponent()
+    static let fakeDaemon = URL(filePath: #filePath).deletingLastPathComponent()
         .appending(path: "fake-daemon.py").path
 
     /// Runs it to its end; `during` is called with its pid in the meantime.
