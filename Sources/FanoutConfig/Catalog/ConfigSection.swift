@@ -13,7 +13,11 @@ public struct ConfigSection: Sendable {
     init(name: String, paths: [String], keys: [ConfigKey]) {
         self.name = name
         self.paths = paths
-        self.keys = keys.map { $0.inSection(at: paths) }
+        self.keys = keys.map { key in
+            var key = key
+            key.paths = paths.map { $0.isEmpty ? key.name : "\($0).\(key.name)" }
+            return key
+        }
         indices = Dictionary(uniqueKeysWithValues: keys.enumerated().map { ($1.name, $0) })
     }
 
@@ -33,20 +37,7 @@ public struct ConfigKey: Sendable {
     /// What the key is for, in one line.
     public let meaning: String
     /// Every place where the key may be, such as `listeners[].bind`; the usual place first.
-    public private(set) var paths: [String] = []
-
-    init(name: String, rule: ValueRule, defaultValue: KeyDefault, meaning: String) {
-        self.name = name
-        self.rule = rule
-        self.defaultValue = defaultValue
-        self.meaning = meaning
-    }
-
-    fileprivate func inSection(at places: [String]) -> ConfigKey {
-        var key = self
-        key.paths = places.map { $0.isEmpty ? name : "\($0).\(name)" }
-        return key
-    }
+    public internal(set) var paths: [String] = []
 }
 
 extension ConfigKey: CustomStringConvertible {

@@ -2,18 +2,18 @@
 
 internal import FanoutCore
 
-/// Names are metric labels and tell listeners apart when the file changes, so each must be unique.
-enum NameCheck {
-    static func run(_ listeners: [DecodedListener], _ findings: Findings) {
-        var lines: [String: Int] = [:]
-        for name in listeners.compactMap({ $0[\.name] }) {
-            if let line = lines[name.value] {
-                findings.error(
-                    at: name.origin,
-                    "\(name.value.quoted) is the name of the listener on line \(line)",
-                    "write another name")
+extension Findings {
+    /// Reports each value that is not the first of its kind.
+    func requireUnique<Value: Hashable>(
+        _ values: [Located<Value>], _ remedy: String,
+        _ what: (_ value: Value, _ line: Int) -> String
+    ) {
+        var lines: [Value: Int] = [:]
+        for value in values {
+            if let line = lines[value.value] {
+                error(at: value.origin, what(value.value, line), remedy)
             } else {
-                lines[name.value] = name.origin.line ?? 0
+                lines[value.value] = value.origin.line ?? 0
             }
         }
     }
@@ -56,5 +56,143 @@ enum HookCheck {
                     + ", and both hook into \(interface.value.quoted)",
                 "write one \(name) for all listeners of an interface")
         }
+    }
+}
+
+/// A destination that a listener of the file serves.
+struct Claim {
+    /// Index of the listener.
+    let owner: Int
+    let endpoint: Endpoint
+    /// The families of which every address is claimed; empty for a single address.
+    let wildcard: [IPAddress.Family]
+    /// Where kernel modes take the datagrams from; nil for a socket, which takes them from
+    /// everywhere.
+    let interface: String?
+    /// How a problem calls the claim.
+    let title: String
+    let origin: Origin
+
+    /// The claims of a listener, as far as it could be read.
+    static func all(of listener: DecodedListener, owner: Int) -> [Claim] {
+        guard let bind = listener.bind, let mode = listener.mode else { return [] }
+        let interface = mode.needsInterface ? listener[\.interface]?.value ?? "" : nil
+        func claim(
+            _ address: IPAddress, _ wildcard: [IPAddress.Family], _ title: String,
+            _ origin: Origin, port: UInt16 = bind.value.port
+        ) -> Claim {
+            Claim(
+                owner: owner, endpoint: Endpoint(address, port: port), wildcard: wildcard,
+                interface: interface, title: title, origin: origin)
+        }
+        let own = bind.value.address
+        // A socket bound to [::] is dual stack: it also takes what is sent to any IPv4 address.
+        let families: [IPAddress.Family] = own.family == .v6 ? [.v4, .v6] : [.v4]
+        var claims = [claim(own, own.isWildcard ? families : [], "\(bind.value)", bind.origin)]
+        if mode == .xdpNAT {
+            claims += listener.ports.dropFirst().map { port in
+                claim(own, [], "\(Endpoint(own, port: port))", bind.origin, port: port)
+            }
+        }
+        guard let addresses = listener[\.addresses] else { return claims }
+        switch addresses.value {
+        case .any:
+            claims.append(
+                claim(own, [.v4, .v6], "any address on port \(bind.value.port)", addresses.origin))
+        case .listed(let list):
+            claims += list.map {
+                claim($0, [], "\(Endpoint($0, port: bind.value.port))", addresses.origin)
+            }
+        }
+        return claims
+    }
+}
+
+/// No two listeners serve one destination: which of them received would depend on chance.
+///
+/// Kernel modes on different interfaces see different datagrams and may share a destination; a
+/// socket sees them all. O(claims).
+struct CollisionCheck {
+    /// The claims on one port within one scope: an interface, the sockets, or all together.
+    private struct Table {
+        var exact: [IPAddress: Claim] = [:]
+        var anyOfFamily: [IPAddress.Family: Claim] = [:]
+        var wildcard: [IPAddress.Family: Claim] = [:]
+
+        func rival(of claim: Claim) -> Claim? {
+            let address = claim.endpoint.address
+            return claim.wildcard.isEmpty
+                ? exact[address] ?? wildcard[address.family]
+                : claim.wildcard.lazy.compactMap { anyOfFamily[$0] }.first
+        }
+
+        mutating func add(_ claim: Claim) {
+            let address = claim.endpoint.address
+            if claim.wildcard.isEmpty {
+                exact[address] = exact[address] ?? claim
+                anyOfFamily[address.family] = anyOfFamily[address.family] ?? claim
+            }
+            for family in claim.wildcard {
+                wildcard[family] = wildcard[family] ?? claim
+                anyOfFamily[family] = anyOfFamily[family] ?? claim
+            }
+        }
+    }
+
+    private enum Scope: Hashable {
+        case interface(String)
+        case sockets, everything
+    }
+
+    private struct Place: Hashable {
+        let port: UInt16
+        let scope: Scope
+    }
+
+    private var tables: [Place: Table] = [:]
+
+    static func run(_ listeners: [DecodedListener], _ findings: Findings) {
+        var check = CollisionCheck()
+        for (index, listener) in listeners.enumerated() {
+            let claims = Claim.all(of: listener, owner: index)
+            // One problem a listener: its further claims most likely have the same rival.
+            for claim in claims {
+                guard let rival = check.rival(of: claim) else { continue }
+                report(claim, rival, listeners, findings)
+                break
+            }
+            for claim in claims { check.add(claim) }
+        }
+    }
+
+    private func rival(of claim: Claim) -> Claim? {
+        let scopes: [Scope] = claim.interface.map { [.interface($0), .sockets] } ?? [.everything]
+        return scopes.lazy.compactMap {
+            tables[Place(port: claim.endpoint.port, scope: $0)]?.rival(of: claim)
+        }.first
+    }
+
+    private mutating func add(_ claim: Claim) {
+        for scope in [claim.interface.map { .interface($0) } ?? .sockets, Scope.everything] {
+            tables[Place(port: claim.endpoint.port, scope: scope), default: Table()].add(claim)
+        }
+    }
+
+    private static func report(
+        _ claim: Claim, _ rival: Claim, _ listeners: [DecodedListener], _ findings: Findings
+    ) {
+        var what = "\(claim.title) collides with \(listeners[rival.owner].title)"
+        what += " (\(rival.title)" + (rival.origin.line.map { ", line \($0))" } ?? ")")
+        let isDual = [claim, rival].contains {
+            $0.wildcard.count == 2 && $0.endpoint.address.family == .v6
+        }
+        if isDual, claim.endpoint.address.family != rival.endpoint.address.family {
+            what += ": [::] serves IPv4 as well"
+        }
+        let (mine, other) = (listeners[claim.owner].mode, listeners[rival.owner].mode)
+        if let mine, let other, mine != other {
+            what += ", although one is \(other.rawValue) and the other \(mine.rawValue)"
+        }
+        findings.error(at: claim.origin, what, "write another address or port")
     }
 }

@@ -5,25 +5,12 @@ internal import FanoutCore
 extension ListenerCheck {
     /// Names are metric labels; addresses are what hash-keyed tables know receivers by.
     func checkUnique() {
-        var names: [String: Int] = [:]
-        var addresses: [Endpoint: Int] = [:]
-        for receiver in receivers {
-            if let name = receiver[\.name],
-                let line = names.updateValue(name.origin.line ?? 0, forKey: name.value)
-            {
-                findings.error(
-                    at: name.origin,
-                    "\(name.value.quoted) is the name of the receiver on line \(line)",
-                    "write another name")
-            }
-            if let address = receiver[\.address],
-                let line = addresses.updateValue(address.origin.line ?? 0, forKey: address.value)
-            {
-                findings.error(
-                    at: address.origin, "\(address.value) is the receiver on line \(line)",
-                    "remove it; write weight to give a receiver more")
-            }
+        findings.requireUnique(receivers.compactMap { $0[\.name] }, "write another name") {
+            "\($0.quoted) is the name of the receiver on line \($1)"
         }
+        findings.requireUnique(
+            receiverAddresses, "remove it; write weight to give a receiver more"
+        ) { "\($0) is the receiver on line \($1)" }
     }
 
     /// Programs rewrite the destination alone.

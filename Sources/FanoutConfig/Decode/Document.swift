@@ -50,7 +50,10 @@ extension Decoded<Configuration> {
         }
         let listeners = listeners
         for listener in listeners { ListenerCheck(listener, findings).run() }
-        NameCheck.run(listeners, findings)
+        // Names are metric labels, and tell listeners apart when the file changes.
+        findings.requireUnique(listeners.compactMap { $0[\.name] }, "write another name") {
+            "\($0.quoted) is the name of the listener on line \($1)"
+        }
         CollisionCheck.run(listeners, findings)
         HookCheck.run(listeners, findings)
         NATCheck.run(listeners, findings)
@@ -66,25 +69,15 @@ extension Decoded<Configuration> {
 final class Findings {
     private struct List {
         var problems: [ConfigProblem] = []
-        var more = 0
+        var unshown = 0
 
         mutating func add(_ problem: () -> ConfigProblem) {
-            // Finding the words may cost more than finding the problem.
+            // The words may cost more than the check.
             if problems.count < SourceLimits.problems {
                 problems.append(problem())
             } else {
-                more += 1
+                unshown += 1
             }
-        }
-
-        func report(of file: String) -> [ConfigProblem] {
-            let sorted = problems.sorted(by: ConfigProblem.isBefore)
-            guard more > 0 else { return sorted }
-            return sorted + [
-                ConfigProblem(
-                    file: file, what: "\(more) further problems are not shown",
-                    remedy: "write what these lines say first")
-            ]
         }
     }
 
@@ -93,11 +86,6 @@ final class Findings {
     private var warningList = List()
 
     init(file: String) { self.file = file }
-
-    /// In line order.
-    var errors: [ConfigProblem] { errorList.report(of: file) }
-    /// In line order.
-    var warnings: [ConfigProblem] { warningList.report(of: file) }
 
     func error(
         at origin: Origin, _ what: @autoclosure () -> String, _ remedy: @autoclosure () -> String
@@ -109,5 +97,19 @@ final class Findings {
         at origin: Origin, _ what: @autoclosure () -> String, _ remedy: @autoclosure () -> String
     ) {
         warningList.add { ConfigProblem(at: origin, what: what(), remedy: remedy()) }
+    }
+
+    var errors: [ConfigProblem] { report(errorList) }
+    var warnings: [ConfigProblem] { report(warningList) }
+
+    /// In line order.
+    private func report(_ list: List) -> [ConfigProblem] {
+        let sorted = list.problems.sorted(by: ConfigProblem.isBefore)
+        guard list.unshown > 0 else { return sorted }
+        return sorted + [
+            ConfigProblem(
+                file: file, what: "\(list.unshown) further problems are not shown",
+                remedy: "write what these lines say first")
+        ]
     }
 }

@@ -8,31 +8,27 @@ public import FanoutCore
 /// whether an interface exists or a port is free shows only when it is used.
 public struct Configuration: Equatable, Sendable {
     /// At least one, in the order of the file; names are unique and no two bind addresses collide.
-    public var listeners: [ListenerConfiguration]
+    public var listeners: [ListenerConfiguration] = []
     /// The top-level `settings`; each listener's `settings` already contain them.
-    public var settings: ListenerSettings
-    public var health: HealthConfiguration
-    public var metrics: MetricsConfiguration
-    public var control: ControlConfiguration
+    public var settings = ListenerSettings()
+    public var health = HealthConfiguration()
+    public var metrics = MetricsConfiguration()
+    public var control = ControlConfiguration()
     /// Capabilities that the process does not release after the start, for later reloads.
-    public var keptCapabilities: Set<KeptCapability>
+    public var keptCapabilities: Set<KeptCapability> = []
+
+    init() {}
 
     public init(
         listeners: [ListenerConfiguration], settings: ListenerSettings = ListenerSettings(),
-        health: HealthConfiguration = HealthConfiguration(),
         metrics: MetricsConfiguration = MetricsConfiguration(),
-        control: ControlConfiguration = ControlConfiguration(),
-        keptCapabilities: Set<KeptCapability> = []
+        control: ControlConfiguration = ControlConfiguration()
     ) {
         self.listeners = listeners
         self.settings = settings
-        self.health = health
         self.metrics = metrics
         self.control = control
-        self.keptCapabilities = keptCapabilities
     }
-
-    init() { self.init(listeners: []) }
 
     /// The key `settings`.
     var settingsSection: SettingsSection {
@@ -75,14 +71,8 @@ extension Configuration {
 
     /// Reads YAML text that the caller holds as bytes; `file` is what problems call it.
     public static func read(_ bytes: [UInt8], file: String) -> ConfigurationResult {
-        let source: SourceText
-        do throws(ConfigProblem) {
-            source = try SourceText(bytes, file: file)
-        } catch {
-            return .invalid([error])
-        }
         do throws(ConfigProblems) {
-            return decode(try source.tree(), file: file)
+            return decode(try SourceText.tree(of: bytes, file: file), file: file)
         } catch {
             return .invalid(error.list)
         }
@@ -95,19 +85,57 @@ extension Configuration {
 }
 
 extension Configuration {
-    /// What this file asks for and a build that carries only `modes` cannot do: one problem for each place, in line order.
+    /// The listeners whose mode is not among `modes`, those of the build: one problem each, in line order.
     public func unsupported(modes: Set<ForwardingMode>) -> [ConfigProblem] {
         let instead = ForwardingMode.allCases.filter(modes.contains).map(\.rawValue)
-        var problems: [ConfigProblem] = []
-        for listener in listeners {
-            if !modes.contains(listener.mode) {
-                problems.append(
-                    ConfigProblem(
-                        at: listener.modeOrigin,
-                        what: "mode \(listener.mode.rawValue) is not part of this build",
-                        remedy: "write mode: \(instead.joined(separator: " or mode: "))"))
-            }
-        }
-        return problems.sorted(by: ConfigProblem.isBefore)
+        return listeners.filter { !modes.contains($0.mode) }.map { listener in
+            ConfigProblem(
+                at: listener.modeOrigin,
+                what: "mode \(listener.mode.rawValue) is not part of this build",
+                remedy: "write mode: \(instead.joined(separator: " or mode: "))")
+        }.sorted(by: ConfigProblem.isBefore)
     }
+}
+
+/// `metrics`: the HTTP server that Prometheus scrapes.
+public struct MetricsConfiguration: Equatable, Sendable {
+    public var enabled = false
+    /// The TCP address of the server.
+    public var bind = Endpoint(IPAddress(v4: 0), port: 9090)
+    /// Begins with `/`; never a path that the server has for health checks.
+    public var path = "/metrics"
+    /// Further names by which browsers may ask for the status page; in lower case.
+    public var serverNames: [String] = []
+
+    public init() {}
+
+    public init(enabled: Bool, bind: Endpoint) {
+        self.enabled = enabled
+        self.bind = bind
+    }
+}
+
+/// `control`: the unix socket that `udp-fanout status` and its like talk to.
+public struct ControlConfiguration: Equatable, Sendable {
+    public var enabled = true
+    /// Where the socket is: an absolute path of at most 96 bytes; nil for the default, which depends on the daemon's
+    /// user.
+    public var socket: String?
+
+    public init() {}
+
+    public init(enabled: Bool) { self.enabled = enabled }
+}
+
+/// A capability that `settings.keep_capabilities` may name, as capabilities(7) has it without `CAP_`.
+public enum KeptCapability: String, CaseIterable, Hashable, Sendable {
+    /// For `preserve_source` in userspace, and `icmp` probes.
+    case netRaw = "net_raw"
+    /// For ports below 1024.
+    case netBindService = "net_bind_service"
+    /// For the kernel modes, and receive buffers above `net.core.rmem_max`.
+    case netAdmin = "net_admin"
+    /// For the kernel modes.
+    case bpf
+    case perfmon
 }

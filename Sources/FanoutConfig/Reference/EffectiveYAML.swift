@@ -41,17 +41,6 @@ struct YAMLWriter {
 
     /// A double-quoted text, which no reader takes for a number or a boolean; what does not print is escaped.
     static func quote(_ text: String) -> String {
-        var result = "\""
-        for scalar in text.unicodeScalars {
-            if scalar == "\"" || scalar == "\\" {
-                result += "\\\(scalar)"
-            } else if scalar.isControl || scalar.isUnassigned {
-                let digits = String(scalar.value, radix: 16)
-                result += "\\U" + String(repeating: "0", count: 8 - digits.count) + digits
-            } else {
-                result.unicodeScalars.append(scalar)
-            }
-        }
-        return result + "\""
+        text.inDoubleQuotes { $0.isControl || $0.isUnassigned ? "\\U\($0.hex(8))" : nil }
     }
 }

@@ -40,22 +40,9 @@ indirect enum JSONText: Sendable {
         }
     }
 
-    /// As RFC 8259, section 7, wants it; what shows nothing of itself is escaped, too.
+    /// RFC 8259, section 7. No control character of a schema is beyond U+FFFF.
     private static func quoted(_ text: String) -> String {
-        var result = "\""
-        for scalar in text.unicodeScalars {
-            switch scalar {
-            case "\"": result += "\\\""
-            case "\\": result += "\\\\"
-            case "\n": result += "\\n"
-            // Of these Unicode has none beyond U+FFFF that a schema here names.
-            case _ where scalar.isControl && scalar.value <= 0xffff:
-                let digits = String(scalar.value, radix: 16)
-                result += "\\u" + String(repeating: "0", count: 4 - digits.count) + digits
-            default: result.unicodeScalars.append(scalar)
-            }
-        }
-        return result + "\""
+        text.inDoubleQuotes { $0.isControl && $0.value <= 0xffff ? "\\u\($0.hex(4))" : nil }
     }
 }
 

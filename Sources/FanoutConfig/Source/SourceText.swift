@@ -17,33 +17,54 @@ public enum SourceLimits {
 }
 
 /// The text of a configuration file: UTF-8, not empty, not too long, without a byte order mark.
-struct SourceText {
-    let file: String
-    let bytes: [UInt8]
-
+enum SourceText {
     static let tooLong = (
         what: "the file is longer than \(SourceLimits.bytes) bytes",
         remedy: "write fewer listeners or start a second daemon"
     )
 
-    init(_ bytes: [UInt8], file: String) throws(ConfigProblem) {
+    /// The document's tree.
+    ///
+    /// - Throws: every fault of the text as YAML.
+    static func tree(of bytes: [UInt8], file: String) throws(ConfigProblems) -> YAMLNode {
+        func problem(_ what: String, _ remedy: String, _ line: Int? = nil, _ column: Int? = nil)
+            -> ConfigProblem
+        {
+            ConfigProblem(file: file, line: line, column: column, what: what, remedy: remedy)
+        }
         guard bytes.count <= SourceLimits.bytes else {
-            throw ConfigProblem(file: file, what: Self.tooLong.what, remedy: Self.tooLong.remedy)
+            throw ConfigProblems(problem(tooLong.what, tooLong.remedy))
         }
         guard !bytes.starts(with: [0xef, 0xbb, 0xbf]) else {
-            throw ConfigProblem(
-                file: file, line: 1, column: 1, what: "the file begins with a byte order mark",
-                remedy: "save it as UTF-8 without one")
+            throw ConfigProblems(
+                problem(
+                    "the file begins with a byte order mark", "save it as UTF-8 without one", 1, 1))
         }
-        self.file = file
-        self.bytes = bytes
+        let document = YAMLDocument(
+            bytes,
+            limits: YAMLLimits(
+                nodes: SourceLimits.nodes, depth: SourceLimits.depth,
+                faults: SourceLimits.problems))
+        if let problem = unshown(in: bytes, file: file, until: document.faults.first) {
+            throw ConfigProblems(problem)
+        }
+        guard document.faults.isEmpty else {
+            throw ConfigProblems(
+                list: document.faults.map { problem($0.what, $0.remedy, $0.line, $0.column) })
+        }
+        guard let root = document.root, !root.isNull else {
+            throw ConfigProblems(problem("the file is empty", "write at least listeners"))
+        }
+        return root
     }
 
     /// The first byte that is not UTF-8, or the first character that does not show, or that libyaml takes for a line
     /// break while an editor shows none.
     ///
     /// - Parameter end: looks no further than there; nil: to the end of the text.
-    private func unshown(until end: YAMLFault?) -> ConfigProblem? {
+    private static func unshown(
+        in bytes: [UInt8], file: String, until end: YAMLFault?
+    ) -> ConfigProblem? {
         var iterator = bytes.makeIterator()
         var decoder = UTF8()
         var (line, column) = (1, 1)
@@ -71,40 +92,15 @@ struct SourceText {
         }
         return nil
     }
-
-    /// The document's tree.
-    ///
-    /// - Throws: every fault of the text as YAML.
-    func tree() throws(ConfigProblems) -> YAMLNode {
-        let document = YAMLDocument(
-            bytes,
-            limits: YAMLLimits(
-                nodes: SourceLimits.nodes, depth: SourceLimits.depth,
-                faults: SourceLimits.problems))
-        if let problem = unshown(until: document.faults.first) {
-            throw ConfigProblems(list: [problem])
-        }
-        guard document.faults.isEmpty else {
-            throw ConfigProblems(
-                list: document.faults.map {
-                    ConfigProblem(
-                        file: file, line: $0.line, column: $0.column, what: $0.what,
-                        remedy: $0.remedy)
-                })
-        }
-        guard let root = document.root, !root.isNull else {
-            throw ConfigProblems(
-                list: [
-                    ConfigProblem(
-                        file: file, what: "the file is empty", remedy: "write at least listeners")
-                ])
-        }
-        return root
-    }
 }
 
 /// Problems that leave nothing to read.
-struct ConfigProblems: Error { let list: [ConfigProblem] }
+struct ConfigProblems: Error {
+    let list: [ConfigProblem]
+
+    init(list: [ConfigProblem]) { self.list = list }
+    init(_ problem: ConfigProblem) { list = [problem] }
+}
 
 /// The bytes of a configuration file, and why they could not be had.
 enum ConfigFile {
@@ -164,9 +160,11 @@ extension Unicode.Scalar {
     }
 
     /// As `U+0007`.
-    var codePoint: String {
-        let digits = String(value, radix: 16, uppercase: true)
-        return "U+" + String(repeating: "0", count: max(0, 4 - digits.count)) + digits
+    var codePoint: String { "U+" + hex(4).uppercased() }
+
+    func hex(_ width: Int) -> String {
+        let digits = String(value, radix: 16)
+        return String(repeating: "0", count: max(0, width - digits.count)) + digits
     }
 }
 
@@ -187,4 +185,19 @@ extension StringProtocol {
 
     /// The text between single quotes, for a problem's words.
     var quoted: String { "'\(printable())'" }
+
+    /// The text between double quotes, its quotes and backslashes escaped, and what `escape` returns an escape for.
+    func inDoubleQuotes(escape: (Unicode.Scalar) -> String?) -> String {
+        var result = "\""
+        for scalar in unicodeScalars {
+            if scalar == "\"" || scalar == "\\" {
+                result += "\\\(scalar)"
+            } else if let escaped = escape(scalar) {
+                result += escaped
+            } else {
+                result.unicodeScalars.append(scalar)
+            }
+        }
+        return result + "\""
+    }
 }
