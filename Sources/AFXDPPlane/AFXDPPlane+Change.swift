@@ -9,9 +9,8 @@ internal import XDPSockets
 
 extension AFXDPPlane {
     /// Leads programs, sockets and tables to these listeners on this network.
-    func bring(
-        to next: [Listener], on network: NetworkView, _ links: LinkLayer
-    ) throws(PlaneError) {
+    func open(_ next: [Listener], on network: NetworkView) throws(PlaneError) {
+        let links = network.links
         let plans = InterfacePlan.all(of: next, on: network, links)
         claimed = Set(served.values.flatMap(\.workers).flatMap(\.egresses.keys))
         isShort = false
@@ -43,16 +42,6 @@ extension AFXDPPlane {
         served = opened
         let kept = Set(served.values.flatMap(\.workers).flatMap(\.egresses.keys))
         isShort = isShort && !claimed.subtracting(kept).isEmpty
-        listeners = next
-        self.network = network
-        watch?.looked(at: network)
-        self.links = links
-        reach.tell(of: next, on: network)
-        let names = Set(next.map(\.name))
-        past = past.filter { names.contains($0.key) }
-        for listener in next {
-            past[listener.name]?.receivers.settle(present: listener.downstreams.map(\.endpoint))
-        }
     }
 
     /// Takes what is served no longer out of the programs, and waits until nothing of it is on the way.
@@ -99,13 +88,13 @@ extension AFXDPPlane {
     /// workers need.
     private func giveUp(queuesOf index: UInt32) {
         guard let network else { return }
-        for plan in InterfacePlan.all(of: listeners, on: network, links) {
+        for plan in InterfacePlan.all(of: listeners, on: network, network.links) {
             for worker in served[plan.interface.index]?.workers ?? []
             where worker.egresses.keys.contains(where: { $0.interface == index }) {
                 let known = Dictionary(
                     uniqueKeysWithValues: worker.egresses.filter { $0.key.interface != index }
                         .map { ($0.key.interface, $0.value) })
-                if let table = try? prepare(worker, plan, network, links, { known[$0] }) {
+                if let table = try? prepare(worker, plan, network, network.links, { known[$0] }) {
                     worker.adopt(table)
                 }
             }

@@ -1,14 +1,14 @@
 // SPDX-License-Identifier: Apache-2.0
 
 internal import BPFRuntime
-public import FanoutCore
+package import FanoutCore
 internal import KernelForwarding
 internal import LinuxNet
 internal import Logging
 package import XDPSockets
 
 extension AFXDPPlane {
-    public func queueCounters() -> [QueueCounters] {
+    package func queueCounters() -> [QueueCounters] {
         served.values.flatMap { interface in
             interface.workers.map { worker in
                 var result = QueueCounters(
@@ -24,13 +24,7 @@ extension AFXDPPlane {
         }
     }
 
-    public func attachments() -> [Attachment] {
-        served.values.map { $0.hook.attachment(Self.mode) }.sorted { $0.interface < $1.interface }
-    }
-
-    public func obstructions() -> [Obstruction] { reach.obstructions(of: listeners, on: network) }
-
-    public func progress() -> [WorkerProgress] {
+    package func progress() -> [WorkerProgress] {
         served.values.flatMap { $0.workers.map(\.progress) }.sorted { $0.worker < $1.worker }
     }
 

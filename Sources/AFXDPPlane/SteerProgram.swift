@@ -16,20 +16,14 @@ final class SteerProgram: Sendable {
 
         /// With room for addresses and queues to come.
         init(destinations: Set<ServedDestination>, queues: Int) {
-            entries = Self.powerOfTwo(atLeast: max(1024, 2 * destinations.count))
-            self.queues = Self.powerOfTwo(atLeast: max(64, queues))
+            entries = .powerOfTwo(atLeast: max(1024, 2 * destinations.count))
+            self.queues = .powerOfTwo(atLeast: max(64, queues))
             servesAny = destinations.contains { $0.address == nil }
         }
 
         /// Whether maps of this capacity can hold what needs `other`.
         func covers(_ other: Capacity) -> Bool {
             entries >= other.entries && queues >= other.queues && (servesAny || !other.servesAny)
-        }
-
-        private static func powerOfTwo(atLeast wanted: Int) -> Int {
-            var size = 1
-            while size < wanted { size *= 2 }
-            return size
         }
     }
 

@@ -15,6 +15,9 @@ package struct NetworkView: Equatable, Sendable {
     /// Receivers behind a link at whose other end there is nobody: what is sent into it is lost.
     package var unplugged: Set<IPAddress> = []
 
+    /// For planes that make frames themselves.
+    package var links = LinkLayer()
+
     package init(interfaces: [HostInterface]) { self.interfaces = interfaces }
 
     package func interface(named name: String?) -> HostInterface? {

@@ -111,11 +111,16 @@ package struct PlaneHooks {
     /// Leaves the program at the hooks, for another process to take over.
     package mutating func release() { hooks = [:] }
 
-    /// - Returns: the interfaces at which a killed daemon had left something.
-    package func removeLeftovers() -> [HostInterface] {
-        guard PinFolder.exists(root: root, name: "") else { return [] }
-        return pins.removeLeftovers(
+    /// - Parameter message: logged for each interface at which a killed daemon had left something.
+    package func removeLeftovers(_ message: Logger.Message) {
+        guard PinFolder.exists(root: root, name: "") else { return }
+        for interface in pins.removeLeftovers(
             root: root, interfaces: HostInterface.present, but: hooks.keys)
+        {
+            logger.info(
+                message,
+                metadata: ["interface": "\(interface.name)", "ifindex": "\(interface.index)"])
+        }
     }
 }
 

@@ -126,8 +126,8 @@ struct TableCapacity: Equatable, Sendable {
         receivers = most.max() ?? 1
         slots = MaglevTable.size(capacity: receivers)
         // A change may exchange every receiver, and the rows of the leaving ones are still in use then.
-        rows = Self.powerOfTwo(atLeast: max(64, 2 * most.reduce(0, +)))
-        self.entries = Self.powerOfTwo(atLeast: max(1024, 2 * entries))
+        rows = .powerOfTwo(atLeast: max(64, 2 * most.reduce(0, +)))
+        self.entries = .powerOfTwo(atLeast: max(1024, 2 * entries))
         servesAny = listeners.contains { $0.served == .any }
     }
 
@@ -148,15 +148,6 @@ struct TableCapacity: Equatable, Sendable {
         return result
     }
 
-    /// Bytes of a table: its head, the receivers and the slots (lb/tables.h).
-    var tableBytes: Int {
-        MemoryLayout<lb_table>.size + receivers * MemoryLayout<lb_receiver>.size
-            + slots * MemoryLayout<UInt16>.size
-    }
-
-    private static func powerOfTwo(atLeast wanted: Int) -> Int {
-        var size = 1
-        while size < wanted { size *= 2 }
-        return size
-    }
+    var room: TableRoom { TableRoom(receivers: receivers, slots: slots) }
+    var tableBytes: Int { room.size }
 }

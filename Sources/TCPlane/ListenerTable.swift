@@ -22,7 +22,6 @@ struct ListenerTable {
     /// Of `capacity.tableBytes` bytes. Receivers stand in the order of the listener, which is what the
     /// slots count.
     var bytes: [UInt8] {
-        let slots = listener.slotTable.slots
         let receivers = listener.downstreams.map { downstream in
             var receiver = (paths[downstream.endpoint.address] ?? .routes)
                 .receiver(downstream.endpoint, row: rows[downstream.endpoint] ?? 0)
@@ -31,49 +30,12 @@ struct ListenerTable {
             }
             return receiver
         }
-        var bytes = [UInt8](native: head(slots: slots.count))
-        bytes.reserveCapacity(capacity.tableBytes)
-        bytes += [UInt8](native: receivers)
-        bytes.fill(upTo: MemoryLayout<lb_table>.size + capacity.receivers * Self.receiverBytes)
-        bytes += [UInt8](native: slots)
-        bytes.fill(upTo: capacity.tableBytes)
-        return bytes
-    }
-
-    private static let receiverBytes = MemoryLayout<lb_receiver>.size
-
-    private func head(slots: Int) -> lb_table {
-        var head = lb_table()
-        head.seed = listener.settings.seed
-        head.seed_v4 = lb_hash_high(head.seed, 0)
-        head.key = listener.balance.keySource.datapath
-        head.slots = UInt32(slots)
-        head.max_packet_size = UInt32(listener.settings.maxPacketSize)
-        head.row = row
+        var head = lb_table(listener, row: row)
         if let key = sole?.key {
             head.address = key.address
             head.ifindex = key.ifindex
         }
-        return head
-    }
-}
-
-extension Balance.KeySource {
-    /// What the kernel programs call it (enum lb_key_source).
-    fileprivate var datapath: UInt32 {
-        switch self {
-        case .counter: LB_KEY_COUNTER.rawValue
-        case .randomNumber: LB_KEY_RANDOM.rawValue
-        case .sourceAddress: LB_KEY_SOURCE_IP.rawValue
-        case .fourTuple: LB_KEY_FOUR_TUPLE.rawValue
-        }
-    }
-}
-
-extension [UInt8] {
-    /// Appends zeros.
-    fileprivate mutating func fill(upTo size: Int) {
-        append(contentsOf: repeatElement(0, count: Swift.max(0, size - count)))
+        return capacity.room.bytes(head, receivers, listener.slotTable.slots)
     }
 }
 

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 
 internal import BPFRuntime
-public import FanoutCore
+package import FanoutCore
 internal import KernelForwarding
 internal import Logging
 
@@ -81,7 +81,7 @@ extension TCPlane {
         past[listener, default: Tally()].receivers.add(Counts(row), of: endpoint)
     }
 
-    public func counters() -> [ListenerCounters] {
+    package func counters() -> [ListenerCounters] {
         guard let serving else { return [] }
         return listeners.compactMap { listener in
             guard let place = serving.layout.places[listener.name] else { return nil }

@@ -1,12 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
 
-public import BPFRuntime
+package import BPFRuntime
 internal import CDatapath
-public import FanoutCore
+package import FanoutCore
 internal import Glibc
-public import KernelForwarding
+package import KernelForwarding
 internal import LinuxNet
-public import Logging
+package import Logging
 
 /// Forwarding in the kernel, at the TC ingress hook of interfaces: bpf/tc_fanout.bpf.c tells of a
 /// datagram's way through it. This side fills its maps and keeps it attached.
@@ -15,8 +15,8 @@ public import Logging
 /// beside the one in force and flips it. What does not fit into the maps, and every new interface,
 /// takes a new program with maps of its own, which is filled first and then takes the place of the one
 /// before at each hook in one step. A start is the same: it replaces what a killed daemon left.
-public actor TCPlane: DataPlane {
-    public static let mode = ForwardingMode.tcEBPF
+package actor TCPlane: KernelPlane {
+    package static let mode = ForwardingMode.tcEBPF
 
     /// The program in force and what stands in its maps.
     struct Serving {
@@ -24,26 +24,16 @@ public actor TCPlane: DataPlane {
         var layout: Layout
     }
 
-    let logger: Logger
+    package let state: KernelPlaneState
     let source: ProgramSource
-    var listeners: [Listener] = []
     var serving: Serving?
     var hooks: PlaneHooks
-    /// What the tables in force were made for.
-    var network: NetworkView?
-    var reach: ReachLog
-    var netlink: Netlink?
-    /// The ways to receivers, which the planes of a daemon share.
-    let memory: PathMemory
-    var anticipated: Anticipated<NetworkView>?
-    var watch: NetworkWatch?
-    var clock: Task<Void, Never>?
     /// What was counted in rows that are no more, by listener.
     var past: [String: Tally] = [:]
 
     private let thread = PlaneThread(name: "tc_ebpf")
 
-    public nonisolated var unownedExecutor: UnownedSerialExecutor {
+    package nonisolated var unownedExecutor: UnownedSerialExecutor {
         // SAFETY: the actor keeps its thread.
         unsafe thread.asUnownedSerialExecutor()
     }
@@ -52,30 +42,23 @@ public actor TCPlane: DataPlane {
     ///   - source: where the kernel program comes from.
     ///   - root: the BPF file system, where the hooks are pinned.
     ///   - memory: what the planes know which follow the same changes.
-    public init(
+    package init(
         logger: Logger, source: ProgramSource = .embedded, root: String = PinFolder.usualRoot,
         memory: PathMemory = PathMemory()
     ) {
-        self.logger = logger
-        self.memory = memory
+        state = KernelPlaneState(
+            logger: logger, memory: memory, needs: .rules,
+            reach: ReachLog(logger: logger, needsForwarding: true))
         self.source = source
         hooks = PlaneHooks(TCProgram.pins, root: root, logger: logger)
-        reach = ReachLog(logger: logger, needsForwarding: true)
     }
 
-    /// Asks for the ways to receivers.
-    public func anticipate(_ change: Change) {
-        guard !change.isEmpty, let watch else { return }
-        let next = change.applied(to: listeners)
-        anticipated = (try? look(for: next, since: watch.recently)).map {
-            Anticipated($0, for: next)
-        }
-    }
+    package var attachedHooks: [PinnedHook] { hooks.all }
+    package var isServing: Bool { serving != nil }
 
-    public func check(_ change: Change) throws(PlaneError) {
-        let next = change.applied(to: listeners)
-        let network = try look(for: next, since: .now)
-        try network.checkInterfaces(of: change)
+    package func checkRoom(
+        for next: [Listener], on network: NetworkView
+    ) throws(PlaneError) {
         _ = try WantedHook.all(of: next, on: network)
         let capacity = TableCapacity(for: next, entries: ServedDestination.count(next, network))
         guard Layout(capacity: capacity).next(for: next, on: network) != nil else {
@@ -83,22 +66,7 @@ public actor TCPlane: DataPlane {
         }
     }
 
-    public func apply(_ change: Change) throws(PlaneError) {
-        try follow()
-        let next = change.applied(to: listeners)
-        let network = try anticipated(for: next)
-        try network.checkInterfaces(of: change)
-        let isFirst = serving == nil
-        try bring(to: next, on: network)
-        log(change, isFirst: isFirst)
-    }
-
-    /// Leads program, maps and hooks to these listeners on this network.
-    func bring(to next: [Listener], on network: NetworkView) throws(PlaneError) {
-        guard !next.isEmpty else {
-            end()
-            return
-        }
+    package func serve(_ next: [Listener], on network: NetworkView) throws(PlaneError) {
         let wanted = try WantedHook.all(of: next, on: network)
         let needed = TableCapacity(for: next, entries: ServedDestination.count(next, network))
         do throws(BPFError) {
@@ -120,74 +88,39 @@ public actor TCPlane: DataPlane {
             )
             throw PlaneError(error)
         }
-        listeners = next
-        self.network = network
-        watch?.looked(at: network)
-        reach.tell(of: next, on: network)
-        let names = Set(next.map(\.name))
+    }
+
+    package func didServe(_ network: NetworkView) {
+        let names = Set(listeners.map(\.name))
         past = past.filter { names.contains($0.key) }
-        for listener in next {
+        for listener in listeners {
             past[listener.name]?.receivers.settle(present: listener.downstreams.map(\.endpoint))
         }
     }
 
-    public func attachments() -> [Attachment] {
-        hooks.all.map { $0.attachment(Self.mode) }.sorted { $0.interface < $1.interface }
+    package func tick() {
+        hooks.restoreDetached()
+        // The kernel sees none of the frames that go straight to the other end of a veth, so it has to confirm that the
+        // hosts there still have their addresses. Others it resolves for each packet.
+        let peers = network?.paths.values.filter { if case .peer = $0 { true } else { false } }
+        state.use(Set(peers?.compactMap(\.hop) ?? []))
     }
 
-    public func obstructions() -> [Obstruction] { reach.obstructions(of: listeners, on: network) }
-
-    public func stop() -> [ListenerCounters] {
-        unfollow()
+    package func detach() {
         hooks.removeAll()
         settle()
-        let last = counters()
-        end()
-        return last
     }
 
     /// The program stays at its hooks and goes on; its maps stay open here, for the last counts.
-    public func relinquish() {
-        unfollow()
-        hooks.release()
-    }
+    package func release() { hooks.release() }
 
-    public func reclaim() throws(PlaneError) {
-        guard !listeners.isEmpty else { return }
-        try follow()
-        try bring(to: listeners, on: look(for: listeners, since: .now))
-    }
-
-    /// Ends what is left of the program, the hooks first.
-    private func end() {
-        hooks.removeAll()
+    package func forget() {
         serving = nil
-        network = nil
-        listeners = []
         past = [:]
-        reach.forget()
     }
 
-    private func log(_ change: Change, isFirst: Bool) {
-        for listener in change.added + change.replaced.map(\.to) {
-            logger.info(
-                "registered listener in eBPF map",
-                metadata: [
-                    "listener": "\(listener.name)", "bind": "\(listener.bind)",
-                    "interface": "\(listener.interface ?? "")",
-                    "balance": "\(listener.balance.rawValue)",
-                    "downstreams": "\(listener.downstreams.count)",
-                ])
-        }
-        for pair in change.retargeted {
-            logger.info(
-                "updated tc_ebpf downstream set",
-                metadata: [
-                    "listener": "\(pair.to.name)", "downstreams": "\(pair.to.downstreams.count)",
-                ])
-        }
-        guard isFirst, let serving else { return }
-        let capacity = serving.layout.capacity
+    package func logInitialized() {
+        guard let capacity = serving?.layout.capacity else { return }
         logger.info(
             "eBPF fast path initialized",
             metadata: [
@@ -203,13 +136,9 @@ public actor TCPlane: DataPlane {
 extension TCPlane {
     /// Without the privilege to see what is there nothing happens; nor where listeners could not have back what
     /// was left to another process, since what is there serves them.
-    public func removeLeftovers() {
+    package func removeLeftovers() {
         guard listeners.isEmpty || !hooks.all.isEmpty else { return }
-        for interface in hooks.removeLeftovers() {
-            logger.info(
-                "removed the program that a former daemon had left",
-                metadata: ["interface": "\(interface.name)", "ifindex": "\(interface.index)"])
-        }
+        hooks.removeLeftovers("removed the program that a former daemon had left")
     }
 }
 

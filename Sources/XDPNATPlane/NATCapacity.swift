@@ -2,6 +2,7 @@
 
 internal import CDatapath
 internal import FanoutCore
+internal import KernelForwarding
 
 /// What a program is made for: its constants and the sizes of its maps. They are fixed when it is loaded.
 struct NATCapacity: Equatable, Sendable {
@@ -47,12 +48,12 @@ struct NATCapacity: Equatable, Sendable {
         let most = listeners.map { max($0.settings.maxDownstream, $0.downstreams.count) }
         receivers = most.max() ?? 1
         slots = MaglevTable.size(capacity: receivers)
-        places = Self.powerOfTwo(atLeast: max(1024, 16 * endpoints))
+        places = .powerOfTwo(atLeast: max(1024, 16 * endpoints))
         packetMax = listeners.map(\.settings.maxPacketSize).max() ?? 65535
         isRouted = listeners.contains { !$0.nat.isOneArm }
         takesTCP = listeners.contains { $0.nat.transport != .udp }
         memory = Memory(
-            associations: Self.powerOfTwo(atLeast: listeners.map(\.nat.maxAssociations).max() ?? 1),
+            associations: .powerOfTwo(atLeast: listeners.map(\.nat.maxAssociations).max() ?? 1),
             keepsUnansweredApart: listeners.allSatisfy(\.nat.keepsUnansweredApart),
             servesV4: families.contains(.v4), servesV6: families.contains(.v6))
     }
@@ -74,15 +75,5 @@ struct NATCapacity: Equatable, Sendable {
         return result
     }
 
-    /// Bytes of a table: its head, the receivers and the slots (lb/tables.h).
-    var tableBytes: Int {
-        MemoryLayout<lb_table>.size + receivers * MemoryLayout<lb_receiver>.size
-            + slots * MemoryLayout<UInt16>.size
-    }
-
-    static func powerOfTwo(atLeast wanted: Int) -> Int {
-        var size = 1
-        while size < wanted { size *= 2 }
-        return size
-    }
+    var room: TableRoom { TableRoom(receivers: receivers, slots: slots) }
 }

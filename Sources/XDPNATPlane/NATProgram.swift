@@ -100,7 +100,7 @@ final class NATProgram: Sendable {
             try object.size("associations" + family, entries: isServed ? memory.associations : 1)
             try object.size("unanswered" + family, entries: isServed ? memory.unanswered : 1)
         }
-        try object.size(mapsIn: "tables", valueBytes: capacity.tableBytes)
+        try object.size(mapsIn: "tables", valueBytes: capacity.room.size)
         try object.size(
             mapsIn: "endpoints",
             valueBytes: capacity.places * MemoryLayout<lb_nat_endpoint>.size)

@@ -41,7 +41,7 @@ final class TransmitErrors: Sendable {
 
 extension XDPNATPlane {
     /// Of every interface where a program is, and of others that something was to leave by.
-    public func transmitErrors() -> [String: UInt64] {
+    package func transmitErrors() -> [String: UInt64] {
         guard let errors, let network else { return [:] }
         var result: [String: UInt64] = [:]
         for interface in network.interfaces {

@@ -3,6 +3,7 @@
 internal import BPFRuntime
 internal import CDatapath
 internal import FanoutCore
+internal import KernelForwarding
 
 /// One port of a listener: what the kernel program calls a listener, with services, servers and a
 /// table of its own.
@@ -52,11 +53,10 @@ struct VIPPortTable {
     let vipPort: VIPPort
     let capacity: NATCapacity
 
-    /// Of `capacity.tableBytes` bytes. Receivers stand in the order of the listener, which is what the
+    /// Of `capacity.room.size` bytes. Receivers stand in the order of the listener, which is what the
     /// slots count; those of all fronts of a listener have the same slots, so that a client meets the
     /// same host on every port when its address decides.
     var bytes: [UInt8] {
-        let slots = listener.slotTable.slots
         let receivers = listener.downstreams.map { downstream in
             var receiver = lb_receiver()
             let endpoint = listener.endpoint(of: downstream, at: port)
@@ -66,34 +66,10 @@ struct VIPPortTable {
             receiver.row = vipPort.servers[endpoint].map { UInt32($0.number) } ?? none
             return receiver
         }
-        var head = lb_table()
-        head.seed = listener.settings.seed
-        head.seed_v4 = lb_hash_high(head.seed, 0)
-        head.key = listener.balance.keySource.inKernel
-        head.slots = UInt32(slots.count)
-        head.max_packet_size = UInt32(listener.settings.maxPacketSize)
-        head.row = vipPort.number
-        var bytes = [UInt8](native: head) + [UInt8](native: receivers)
-        let body = MemoryLayout<lb_table>.size + capacity.receivers * MemoryLayout<lb_receiver>.size
-        bytes.reserveCapacity(capacity.tableBytes)
-        bytes.append(contentsOf: repeatElement(0, count: body - bytes.count))
-        bytes += [UInt8](native: slots)
-        bytes.append(contentsOf: repeatElement(0, count: capacity.tableBytes - bytes.count))
-        return bytes
+        let head = lb_table(listener, row: vipPort.number)
+        return capacity.room.bytes(head, receivers, listener.slotTable.slots)
     }
 
     /// A number that no server has.
     private var none: UInt32 { UInt32(LB_SERVERS_MAX) }
-}
-
-extension Balance.KeySource {
-    /// What the kernel programs call it (enum lb_key_source).
-    fileprivate var inKernel: UInt32 {
-        switch self {
-        case .counter: LB_KEY_COUNTER.rawValue
-        case .randomNumber: LB_KEY_RANDOM.rawValue
-        case .sourceAddress: LB_KEY_SOURCE_IP.rawValue
-        case .fourTuple: LB_KEY_FOUR_TUPLE.rawValue
-        }
-    }
 }

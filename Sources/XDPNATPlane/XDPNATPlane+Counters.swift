@@ -2,14 +2,15 @@
 
 internal import BPFRuntime
 internal import CDatapath
-public import FanoutCore
+package import FanoutCore
+internal import KernelForwarding
 internal import Logging
 
 // The two directions have ledgers of their own. A listener's counters are those of what clients sent, as in
 // every mode; what servers sent are its answers.
 
 extension XDPNATPlane {
-    public func counters() -> [ListenerCounters] {
+    package func counters() -> [ListenerCounters] {
         guard serving != nil else { return [] }
         return listeners.map { listener in
             let tally = tally(of: listener)
@@ -23,7 +24,7 @@ extension XDPNATPlane {
         }
     }
 
-    public func events() -> [String: UInt64] {
+    package func events() -> [String: UInt64] {
         guard let serving else { return [:] }
         var sum = departed
         for listener in listeners {

@@ -3,7 +3,7 @@
 internal import BPFRuntime
 internal import CDatapath
 internal import FanoutCore
-internal import KernelForwarding
+package import KernelForwarding
 internal import LinuxNet
 internal import Logging
 
@@ -12,7 +12,9 @@ internal import Logging
 
 extension XDPNATPlane {
     /// Asks what the drivers of interfaces can do.
-    func addFeatures(to network: inout NetworkView) throws(NetlinkError) {
+    package func complete(
+        _ network: inout NetworkView, _: inout Netlink
+    ) throws(NetlinkError) {
         if netdev == nil { netdev = try Netdev() }
         guard netdev != nil else { return }
         let features = try netdev!.features()

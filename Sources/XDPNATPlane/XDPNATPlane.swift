@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
 
-public import BPFRuntime
+package import BPFRuntime
 internal import CDatapath
-public import FanoutCore
-public import KernelForwarding
+package import FanoutCore
+package import KernelForwarding
 internal import LinuxNet
-public import Logging
+package import Logging
 
 /// Address translation in the kernel, at the XDP hook of interfaces: bpf/xdp_nat.bpf.c tells of a packet's
 /// way through it. This side says who is who in its maps, and keeps it attached.
@@ -18,8 +18,8 @@ public import Logging
 ///
 /// A receiver that leaves, or that health checks keep out, is no server any more, and its clients are given
 /// to others with their next packet. One of weight 0 keeps the clients that it has.
-public actor XDPNATPlane: DataPlane {
-    public static let mode = ForwardingMode.xdpNAT
+package actor XDPNATPlane: KernelPlane {
+    package static let mode = ForwardingMode.xdpNAT
 
     /// The program in force and what stands in its maps.
     struct Serving {
@@ -29,22 +29,13 @@ public actor XDPNATPlane: DataPlane {
         let hooked: HookTable
     }
 
-    let logger: Logger
+    package let state: KernelPlaneState
     let source: ProgramSource
     /// For how long receivers that have left still answer.
     let lateAnswers: Duration
-    var listeners: [Listener] = []
     var serving: Serving?
     var hooks: PlaneHooks
-    /// What the maps in force were made for.
-    var network: NetworkView?
-    var netlink: Netlink?
     var netdev: Netdev?
-    /// The ways to receivers, which the planes of a daemon share.
-    let memory: PathMemory
-    var anticipated: Anticipated<NetworkView>?
-    var watch: NetworkWatch?
-    var clock: Task<Void, Never>?
     /// What was counted in rows that are no more, by listener.
     var past: [String: NATTally] = [:]
     /// What became of packets of listeners that are no more.
@@ -59,7 +50,7 @@ public actor XDPNATPlane: DataPlane {
 
     private let thread = PlaneThread(name: "xdp_nat")
 
-    public nonisolated var unownedExecutor: UnownedSerialExecutor {
+    package nonisolated var unownedExecutor: UnownedSerialExecutor {
         // SAFETY: the actor keeps its thread.
         unsafe thread.asUnownedSerialExecutor()
     }
@@ -71,30 +62,23 @@ public actor XDPNATPlane: DataPlane {
     ///   - lateAnswers: for how long the answers of receivers that have left go to their clients as the
     ///     service's. Usually as long as the kernel waits for an answer over UDP
     ///     (net/netfilter/nf_conntrack_proto_udp.c).
-    public init(
+    package init(
         logger: Logger, source: ProgramSource = .embedded, root: String = PinFolder.usualRoot,
         memory: PathMemory = PathMemory(), lateAnswers: Duration = .seconds(30)
     ) {
         self.lateAnswers = lateAnswers
-        self.logger = logger
-        self.memory = memory
+        state = KernelPlaneState(
+            logger: logger, memory: memory, needs: [.allAddresses, .features, .routes])
         self.source = source
         hooks = PlaneHooks(NATProgram.pins, root: root, logger: logger)
     }
 
-    /// Asks for the ways to receivers.
-    public func anticipate(_ change: Change) {
-        guard !change.isEmpty, let watch else { return }
-        let next = change.applied(to: listeners)
-        anticipated = (try? look(for: next, since: watch.recently)).map {
-            Anticipated($0, for: next)
-        }
-    }
+    package var attachedHooks: [PinnedHook] { hooks.all }
+    package var isServing: Bool { serving != nil }
 
-    public func check(_ change: Change) throws(PlaneError) {
-        let next = change.applied(to: listeners)
-        let network = try look(for: next, since: .now)
-        try network.checkInterfaces(of: change)
+    package func checkRoom(
+        for next: [Listener], on network: NetworkView
+    ) throws(PlaneError) {
         if let conflict = ServerConflict.first(among: next) { throw PlaneError(conflict) }
         let capacity = capacity(for: next, on: network).joined(with: serving?.layout.capacity)
         let previous = serving?.layout ?? NATLayout(capacity: capacity)
@@ -103,22 +87,7 @@ public actor XDPNATPlane: DataPlane {
         }
     }
 
-    public func apply(_ change: Change) throws(PlaneError) {
-        try follow()
-        let next = change.applied(to: listeners)
-        let network = try anticipated(for: next)
-        try network.checkInterfaces(of: change)
-        let isFirst = serving == nil
-        try bring(to: next, on: network)
-        log(change, isFirst: isFirst)
-    }
-
-    /// Leads program, maps and hooks to these listeners on this network.
-    func bring(to next: [Listener], on network: NetworkView) throws(PlaneError) {
-        guard !next.isEmpty else {
-            end()
-            return
-        }
+    package func serve(_ next: [Listener], on network: NetworkView) throws(PlaneError) {
         if let conflict = ServerConflict.first(among: next) { throw PlaneError(conflict) }
         do throws(BPFError) {
             if try !update(to: next, on: network) { try renew(to: next, on: network) }
@@ -128,66 +97,53 @@ public actor XDPNATPlane: DataPlane {
             )
             throw PlaneError(error)
         }
-        listeners = next
-        self.network = network
-        watch?.looked(at: network)
+    }
+
+    package func didServe(_ network: NetworkView) {
         warn(of: network)
         tellOfStack(network)
         countErrors()
-        keepEvents(but: next)
-        for listener in next {
+        keepEvents(but: listeners)
+        for listener in listeners {
             past[listener.name]?.receivers.settle(present: listener.downstreams.map(\.endpoint))
         }
     }
 
-    public func attachments() -> [Attachment] {
-        hooks.all.map { $0.attachment(Self.mode) }.sorted { $0.interface < $1.interface }
-    }
-
-    public func obstructions() -> [Obstruction] {
+    package func obstructions() -> [Obstruction] {
         guard let network else { return [] }
         let obstacles = listeners.flatMap { Obstacle.onTheWay(to: $0, network) }
         return network.idle(listeners) + obstacles.map(\.obstruction)
     }
 
-    public func stop() -> [ListenerCounters] {
-        unfollow()
+    package func detach() {
         hooks.removeAll()
         settle()
-        let last = counters()
-        end()
-        return last
     }
 
     /// The program stays at its hooks and goes on; its maps stay open here, for the last counts.
-    public func relinquish() {
-        unfollow()
+    package func release() {
         hooks.release()
+        netdev = nil
     }
 
-    public func reclaim() throws(PlaneError) {
-        guard !listeners.isEmpty, let serving else { return }
-        try follow()
+    package func rejoin() throws(PlaneError) {
+        guard let serving else { return }
         do throws(BPFError) {
-            // Who took over for a while has led the maps of clients and servers, which both have, to its receivers.
+            // The process that took over for a while has written its receivers into the maps that both have.
             self.serving?.layout.follow(try IDAllocator(of: serving.program.memory))
         } catch {
             throw PlaneError(error)
         }
-        try bring(to: listeners, on: look(for: listeners, since: .now))
     }
 
-    /// Ends what is left of the program, the hooks first.
-    private func end() {
-        hooks.removeAll()
+    package func forget() {
         serving = nil
-        network = nil
-        listeners = []
         past = [:]
         departed = NATTally()
         warnings = []
         leftToStack = []
         errors = nil
+        netdev = nil
     }
 
     /// The wait for packets that are on their way by what has gone is still to come.
@@ -195,26 +151,8 @@ public actor XDPNATPlane: DataPlane {
         logger.debug("packets meet the new tables", metadata: ["mode": "xdp_nat"])
     }
 
-    private func log(_ change: Change, isFirst: Bool) {
-        for listener in change.added + change.replaced.map(\.to) {
-            logger.info(
-                "registered listener in eBPF map",
-                metadata: [
-                    "listener": "\(listener.name)", "bind": "\(listener.place)",
-                    "interface": "\(listener.interface ?? "")",
-                    "balance": "\(listener.balance.rawValue)",
-                    "downstreams": "\(listener.downstreams.count)",
-                ])
-        }
-        for pair in change.retargeted {
-            logger.info(
-                "updated xdp_nat downstream set",
-                metadata: [
-                    "listener": "\(pair.to.name)", "downstreams": "\(pair.to.downstreams.count)",
-                ])
-        }
-        guard isFirst, let serving else { return }
-        let capacity = serving.layout.capacity
+    package func logInitialized() {
+        guard let capacity = serving?.layout.capacity else { return }
         logger.info(
             "XDP NAT initialized",
             metadata: [
@@ -227,7 +165,7 @@ public actor XDPNATPlane: DataPlane {
 
 extension XDPNATPlane {
     /// Of a listener of both protocols, the receiver of the source's datagrams.
-    public func receiver(
+    package func receiver(
         associatedWith source: Endpoint, to destination: Endpoint, of listener: String
     ) -> Endpoint? {
         let name = VIPPort.Name(listener: listener, port: destination.port)
@@ -269,12 +207,9 @@ extension PinnedMaps {
 extension XDPNATPlane {
     /// Without the privilege to see what is there nothing happens; nor where listeners could not have back what
     /// was left to another process, since what is there serves them.
-    public func removeLeftovers() {
+    package func removeLeftovers() {
         guard listeners.isEmpty || !hooks.all.isEmpty else { return }
-        for interface in hooks.removeLeftovers() {
-            logger.info(
-                "removed the program and the associations that a former daemon had left",
-                metadata: ["interface": "\(interface.name)", "ifindex": "\(interface.index)"])
-        }
+        hooks.removeLeftovers(
+            "removed the program and the associations that a former daemon had left")
     }
 }

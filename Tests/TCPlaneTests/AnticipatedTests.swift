@@ -73,12 +73,12 @@ extension TCPlaneTests {
                 try await eventually("the network is quiet") {
                     await rig.plane.anticipate(change)
                     try await Task.sleep(for: .milliseconds(200))
-                    return await plane.anticipated != nil
+                    return await plane.hasAnticipated
                 }
                 try lab.balancer.ip("route replace \(virtual) via \(VethLab.v4(2, 2))")
                 if isToldBefore {
                     try await eventually("the network is followed") {
-                        await plane.anticipated == nil
+                        await !plane.hasAnticipated
                     }
                 }
                 try await rig.apply([next])
