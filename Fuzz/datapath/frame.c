@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * frame.c: lb_parse_frame reads no byte that is not at hand, changes none, says the same of a frame that is
- * cut or that it wants more of it, and finds what the second reader finds. lb_lead_frame alters what it has
+ * cut or that it wants more of it, and finds what the second reader finds. lb_readdress_frame alters what it has
  * to and nothing else, and a checksum is as right or as wrong as it was.
  */
 #include <lb/frame.h>
@@ -114,7 +114,7 @@ static void check_led(const struct input *input, const struct lb_packet *packet,
 
 	EXPECT(led);
 	memcpy(led, input->frame, input->bytes);
-	EXPECT(lb_lead_frame(led, packet, &receiver, &link) == found->ip - 14);
+	EXPECT(lb_readdress_frame(led, packet, &receiver, &link) == found->ip - 14);
 	if (!had_check)
 		EXPECT(!word_at(udp + 6));
 	else

@@ -173,7 +173,7 @@ extension KernelPlane {
         state.listeners = next
         state.network = network
         state.watch?.looked(at: network)
-        state.reach?.tell(of: next, on: network)
+        state.reach?.log(next, on: network)
         didServe(network)
     }
 

@@ -19,7 +19,7 @@ package struct ReachLog: Sendable {
         self.needsForwarding = needsForwarding
     }
 
-    package mutating func tell(of listeners: [Listener], on network: NetworkView) {
+    package mutating func log(_ listeners: [Listener], on network: NetworkView) {
         let now = Blockage.all(of: listeners, on: network, needsForwarding: needsForwarding)
         for blockage in now where !blockages.contains(blockage) {
             logger.warning(
@@ -32,7 +32,7 @@ package struct ReachLog: Sendable {
         }
         logFreed(now, listeners)
         blockages = Set(now)
-        tellOfIdle(listeners, on: network)
+        logIdle(listeners, on: network)
     }
 
     /// Nobody is served any more.
@@ -52,7 +52,7 @@ package struct ReachLog: Sendable {
     }
 
     /// Of interfaces that are gone or down planes tell by themselves, once for all of their listeners.
-    private mutating func tellOfIdle(_ listeners: [Listener], on network: NetworkView) {
+    private mutating func logIdle(_ listeners: [Listener], on network: NetworkView) {
         let without = listeners.filter { Idleness($0, on: network) == .noAddress }
         for listener in without where !idle.contains(listener.name) {
             logger.warning(

@@ -15,7 +15,7 @@ extension XDPNATPlane {
         return listeners.map { listener in
             let tally = tally(of: listener)
             var result = ListenerCounters(listener, tally.requests)
-            result.answers = AnswerCounters(tally.answers)
+            result.replies = ReplyCounters(tally.replies)
             result.departed = ReceiverSums(tally.receivers.departed)
             result.downstreams = listener.downstreams.map { downstream in
                 DownstreamCounters(downstream, tally.receivers[downstream.endpoint] ?? Counts())
@@ -103,7 +103,7 @@ extension XDPNATPlane {
     }
 }
 
-extension AnswerCounters {
+extension ReplyCounters {
     fileprivate init(_ counts: Counts) {
         self.init()
         packetsReceived = counts[LB_COUNT_PACKETS_RECEIVED]
@@ -117,7 +117,7 @@ extension AnswerCounters {
 /// Rows of counters of one listener or receiver: from clients, from servers, and what became of packets.
 struct NATTally: Sendable {
     var requests = Counts()
-    var answers = Counts()
+    var replies = Counts()
     var events = [UInt64](repeating: 0, count: Int(LB_NAT_EVENTS.rawValue))
     /// From clients, by the endpoint that the listener has for it.
     var receivers = PastCounts<Counts>()
@@ -125,7 +125,7 @@ struct NATTally: Sendable {
     /// Adds a row of `nat_rows` (lb/nat.h): counters, then events.
     mutating func add(_ row: [UInt64], _ direction: lb_nat_direction) {
         let counters = Array(row.prefix(Int(LB_COUNTERS.rawValue)))
-        if direction == LB_NAT_INGRESS { requests.add(counters) } else { answers.add(counters) }
+        if direction == LB_NAT_INGRESS { requests.add(counters) } else { replies.add(counters) }
         for (index, count) in row.dropFirst(counters.count).enumerated()
         where index < events.count {
             events[index] &+= count

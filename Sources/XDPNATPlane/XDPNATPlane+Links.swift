@@ -24,14 +24,14 @@ extension XDPNATPlane {
     }
 
     /// Has a program know the interfaces as they are.
-    func tellLinks(of network: NetworkView, to program: NATProgram) throws(BPFError) {
+    func passLinks(of network: NetworkView, to program: NATProgram) throws(BPFError) {
         let links = Dictionary(network.interfaces.map { ($0.index, $0.natLink) }) { $1 }
         // What was remembered of routes may lead to one that has changed.
         if try program.setLinks(links) { forgetRoutes(of: program) }
     }
 
     /// Says by which interfaces packets leave more slowly than they could.
-    func tellOfStack(_ network: NetworkView) {
+    func logStack(_ network: NetworkView) {
         let isNative = hooks.all.contains { $0.mode == .native }
         let used = Set(hooks.all.map(\.interface.index)).union(
             network.paths.values.compactMap(\.interface))

@@ -18,7 +18,7 @@ extension XDPNATPlane {
             hooks.satisfy(WantedHook.all(of: next, on: network)),
             let prepared = try serving.program.prepare(layout, from: previous, isNew: false)
         else { return false }
-        try tellLinks(of: network, to: serving.program)
+        try passLinks(of: network, to: serving.program)
         let entering: NATProgram.Entering
         do throws(BPFError) {
             // Every map has room for what is put in now, so little can fail; clients may have met it meanwhile.
@@ -29,7 +29,7 @@ extension XDPNATPlane {
             throw error
         }
         logActive()
-        layout.rememberLeft(from: previous, for: lateAnswers)
+        layout.rememberLeft(from: previous, for: lateReplies)
         let left = serving.program.leave(previous, for: layout, prepared, after: entering)
         let wanted = WantedHook.all(of: next, on: network, left: layout.left.interfaces)
         hooks.leave(allBut: wanted)
@@ -80,7 +80,7 @@ extension XDPNATPlane {
         guard var layout = previous.next(for: next, on: network, capacity) else {
             throw BPFError.tooMany(next)
         }
-        layout.rememberLeft(from: previous, for: lateAnswers)
+        layout.rememberLeft(from: previous, for: lateReplies)
         let wanted = WantedHook.all(of: next, on: network, left: layout.left.interfaces)
         if serving != nil { opened = try hooks.open(wanted) }
         capacity.places = try EndpointTable.places(
@@ -94,7 +94,7 @@ extension XDPNATPlane {
             throw error
         }
         if !program.forgotten.isEmpty { warnForgotten(program.forgotten, capacity) }
-        try tellLinks(of: network, to: program)
+        try passLinks(of: network, to: program)
         try replace(by: program, layout, from: previous, at: opened, wanted)
     }
 

@@ -32,7 +32,7 @@ package actor XDPNATPlane: KernelPlane {
     package let state: KernelPlaneState
     let source: ProgramSource
     /// For how long receivers that have left still answer.
-    let lateAnswers: Duration
+    let lateReplies: Duration
     var serving: Serving?
     var hooks: PlaneHooks
     var netdev: Netdev?
@@ -59,14 +59,14 @@ package actor XDPNATPlane: KernelPlane {
     ///   - source: where the kernel program comes from.
     ///   - root: the BPF file system, where the hooks are pinned.
     ///   - memory: what the planes know which follow the same changes.
-    ///   - lateAnswers: for how long the answers of receivers that have left go to their clients as the
+    ///   - lateReplies: for how long the answers of receivers that have left go to their clients as the
     ///     service's. Usually as long as the kernel waits for an answer over UDP
     ///     (net/netfilter/nf_conntrack_proto_udp.c).
     package init(
         logger: Logger, source: ProgramSource = .embedded, root: String = PinFolder.usualRoot,
-        memory: PathMemory = PathMemory(), lateAnswers: Duration = .seconds(30)
+        memory: PathMemory = PathMemory(), lateReplies: Duration = .seconds(30)
     ) {
-        self.lateAnswers = lateAnswers
+        self.lateReplies = lateReplies
         state = KernelPlaneState(
             logger: logger, memory: memory, needs: [.allAddresses, .features, .routes])
         self.source = source
@@ -101,7 +101,7 @@ package actor XDPNATPlane: KernelPlane {
 
     package func didServe(_ network: NetworkView) {
         warn(of: network)
-        tellOfStack(network)
+        logStack(network)
         countErrors()
         keepEvents(but: listeners)
         for listener in listeners {

@@ -35,11 +35,11 @@ extension ListenerCounters {
             DownstreamCounters(.numbered($0, weight: UInt16($0)))
         }
         guard mode == .xdpNAT else { return counters }
-        var answers = AnswerCounters()
-        answers.packetsReceived = 50
-        answers.packetsForwarded = 48
-        answers.drops = [.notPermitted: 2]
-        counters.answers = answers
+        var replies = ReplyCounters()
+        replies.packetsReceived = 50
+        replies.packetsForwarded = 48
+        replies.drops = [.notPermitted: 2]
+        counters.replies = replies
         return counters
     }
 }

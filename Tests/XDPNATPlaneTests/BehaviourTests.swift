@@ -70,8 +70,8 @@ extension XDPNATPlaneTests {
                 #expect(try await client.ask("y", net.service()).text == "a y")
                 #expect(try client.heard() == nil)
                 let counters = try await rig.counters()
-                #expect(counters.answers?.drops == [.notPermitted: 1])
-                #expect(counters.answers?.isBalanced == true && counters.isBalanced)
+                #expect(counters.replies?.drops == [.notPermitted: 1])
+                #expect(counters.replies?.isBalanced == true && counters.isBalanced)
                 #expect(counters.drops == [:])
             }
         }
@@ -138,7 +138,7 @@ extension XDPNATPlaneTests {
             let rig = try await net.rig([net.listener(servers, family)])
             try await body(net, servers, rig)
             let counters = try await rig.counters()
-            #expect(counters.isBalanced && counters.answers?.isBalanced == true)
+            #expect(counters.isBalanced && counters.replies?.isBalanced == true)
             await rig.stop()
             #expect(net.pins.isEmpty)
         }

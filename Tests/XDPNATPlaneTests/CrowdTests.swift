@@ -30,7 +30,7 @@ extension XDPNATPlaneTests {
                 }
                 let counters = try await rig.counters()
                 #expect(counters.packetsForwarded == 100_000 && counters.drops == [:])
-                #expect(counters.answers?.packetsForwarded == 100_000)
+                #expect(counters.replies?.packetsForwarded == 100_000)
             }
         }
 

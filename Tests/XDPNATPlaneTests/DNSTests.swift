@@ -59,7 +59,7 @@ extension XDPNATPlaneTests {
                 #expect(said.contains("Queries lost: 0 (0.00%)"), "\(said)")
                 let counters = try await rig.counters()
                 #expect(counters.downstreams.allSatisfy { $0.packetsForwarded > 5000 })
-                #expect(counters.answers?.packetsForwarded == counters.packetsForwarded)
+                #expect(counters.replies?.packetsForwarded == counters.packetsForwarded)
                 await rig.stop()
             }
             for server in servers { await server.end() }

@@ -37,8 +37,8 @@ extension XDPNATPlaneTests {
                             == Array(repeating: client.endpoint, count: 5))
                     let counters = try await rig.counters()
                     #expect(counters.packetsForwarded == UInt64(5 * number + 5))
-                    #expect(counters.isBalanced && counters.answers?.isBalanced == true)
-                    #expect(counters.answers?.packetsForwarded == UInt64(5 * number + 5))
+                    #expect(counters.isBalanced && counters.replies?.isBalanced == true)
+                    #expect(counters.replies?.packetsForwarded == UInt64(5 * number + 5))
                     #expect(
                         counters.downstreams.map(\.packetsForwarded).reduce(0, +)
                             == counters.packetsForwarded)

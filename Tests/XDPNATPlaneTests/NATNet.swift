@@ -96,16 +96,16 @@ final class NATNet: Sendable {
     }
 
     func plane(
-        _ logger: Logger = .silent, lateAnswers: Duration = .seconds(30)
+        _ logger: Logger = .silent, lateReplies: Duration = .seconds(30)
     ) -> XDPNATPlane {
-        XDPNATPlane(logger: logger, root: pins.path, lateAnswers: lateAnswers)
+        XDPNATPlane(logger: logger, root: pins.path, lateReplies: lateReplies)
     }
 
     /// A plane that serves `listeners`; to be called in the balancer.
     func rig(
-        _ listeners: [Listener], logger: Logger = .silent, lateAnswers: Duration = .seconds(30)
+        _ listeners: [Listener], logger: Logger = .silent, lateReplies: Duration = .seconds(30)
     ) async throws -> Rig {
-        let rig = Rig(plane(logger, lateAnswers: lateAnswers))
+        let rig = Rig(plane(logger, lateReplies: lateReplies))
         try await rig.apply(listeners)
         return rig
     }

@@ -50,7 +50,7 @@ extension XDPNATPlaneTests {
                 #expect(try await second.send([1, 2], to: inSecond) == [1, 2])
                 let counters = try await rig.counters()
                 #expect(counters.isBalanced && counters.drops == [:])
-                #expect(counters.answers?.drops == [:])
+                #expect(counters.replies?.drops == [:])
                 #expect(counters.bytesForwarded >= UInt64(Self.bytes.count))
                 let known = try #require(try inspected(net).first).associations
                 #expect(known.count == 2)

@@ -29,7 +29,7 @@ public struct DownstreamCounters: Equatable, Sendable {
 }
 
 /// What receivers sent to clients through a listener.
-public struct AnswerCounters: Equatable, Sendable {
+public struct ReplyCounters: Equatable, Sendable {
     public var packetsReceived: UInt64 = 0
     public var bytesReceived: UInt64 = 0
     public var packetsForwarded: UInt64 = 0
@@ -71,7 +71,7 @@ public struct ListenerCounters: Equatable, Sendable {
     public var departed = ReceiverSums()
     /// The other direction, in modes that carry it: packets of receivers for clients. Its ledger is its
     /// own.
-    public var answers: AnswerCounters?
+    public var replies: ReplyCounters?
 
     public init(listener: String, mode: ForwardingMode) {
         self.listener = listener

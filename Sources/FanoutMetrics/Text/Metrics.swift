@@ -96,20 +96,20 @@ public struct Metric: Sendable {
             "What the kernel counted at the queue's AF_XDP sockets (XDP_STATISTICS), by event; "
                 + "packets lost there are no part of received."),
         .counter(
-            "udp_fanout_answers_received_total", .listener { $0.answers?.packetsReceived },
+            "udp_fanout_answers_received_total", .listener { $0.replies?.packetsReceived },
             "Packets of servers for clients, in mode xdp_nat."),
         .counter(
-            "udp_fanout_answers_forwarded_total", .listener { $0.answers?.packetsForwarded },
+            "udp_fanout_answers_forwarded_total", .listener { $0.replies?.packetsForwarded },
             "Packets of servers that were sent on to clients."),
         .counter(
-            "udp_fanout_answers_dropped_total", .listenerReasons { $0.answers?.drops },
+            "udp_fanout_answers_dropped_total", .listenerReasons { $0.replies?.drops },
             "Packets of servers for clients that were not sent on, by reason; "
                 + "received = forwarded + the sum over all reasons."),
         .counter(
-            "udp_fanout_answer_bytes_received_total", .listener { $0.answers?.bytesReceived },
+            "udp_fanout_answer_bytes_received_total", .listener { $0.replies?.bytesReceived },
             "Payload bytes of servers' packets for clients."),
         .counter(
-            "udp_fanout_answer_bytes_forwarded_total", .listener { $0.answers?.bytesForwarded },
+            "udp_fanout_answer_bytes_forwarded_total", .listener { $0.replies?.bytesForwarded },
             "Payload bytes of servers' packets sent on to clients."),
         .counter(
             "udp_fanout_nat_events_total", .words("event") { $0.snapshot.events },

@@ -7,7 +7,7 @@ import Testing
 
 extension XDPNATPlaneTests {
     @Suite("Answers of servers that have left")
-    struct LateAnswerTests {
+    struct LateReplyTests {
         @Test(
             "they come from the virtual address, whoever serves the client by then",
             arguments: NATNet.Way.allCases, [IPAddress.Family.v4, .v6])
@@ -21,7 +21,7 @@ extension XDPNATPlaneTests {
                 try scene.slow.send("later", to: scene.asked)
                 #expect(try await scene.client.hear() == ("later", scene.service))
                 let counters = try await scene.rig.counters()
-                #expect(counters.answers?.packetsForwarded == 3 && counters.answers?.drops == [:])
+                #expect(counters.replies?.packetsForwarded == 3 && counters.replies?.drops == [:])
                 #expect(try await scene.client.ask("3", scene.service).text == "a 3")
             }
         }
@@ -79,13 +79,13 @@ extension XDPNATPlaneTests {
                 let stranger = try scene.net.talker()
                 try scene.slow.send("own", to: stranger.endpoint)
                 #expect(try await stranger.hear() == ("own", scene.slow.endpoint))
-                #expect(try await scene.rig.counters().answers?.packetsReceived == 0)
+                #expect(try await scene.rig.counters().replies?.packetsReceived == 0)
             }
         }
 
         @Test("after their time they are not translated, and the interface is left")
         func over() async throws {
-            try await inScene(lateAnswers: .seconds(3)) { scene in
+            try await inScene(lateReplies: .seconds(3)) { scene in
                 try await scene.slowLeaves()
                 #expect(await scene.interfaces().contains("out1"))
                 try await eventually("the interface is left") {
@@ -121,7 +121,7 @@ private struct Scene {
 
 private func inScene(
     _ way: NATNet.Way = .routed, _ family: IPAddress.Family = .v4,
-    lateAnswers: Duration = .seconds(30), _ body: @escaping @Sendable (Scene) async throws -> Void
+    lateReplies: Duration = .seconds(30), _ body: @escaping @Sendable (Scene) async throws -> Void
 ) async throws {
     let net = try NATNet(way)
     let (service, other) = (net.service(family), try net.server(0, family))
@@ -130,7 +130,7 @@ private func inScene(
     }
     try await net.balancer.run {
         let rig = try await net.rig(
-            [net.listener(to: [slow.endpoint], service)], lateAnswers: lateAnswers)
+            [net.listener(to: [slow.endpoint], service)], lateReplies: lateReplies)
         let client = try net.talker(family)
         try client.send("1", to: service)
         let asked = try await slow.hear().from
