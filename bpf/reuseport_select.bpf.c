@@ -5,7 +5,7 @@
  *   key       of the packet (source IP, four-tuple), a counter or a random number
  *   slot      slots[key mod n] is the first choice among the members
  *   select    its socket in udp_balancing_targets or tcp_balancing_targets
- *   stand in  when that member is gone: the owner under the next key, FALLBACK_KEYS times, then the
+ *   fall back when that member is gone: the owner under the next key, FALLBACK_KEYS times, then the
  *             members in turn; so its sources go to live members at once and return when it returns,
  *             while nobody else's move
  *   count     selected, or missed and fallback

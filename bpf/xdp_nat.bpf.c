@@ -20,7 +20,7 @@
  * Nearly all packets go the same way in one quick step first (nat_known.bpf.h).
  *
  * Maps read: .data.hooks, endpoints, services, servers, tables, routes, links. Maps written: those of associations
- * and unanswered, begun, nat_rows, server_rows, turns, fragments, ways, told.
+ * and unanswered, begun, nat_rows, server_rows, turns, fragments, ways, error_rates.
  * Verdicts: XDP_TX and XDP_REDIRECT (translated), XDP_PASS (untouched, or translated and left to the
  * stack's routes), XDP_DROP (counted). What is too long for its way is counted as dropped, and leaves by XDP_TX
  * as the ICMP error that says so (nat_too_long.bpf.h).
@@ -183,7 +183,7 @@ static __noinline int go_the_long_way(struct xdp_md *ctx, int is_begun, int in_s
 		verdict = lb_nat_deliver(ctx, &packet, &move, NAT_HAS_HEADER);
 	if (verdict == XDP_DROP) {
 		count_dropped(&packet, &move);
-		return move.mtu ? lb_nat_tell_too_long(ctx, &packet, &move) : XDP_DROP;
+		return move.mtu ? lb_nat_send_too_long(ctx, &packet, &move) : XDP_DROP;
 	}
 	if (verdict == XDP_PASS)
 		count_event(lb_nat_row_of(move.listener, move.direction), LB_NAT_TO_STACK);

@@ -238,6 +238,22 @@ public actor Reconciler {
         return next
     }
 
+    /// Ends every listener; what they had received is forwarded or counted first.
+    ///
+    /// - Parameter modes: of planes whose programs go on until another process takes them over.
+    public func stop(leaving modes: Set<ForwardingMode> = []) async -> [ListenerCounters] {
+        await queue.run {
+            for plane in planes where modes.contains(type(of: plane).mode) {
+                await plane.relinquish()
+            }
+            var all: [ListenerCounters] = []
+            for plane in planes { all += await plane.stop() }
+            rise?.cancel()
+            (goal, view) = (Goal(), StateView())
+            return all.sorted { $0.listener < $1.listener }
+        }
+    }
+
     /// One line for each listener whose receivers are others.
     private func logMembership(from previous: StateView, to current: StateView) {
         let change = Change.diff(from: previous.found, to: current.found)
@@ -257,55 +273,6 @@ public actor Reconciler {
                 ])
         }
     }
-
-    /// The counters of every listener, by name.
-    public func counters() async -> [ListenerCounters] {
-        var all: [ListenerCounters] = []
-        for plane in planes { all += await plane.counters() }
-        return all.sorted { $0.listener < $1.listener }
-    }
-
-    /// Has the planes send one datagram each to those of `receivers` that are out of service.
-    public func tryOut(_ receivers: Set<Endpoint>) async {
-        for plane in planes { await plane.tryOut(receivers) }
-    }
-
-    /// What the planes counted by receive queue.
-    public func queueCounters() async -> [QueueCounters] {
-        var all: [QueueCounters] = []
-        for plane in planes { all += await plane.queueCounters() }
-        return all.sorted { ($0.interface, $0.queue) < ($1.interface, $1.queue) }
-    }
-
-    /// What became of packets, by the planes' own names.
-    public func events() async -> [String: UInt64] {
-        var all: [String: UInt64] = [:]
-        for plane in planes { all.merge(await plane.events()) { $0 &+ $1 } }
-        return all
-    }
-
-    /// Packets that drivers did not take, by the interface.
-    public func transmitErrors() async -> [String: UInt64] {
-        var all: [String: UInt64] = [:]
-        for plane in planes { all.merge(await plane.transmitErrors()) { $0 &+ $1 } }
-        return all
-    }
-
-    /// Ends every listener; what they had received is forwarded or counted first.
-    ///
-    /// - Parameter modes: of planes whose programs go on until another process takes them over.
-    public func stop(leaving modes: Set<ForwardingMode> = []) async -> [ListenerCounters] {
-        await queue.run {
-            for plane in planes where modes.contains(type(of: plane).mode) {
-                await plane.relinquish()
-            }
-            var all: [ListenerCounters] = []
-            for plane in planes { all += await plane.stop() }
-            rise?.cancel()
-            (goal, view) = (Goal(), StateView())
-            return all.sorted { $0.listener < $1.listener }
-        }
-    }
 }
 
 /// What the reconciler has made of its inputs, at one moment.
@@ -321,84 +288,141 @@ public struct StateView: Equatable, Sendable {
     public internal(set) var unknown: Set<DiscoverySubject> = []
 }
 
-extension Reconciler {
-    /// Whom a name means: receivers that are there, or that are drained and may come back.
-    public func entries(named name: String) -> Set<DrainList.Entry> {
-        let present = DrainList.entries(named: name, in: active)
-        guard present.isEmpty else { return present }
-        return view.drains.entries.filter { $0.description == name || $0.downstream == name }
-    }
-
-    /// What keeps datagrams from their way, over all planes.
-    public func obstructions() async -> [Obstruction] {
-        var all: [Obstruction] = []
-        for plane in planes { all += await plane.obstructions() }
-        return all
-    }
-
-    /// Where the data planes are hooked in.
-    public func attachments() async -> [Attachment] {
-        var all: [Attachment] = []
-        for plane in planes { all += await plane.attachments() }
-        return all
-    }
-
-    /// The receiver that a source of a listener stays with, where its plane remembers sources.
-    public func receiver(
-        associatedWith source: Endpoint, to destination: Endpoint, of listener: Listener
-    ) async -> Endpoint? {
-        for plane in planes where type(of: plane).mode == listener.mode {
-            return await plane.receiver(
-                associatedWith: source, to: destination, of: listener.name)
-        }
-        return nil
-    }
-
-    /// What the workers of every data plane are doing.
-    public func progress() async -> [WorkerProgress] {
-        var all: [WorkerProgress] = []
-        for plane in planes { all += await plane.progress() }
-        return all
-    }
-}
+// How the planes get from one state to the next: all of them, or none.
 
 extension Reconciler {
-    /// Removes what killed daemons left in the kernel and no plane has taken over.
-    public func removeLeftovers() async {
-        await queue.run { for plane in planes { await plane.removeLeftovers() } }
-    }
-
-    /// Leaves everything to another process; see `DataPlane.relinquish`.
+    /// Nothing changes hands between planes, so none needs to wait for another: each waits for the kernel and
+    /// for workers, and packets meet the new receivers in every mode at about the same moment.
     ///
-    /// - Parameter modes: of these planes.
-    public func relinquish(_ modes: Set<ForwardingMode>) async {
-        await queue.run {
-            for plane in planes where modes.contains(type(of: plane).mode) {
-                await plane.relinquish()
-            }
-        }
-    }
-
-    /// Undoes `relinquish`. A plane that cannot have back what it left is one of an error in the log, and
-    /// keeps nobody else from going on.
-    public func reclaim(_ modes: Set<ForwardingMode>) async {
-        await queue.run {
-            for plane in planes where modes.contains(type(of: plane).mode) {
-                do throws(PlaneError) {
-                    try await plane.reclaim()
-                } catch {
-                    logger.error(
-                        "a plane cannot take back what it had left to another process",
-                        metadata: [
-                            "mode": "\(type(of: plane).mode.rawValue)", "error": "\(error)",
-                        ])
+    /// - Returns: the state, with its slot tables.
+    func moveTogether(
+        to desired: DesiredState
+    ) async throws(PlaneError) -> DesiredState {
+        let (planes, active) = (planes, active)
+        let tables = Task { await Self.withTables(desired, after: active) }
+        let errors = await withTaskGroup(of: (Int, PlaneError?).self) { group in
+            for (place, plane) in planes.enumerated() {
+                group.addTask {
+                    await plane.anticipate(Self.change(for: plane, from: active, to: desired))
+                    let desired = await tables.value
+                    do throws(PlaneError) {
+                        try await Self.move(plane, from: active, to: desired)
+                        return (place, nil)
+                    } catch {
+                        return (place, error)
+                    }
                 }
             }
+            return await group.reduce(into: [:]) { $0[$1.0] = $1.1 }
+        }
+        let desired = await tables.value
+        guard let first = errors.min(by: { $0.key < $1.key }) else { return desired }
+        let reached = planes.indices.map { errors[$0] == nil ? desired : active }
+        await rollBack(reached, inverting: Array(planes.indices))
+        throw first.value
+    }
+
+    /// Whether the next change takes over what another process has.
+    private var isTakingOver: Bool { hasOldProcess && active.listeners.isEmpty }
+
+    /// Whom a listener of another mode succeeds goes when that is there.
+    func movePlaneByPlane(to desired: DesiredState) async throws(PlaneError) {
+        var steps = desired.steps(from: active)
+        // What another process has passed is taken in turn; it goes on if that fails.
+        if !isTakingOver {
+            try await check(desired)
+            do throws(PlaneError) {
+                for step in steps.dropLast() { try await check(step) }
+            } catch {
+                logger.info(
+                    "listeners cannot stand beside those that succeed them",
+                    metadata: ["error": "\(error)"])
+                steps = [desired]
+            }
+        }
+        warnOfGaps(steps)
+        try await move(by: steps)
+    }
+
+    private func warnOfGaps(_ steps: [DesiredState]) {
+        for (previous, next) in zip([active] + steps, steps) {
+            let early = next.leavingEarly(from: previous)
+            guard !early.isEmpty else { continue }
+            logger.warning(
+                "listeners go before those of other modes that succeed them; there may be a gap",
+                metadata: ["listeners": "\(early.map(\.name).sorted().joined(separator: ","))"])
         }
     }
-}
 
-extension Reconciler {
+    private func check(_ desired: DesiredState) async throws(PlaneError) {
+        for plane in planes {
+            let change = Self.change(for: plane, from: active, to: desired)
+            if !change.isEmpty { try await plane.check(change) }
+        }
+    }
+
+    /// All of the steps or none.
+    private func move(by steps: [DesiredState]) async throws(PlaneError) {
+        var reached = planes.map { _ in active }
+        var previous = active
+        for step in steps {
+            let order = moveOrder(from: previous, to: step)
+            for (turn, place) in order.enumerated() {
+                do throws(PlaneError) {
+                    try await Self.move(planes[place], from: reached[place], to: step)
+                } catch {
+                    if isTakingOver {
+                        for place in order[..<turn] { await planes[place].relinquish() }
+                    } else {
+                        await rollBack(reached, inverting: order)
+                    }
+                    throw error
+                }
+                reached[place] = step
+            }
+            previous = step
+        }
+    }
+
+    /// The planes in the order in which they move: whoever frees a hook before who takes it.
+    private func moveOrder(from previous: DesiredState, to next: DesiredState) -> [Int] {
+        let yielding = next.modesYieldingHooks(from: previous)
+        let isFirst = planes.map { yielding.contains(type(of: $0).mode) }
+        return planes.indices.filter { isFirst[$0] } + planes.indices.filter { !isFirst[$0] }
+    }
+
+    private static func change(
+        for plane: any DataPlane, from old: DesiredState, to new: DesiredState
+    ) -> Change {
+        let mode = type(of: plane).mode
+        return Change.diff(from: old.carried(by: mode), to: new.carried(by: mode))
+    }
+
+    private static func move(
+        _ plane: any DataPlane, from old: DesiredState, to new: DesiredState
+    ) async throws(PlaneError) {
+        let change = change(for: plane, from: old, to: new)
+        if !change.isEmpty { try await plane.apply(change) }
+    }
+
+    /// - Parameters:
+    ///   - reached: where each plane is.
+    ///   - order: that in which they got there.
+    private func rollBack(_ reached: [DesiredState], inverting order: [Int]) async {
+        for place in order.reversed() {
+            let plane = planes[place]
+            do throws(PlaneError) {
+                try await Self.move(plane, from: reached[place], to: active)
+            } catch {
+                logger.error(
+                    "a plane could not return to the state before",
+                    metadata: [
+                        "mode": "\(type(of: plane).mode.rawValue)", "error": "\(error)",
+                    ])
+            }
+        }
+    }
+
     /// A state whose listeners have their slot tables at hand: each table is built once, however many listeners
     /// and planes have it, and not at all when it is in force already. Different ones are built beside one another.
     static func withTables(

@@ -16,9 +16,9 @@ public enum ThisProcess {
         var raised = limit
         raised.rlim_cur = limit.rlim_max
         let result = unsafe setrlimit(__rlimit_resource_t(RLIMIT_NOFILE.rawValue), &raised)
-        let inForce = UInt64(result == 0 ? raised.rlim_cur : limit.rlim_cur)
-        growDescriptorTable(to: min(inForce, 16_384))
-        return inForce
+        let active = UInt64(result == 0 ? raised.rlim_cur : limit.rlim_cur)
+        growDescriptorTable(to: min(active, 16_384))
+        return active
     }
 
     /// Has the kernel make room for so many descriptors: 8 bytes each. It does so by itself when one is

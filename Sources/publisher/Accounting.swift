@@ -34,7 +34,7 @@ final class Accounting: Sendable {
     }
 }
 
-/// The sum of ledgers. Every datagram attempted is either sent or failed.
+/// The sum over all workers. Every datagram attempted is either sent or failed.
 struct Totals: Equatable, Sendable {
     /// Datagrams that the kernel took.
     var sent: UInt64 = 0

@@ -9,7 +9,7 @@ internal import Synchronization
 final class Session: Sendable {
     private let plan: Plan
     private let commentary: Commentary?
-    private let ledgers: [Accounting]
+    private let accounts: [Accounting]
     private let outlets: [[Outlet]]
     private let stop = Stop()
     /// Opens when the last worker is done.
@@ -27,7 +27,7 @@ final class Session: Sendable {
         commentary = stream.map {
             Commentary(destination: plan.destination, chosenSource: source, stream: $0)
         }
-        ledgers = (0..<plan.workers).map { _ in Accounting() }
+        accounts = (0..<plan.workers).map { _ in Accounting() }
         done = Latch(count: plan.workers)
     }
 
@@ -59,7 +59,7 @@ final class Session: Sendable {
             ending: totals.attempted == plan.pace.total ? .count : early ?? .duration)
     }
 
-    private var totals: Totals { ledgers.reduce(into: Totals()) { $0 += $1.totals } }
+    private var totals: Totals { accounts.reduce(into: Totals()) { $0 += $1.totals } }
 
     private func assignment(of number: Int) throws(SystemError) -> PublisherWorker.Assignment {
         let share = plan.share(of: number)
@@ -68,7 +68,7 @@ final class Session: Sendable {
             destination: try plan.destination.native,
             outlets: outlets[number], isConnected: plan.isConnected,
             addresses: plan.sources.isEmpty ? [] : share.sourceIndices.map { plan.sources[$0] },
-            accounting: ledgers[number], stop: stop,
+            accounting: accounts[number], stop: stop,
             commentary: plan.pace.isSlow ? commentary : nil)
     }
 

@@ -26,7 +26,7 @@ struct ConfigurationReport {
     /// The modes whose data planes are part of this build.
     static var modes: Set<ForwardingMode> {
         #if KernelModes
-            [.userspace, .tcEBPF, .afXDP, .xdpNAT]
+            Set(ForwardingMode.allCases)
         #else
             [.userspace]
         #endif

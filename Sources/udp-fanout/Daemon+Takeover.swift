@@ -166,7 +166,6 @@ struct NewProcess {
 }
 
 extension Daemon: TakeoverHost {
-    private static let kernelModes: Set<ForwardingMode> = [.tcEBPF, .afXDP, .xdpNAT]
     /// How long a stop waits for a takeover to end.
     private static let newProcessPatience = Duration.seconds(15)
 
@@ -199,7 +198,7 @@ extension Daemon: TakeoverHost {
         switch step {
         case .begin: return await begin(for: client, request.process)
         case .release:
-            await relinquish(Self.kernelModes)
+            await relinquish(Set(ForwardingMode.allCases.filter(\.needsInterface)))
             await metrics?.stop()
         case .switch: await relinquish([.userspace])
         case .finish:

@@ -190,17 +190,6 @@ actor Daemon {
         return true
     }
 
-    /// Puts the file as it now stands into force; a file that cannot be used changes nothing.
-    func reload() async { await runInOrder { await $0.performReload() } }
-
-    /// The same, unless the file has been read since it changed.
-    func fileChanged() async {
-        await runInOrder { daemon in
-            guard let file = daemon.file, FileState(of: file.path) != daemon.source else { return }
-            await daemon.performReload()
-        }
-    }
-
     /// Forwards or counts what was received, logs the totals and returns. Nothing is done after it.
     ///
     /// A takeover by this process is given up. One of this process goes on, for a while, so that somebody serves.
@@ -244,7 +233,7 @@ actor Daemon {
         // Whether it is started again nobody tells; what comes from here on is the next start's. A process that was
         // to take over may go on by itself, with these sockets.
         if wasFollowed || !inheritance.store.isEmpty { await userspace.pause(emptyingQueues: true) }
-        await end(leaving: isRestart ? [.tcEBPF, .xdpNAT] : [])
+        await end(leaving: isRestart ? Set(ForwardingMode.allCases.filter(\.outlivesDaemon)) : [])
         logger.info("udp-fanout stopped")
     }
 
@@ -276,6 +265,106 @@ actor Daemon {
             "configured listeners by mode",
             metadata: Dictionary(
                 uniqueKeysWithValues: modes.map { ($0, Logger.MetadataValue("\($1)")) }))
+    }
+}
+
+// A reload is all or nothing: the file is read and checked, the metrics server opens, the receivers are
+// probed as it says, the data planes follow. Whatever fails, the steps before it are undone, and one line says why.
+
+extension Daemon {
+    /// Applies the file as it is now; a file that cannot be used changes nothing.
+    func reload() async { await runInOrder { await $0.performReload() } }
+
+    /// The same, unless the file has been read since it changed.
+    func fileChanged() async {
+        await runInOrder { daemon in
+            guard let file = daemon.file, FileState(of: file.path) != daemon.source else { return }
+            await daemon.performReload()
+        }
+    }
+
+    func performReload() async {
+        guard let file else { return }
+        guard newProcess == nil else {
+            newProcess?.isReloadDue = true
+            lastReload = ReloadReport(problems: [
+                "another process is taking over; the file is read when that has failed, "
+                    + "otherwise ask the one that runs then"
+            ])
+            return
+        }
+        service.reloading()
+        defer { announceReady() }
+        let report = ConfigurationReport(file)
+        source = report.source
+        guard let next = report.configuration else {
+            return reloadFailed(report.errors.map(\.description))
+        }
+        for warning in report.warnings { logger.warning("\(warning)") }
+        // The second case: a server that could not come back after an earlier reload failed.
+        let isMoving =
+            next.metrics != configuration.metrics || (next.metrics.enabled && metrics == nil)
+        let previous = metrics
+        if isMoving {
+            do throws(MetricsServerError) {
+                try await openMetrics(next.metrics)
+            } catch {
+                return reloadFailed(["metrics server error: \(error)"] + remedy(for: next))
+            }
+        }
+        let previousControl = control
+        do {
+            try openControl(next.control)
+            let unanswered = await discover(next, besides: configuration)
+            let change = try await apply(next)
+            await discover(next)
+            if isMoving { await previous?.stop() }
+            if previousControl !== control {
+                previousControl?.stop()
+                await keepLastKnownReceivers()
+            }
+            await keepSockets()
+            let remedy = remedy(for: next)
+            for line in remedy { logger.warning("\(line)") }
+            lastReload.warnings = report.warnings.map(\.description) + unanswered + remedy
+            reloadSucceeded(next, change)
+        } catch {
+            if isMoving { await rollBackMetrics(to: previous) }
+            if previousControl !== control {
+                control?.stop()
+                control = previousControl
+            }
+            await discover(configuration)
+            reloadFailed(problems(of: error, in: next))
+        }
+    }
+
+    private func reloadSucceeded(_ next: Configuration, _ change: Change) {
+        var fields = change.summary
+        if next.metrics != configuration.metrics {
+            fields["changed"] = nil
+            fields["metrics"] = next.metrics.enabled ? "\(next.metrics.bind)" : "off"
+        }
+        if next.health != configuration.health {
+            fields["changed"] = nil
+            fields["health"] = "\(next.health.summary ?? "off")"
+        }
+        configuration = next
+        reloads.successes += 1
+        reloads.lastSuccessful = true
+        reloads.lastSuccessTimestampSeconds = WallClock.now.secondsSinceEpoch
+        lastReload.changes = fields.mapValues { "\($0)" }
+        lastReload.problems = []
+        logger.info("configuration reloaded", metadata: fields)
+    }
+
+    private func reloadFailed(_ problems: [String]) {
+        lastReload = ReloadReport(problems: problems)
+        reloads.failures += 1
+        reloads.lastSuccessful = false
+        logger.error(
+            "configuration not reloaded, the one before stays in force",
+            metadata: ["error": "\(problems.joined(separator: " | "))"])
     }
 }
 

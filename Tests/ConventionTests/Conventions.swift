@@ -58,8 +58,7 @@ enum Conventions {
     static func timeOfDay(_ file: SourceFile) -> [Finding] {
         let stamps = [
             "LinuxNet/Clocks", "FanoutMetrics/Process/", "udp-fanout/Log/",
-            "udp-fanout/Daemon.swift",
-            "udp-fanout/Daemon+Reload", "CReusePortLB/members.c", "collector/", "publisher/",
+            "udp-fanout/Daemon.swift", "CReusePortLB/members.c", "collector/", "publisher/",
         ]
         guard file.folder == "Sources",
             !stamps.contains(where: { file.path.hasPrefix("Sources/\($0)") })

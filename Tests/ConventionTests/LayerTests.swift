@@ -71,7 +71,7 @@ struct LayerTests {
             path: "Sources/FanoutCore/A.swift", text: "// head\n\ninternal import Glibc\n")
         #expect(
             Layers.violations(in: file).map(\.description) == [
-                "Sources/FanoutCore/A.swift:3: FanoutCore (layer 0.5) may not import Glibc"
+                "Sources/FanoutCore/A.swift:3: FanoutCore (layer 1) may not import Glibc"
             ])
     }
 

@@ -7,7 +7,7 @@ import Foundation
 enum Layers {
     /// What a module may import, besides the Swift standard library.
     struct Rule {
-        let layer: Double
+        let layer: Int
         let imports: Set<String>
         /// The composition layer may import anything, concrete planes apart.
         var anything = false
@@ -32,31 +32,31 @@ enum Layers {
         "CLibXDP": Rule(layer: 0, imports: []),
         "CLibMNL": Rule(layer: 0, imports: []),
         "CLibYAML": Rule(layer: 0, imports: []),
-        // ½: pure
-        "FanoutCore": Rule(layer: 0.5, imports: ["CDatapath"]),
-        "KernelPrograms": Rule(layer: 0.5, imports: []),
-        // 1: edges
+        // 1: pure
+        "FanoutCore": Rule(layer: 1, imports: ["CDatapath"]),
+        "KernelPrograms": Rule(layer: 1, imports: []),
+        // 2: edges
         "LinuxNet": Rule(
-            layer: 1, imports: system.union(["CNet", "CDatapath", "FanoutCore", "Logging"])),
-        "YAML": Rule(layer: 1, imports: ["CLibYAML"]),
+            layer: 2, imports: system.union(["CNet", "CDatapath", "FanoutCore", "Logging"])),
+        "YAML": Rule(layer: 2, imports: ["CLibYAML"]),
         "BPFRuntime": Rule(
-            layer: 1,
+            layer: 2,
             imports: system.union(kernelLibraries).union([
                 "CNet", "CDatapath", "FanoutCore", "KernelPrograms",
             ])),
-        "XDPSockets": Rule(layer: 1, imports: system.union(["CLibXDP", "CNet"])),
+        "XDPSockets": Rule(layer: 2, imports: system.union(["CLibXDP", "CNet"])),
         "ReusePortLB": Rule(
-            layer: 1,
+            layer: 2,
             imports: system.union([
                 "CNet", "CDatapath", "CReusePortLB", "FanoutCore", "KernelPrograms",
             ])),
-        // 1½: what several planes stand on
+        // 3: shared by the kernel planes
         "KernelForwarding": Rule(
-            layer: 1.5,
+            layer: 3,
             imports: system.union([
                 "BPFRuntime", "CDatapath", "CLibMNL", "CNet", "FanoutCore", "LinuxNet", "Logging",
             ])),
-        // 2: adapters
+        // 4: adapters
         "UserspacePlane": adapter(),
         "TCPlane": adapter(kernelLibraries.union(["KernelPrograms"])),
         "AFXDPPlane": adapter(kernelLibraries.union(["KernelPrograms"])),
@@ -64,13 +64,13 @@ enum Layers {
         "FanoutConfig": adapter(["YAML"]),
         "FanoutDiscovery": adapter(nio.union(["AsyncHTTPClient", "YAML"])),
         "FanoutMetrics": adapter(nio),
-        // 3: control
+        // 5: control
         "FanoutControl": Rule(
-            layer: 3, imports: system.union(["FanoutCore", "LinuxNet", "Logging"])),
-        // 4: composition
-        "udp-fanout": Rule(layer: 4, imports: planes, anything: true),
-        "collector": Rule(layer: 4, imports: [], anything: true),
-        "publisher": Rule(layer: 4, imports: [], anything: true),
+            layer: 5, imports: system.union(["FanoutCore", "LinuxNet", "Logging"])),
+        // 6: composition
+        "udp-fanout": Rule(layer: 6, imports: planes, anything: true),
+        "collector": Rule(layer: 6, imports: [], anything: true),
+        "publisher": Rule(layer: 6, imports: [], anything: true),
     ]
 
     static let planes: Set = ["UserspacePlane", "TCPlane", "AFXDPPlane", "XDPNATPlane"]
@@ -79,7 +79,7 @@ enum Layers {
         let below = edges.union([
             "FanoutCore", "CNet", "CDatapath", "KernelForwarding", "Logging",
         ])
-        return Rule(layer: 2, imports: system.union(below).union(more))
+        return Rule(layer: 4, imports: system.union(below).union(more))
     }
 
     /// The imports of a Swift file below `Sources` that its module's layer does not allow.

@@ -90,8 +90,11 @@ extension DaemonTests.DiscoveryTestsFamilies {
         try await daemon.logs("dns discovery: the servers answer again")
         try await daemon.isRunning()
         let traffic = try Traffic(to: Endpoint(.loopback, port: port))
-        for number in 0..<10 { traffic.send([UInt8(number)]) }
-        try await eventually("all arrive") { sink.arrivals == 10 }
+        // The listener has the receiver a moment after the log line.
+        try await eventually("a datagram arrives") {
+            traffic.send([0])
+            return sink.arrivals > 0
+        }
         // A silent server does not delay the end.
         dns.change { $0.isSilent = true }
         let asked = dns.questions.count

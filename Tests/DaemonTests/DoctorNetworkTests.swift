@@ -71,7 +71,7 @@ extension DaemonTests.DoctorNetworkTests {
     }
 
     @Test("asks tc_ebpf for forwarding only where a receiver needs it, and one arm never")
-    func whoForwards() {
+    func forwardingSettings() {
         var host = Doctors.good
         host.interfaces["eth7"]??.forwardsV4 = false
         let direct = Doctors.configuration(mode: .tcEBPF)

@@ -136,7 +136,7 @@ struct DiscoveryMonitorTests {
     }
 
     @Test("no ready endpoint is warned of once, and told when it is over")
-    func nobodyReady() async throws {
+    func noneReady() async throws {
         let warning = "k8s discovery: 0 ready endpoints"
         try await following(state(["a": "s"])) { _, _ in
             #expect(lines.count(warning) == 0, "nothing is known yet")

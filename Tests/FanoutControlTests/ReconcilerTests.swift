@@ -66,8 +66,8 @@ struct ReconcilerTests {
         #expect(await second.listeners.keys.sorted() == ["a"])
     }
 
-    @Test("has the listener of another mode come before the one that it succeeds goes")
-    func succession() async throws {
+    @Test("changes the mode make-before-break")
+    func makeBeforeBreak() async throws {
         let second = FakePlane<Second>()
         let reconciler = Reconciler(planes: [first, second], logger: silent)
         try await reconciler.apply(DesiredState(listeners: [listener("a")]))
@@ -204,8 +204,8 @@ struct ReconcilerTests {
         #expect(await second.changes.isEmpty)
     }
 
-    @Test("lets changes take turns, each from the state that the one before left")
-    func turns() async throws {
+    @Test("applies changes one by one, each to the state that the previous one left")
+    func serial() async throws {
         let reconciler = Reconciler(planes: [first], logger: silent)
         await first.hold()
         let a = Task { try await reconciler.apply(DesiredState(listeners: [listener("a")])) }

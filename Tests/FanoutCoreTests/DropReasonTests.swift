@@ -27,7 +27,7 @@ struct DropReasonTests {
     }
 
     @Test("the ledger is balanced when each datagram is forwarded or has a reason")
-    func ledger() {
+    func accounting() {
         var counters = ListenerCounters(listener: "syslog", mode: .userspace)
         #expect(counters.isBalanced)
         counters.packetsReceived = 10

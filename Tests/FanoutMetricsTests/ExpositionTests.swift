@@ -128,7 +128,7 @@ struct ExpositionTests {
     }
 
     @Test("received is forwarded plus the sum over every reason, and each reason has its sample")
-    func ledger() throws {
+    func accounting() throws {
         let text = page(.of([.sample("one")]))
         let labels = #"{listener="one",mode="userspace""#
         var dropped: UInt64 = 0

@@ -18,7 +18,7 @@
 #include "nat_way.bpf.h"
 
 /* How many errors a CPU sends in a second (RFC 1812, section 4.3.2.8; RFC 4443, section 2.4 (f)). */
-#define NAT_TOLD_MAX 250
+#define NAT_ERRORS_PER_SECOND 250
 
 /* Bytes of the packet that are quoted: all headers that are looked at, with the first eight bytes of what is behind
  * them. What is too long has more: no link takes less (RFC 791, RFC 8200). */
@@ -26,7 +26,7 @@
 #define NAT_QUOTED_V6 136
 _Static_assert(14 + NAT_QUOTED_V6 >= LB_HEADERS_MAX + 8, "the ports are quoted");
 
-struct nat_told {
+struct nat_error_rate {
 	__u64 second; /* of CLOCK_MONOTONIC */
 	__u64 errors; /* sent in it */
 };
@@ -35,14 +35,14 @@ struct {
 	__uint(type, BPF_MAP_TYPE_PERCPU_ARRAY);
 	__uint(max_entries, 1);
 	__type(key, __u32);
-	__type(value, struct nat_told);
-} told SEC(".maps");
+	__type(value, struct nat_error_rate);
+} error_rates SEC(".maps");
 
-static __always_inline int may_tell(void)
+static __always_inline int may_send_error(void)
 {
 	__u64 second = bpf_ktime_get_ns() / 1000000000;
 	__u32 zero = 0;
-	struct nat_told *all = bpf_map_lookup_elem(&told, &zero);
+	struct nat_error_rate *all = bpf_map_lookup_elem(&error_rates, &zero);
 
 	if (!all)
 		return 0;
@@ -50,7 +50,7 @@ static __always_inline int may_tell(void)
 		all->second = second;
 		all->errors = 0;
 	}
-	return all->errors++ < NAT_TOLD_MAX;
+	return all->errors++ < NAT_ERRORS_PER_SECOND;
 }
 
 /* Makes room for `bytes` of headers behind the Ethernet header, cuts the packet off after `quoted` bytes, and turns
@@ -72,7 +72,7 @@ static __always_inline __u8 *make_room(struct xdp_md *ctx, __u32 bytes, __u32 qu
 	return data;
 }
 
-static __always_inline int tell_v4(struct xdp_md *ctx, struct lb_addr from, struct lb_addr to,
+static __always_inline int send_error_v4(struct xdp_md *ctx, struct lb_addr from, struct lb_addr to,
 				   __u32 mtu)
 {
 	__u8 *frame = make_room(ctx, 28, NAT_QUOTED_V4), *ip, *icmp;
@@ -95,7 +95,7 @@ static __always_inline int tell_v4(struct xdp_md *ctx, struct lb_addr from, stru
 	return XDP_TX;
 }
 
-static __always_inline int tell_v6(struct xdp_md *ctx, struct lb_addr from, struct lb_addr to,
+static __always_inline int send_error_v6(struct xdp_md *ctx, struct lb_addr from, struct lb_addr to,
 				   __u32 mtu)
 {
 	__u8 *frame = make_room(ctx, 48, NAT_QUOTED_V6), *ip, *icmp;
@@ -123,17 +123,17 @@ static __always_inline int tell_v6(struct xdp_md *ctx, struct lb_addr from, stru
  *
  * A packet without tags alone is looked up, so its header begins at 14. Global, as lb_nat_parse is.
  */
-__noinline int lb_nat_tell_too_long(struct xdp_md *ctx, const struct lb_packet *packet,
+__noinline int lb_nat_send_too_long(struct xdp_md *ctx, const struct lb_packet *packet,
 				    const struct nat_move *move)
 {
 	struct lb_addr service;
 	int verdict;
 
-	if (!packet || !move || !may_tell())
+	if (!packet || !move || !may_send_error())
 		return XDP_DROP;
 	service = move->direction == LB_NAT_EGRESS ? move->address : packet->flow.destination;
-	verdict = packet->is_v6 ? tell_v6(ctx, service, packet->flow.source, move->mtu)
-				: tell_v4(ctx, service, packet->flow.source, move->mtu);
+	verdict = packet->is_v6 ? send_error_v6(ctx, service, packet->flow.source, move->mtu)
+				: send_error_v4(ctx, service, packet->flow.source, move->mtu);
 	/* A veth delivers what XDP_TX sends only while the other end has a program (veth_xdp_flush). */
 	if (verdict == XDP_TX && !packet->in_stack &&
 	    link_of(ctx->ingress_ifindex) & LB_NAT_LINK_TRANSMITS)

@@ -204,10 +204,6 @@ extension [Endpoint] {
     }
 }
 
-extension ForwardingMode {
-    fileprivate var hooksXDP: Bool { self == .afXDP || self == .xdpNAT }
-}
-
 extension DesiredState {
     /// The state without those receivers that were found and are also a receiver of another `xdp_nat` listener, or
     /// have a port of their own and would be met there for several ports of one: of the packets of such a server

@@ -110,6 +110,10 @@ public enum ForwardingMode: String, CaseIterable, Hashable, Sendable {
 
     /// Kernel modes hook into an interface and must be told which.
     public var needsInterface: Bool { self != .userspace }
+    /// Whether it has a program at the XDP hook, of which an interface has one.
+    public var hooksXDP: Bool { self == .afXDP || self == .xdpNAT }
+    /// Whether the kernel forwards on while no daemon runs.
+    public var outlivesDaemon: Bool { self == .tcEBPF || self == .xdpNAT }
 }
 
 /// A receiver of one listener's datagrams.

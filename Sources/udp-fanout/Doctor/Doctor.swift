@@ -162,7 +162,7 @@ extension Doctor {
     private func tags(
         _ name: String, _ interface: HostFacts.Interface, _ listeners: [Listener]
     ) -> Finding? {
-        guard listeners.contains(where: { [.afXDP, .xdpNAT].contains($0.mode) }),
+        guard listeners.contains(where: \.mode.hooksXDP),
             interface.stripsTags, !interface.isVeth || !interface.vlans.isEmpty
         else { return nil }
         let vlans =
