@@ -73,7 +73,7 @@ static __always_inline __u8 *make_room(struct xdp_md *ctx, __u32 bytes, __u32 qu
 }
 
 static __always_inline int send_error_v4(struct xdp_md *ctx, struct lb_addr from, struct lb_addr to,
-				   __u32 mtu)
+					 __u32 mtu)
 {
 	__u8 *frame = make_room(ctx, 28, NAT_QUOTED_V4), *ip, *icmp;
 
@@ -96,7 +96,7 @@ static __always_inline int send_error_v4(struct xdp_md *ctx, struct lb_addr from
 }
 
 static __always_inline int send_error_v6(struct xdp_md *ctx, struct lb_addr from, struct lb_addr to,
-				   __u32 mtu)
+					 __u32 mtu)
 {
 	__u8 *frame = make_room(ctx, 48, NAT_QUOTED_V6), *ip, *icmp;
 	__u64 sum;
