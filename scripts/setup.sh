@@ -1,9 +1,14 @@
 #!/bin/sh
 # SPDX-License-Identifier: Apache-2.0
 #
-# setup.sh PURPOSE...   installs what Debian's packages must give: build, test, lint, bench, browser, kernels;
-#                       and, which need no Swift: library, library-test for the C library, lab for scripts/lab.sh,
-#                       deb and packages for what `make deb` and `make test-packages` need besides
+# setup.sh [--ask] PURPOSE...   installs the Debian packages that a purpose needs
+#
+#   build, test, lint, bench, browser, kernels: these also check the Swift toolchain
+#   library, library-test   the C library
+#   lab                     scripts/lab.sh
+#   deb, packages           make deb, make test-packages
+#
+# With --ask and on a terminal it names the packages and asks before it installs them.
 #
 # It looks at the machine each time, so that a package removed since is noticed; with nothing missing
 # that is two commands and a tenth of a second, and apt-get is not touched. `make SETUP=no …` leaves
@@ -123,6 +128,14 @@ install_packages() {
         command -v sudo >/dev/null || fail "missing: $*; neither root nor sudo, $by_hand"
         as_root=sudo
     fi
+    if [ "$ask" = yes ] && [ -t 0 ]; then
+        printf 'setup: missing: %s\nsetup: install with apt-get? [Y/n] ' "$*" >&2
+        read -r reply || reply=n
+        case $reply in
+        '' | [Yy]*) ;;
+        *) fail "nothing is installed, $by_hand" ;;
+        esac
+    fi
     say "installing with apt-get: $*"
     forbid_starts
     $as_root apt-get update -q >&2 || fail "apt-get update failed, $by_hand"
@@ -133,7 +146,12 @@ install_packages() {
     esac
 }
 
-[ $# -gt 0 ] || fail "usage: setup.sh build|test|lint|bench|browser|kernels|library|library-test|lab|deb|packages ..."
+ask=no
+if [ "${1:-}" = --ask ]; then
+    ask=yes
+    shift
+fi
+[ $# -gt 0 ] || fail "usage: setup.sh [--ask] build|test|lint|bench|browser|kernels|library|library-test|lab|deb|packages ..."
 needed=
 for purpose; do
     case $purpose in

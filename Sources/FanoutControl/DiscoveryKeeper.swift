@@ -3,7 +3,7 @@
 internal import FanoutCore
 internal import Logging
 
-/// Has what is in force kept for the next process, neither too often nor in anybody's way.
+/// Saves the active receivers for the next process, at a limited rate and off the actor.
 actor DiscoveryKeeper {
     private let logger: Logger
     private var memory: (any DiscoveryMemory)?
@@ -12,7 +12,7 @@ actor DiscoveryKeeper {
     private var hasFailed = false
     /// Raised with each place, so that what becomes of a write is taken for the place that it was for.
     private var generation = 0
-    /// Under way while something is to be kept, or being so.
+    /// Not nil while a write is due or running.
     private var task: Task<Void, Never>?
     private var isEnding = false
 
@@ -27,7 +27,7 @@ actor DiscoveryKeeper {
         self.memory = memory
         generation += 1
         (kept, hasFailed) = (nil, false)
-        // The new place waits for a write to the one before, and not for one that is yet to come.
+        // A write to the new file waits for a running write to the old one, not for a scheduled one.
         task?.cancel()
         begin()
     }
@@ -81,7 +81,7 @@ actor DiscoveryKeeper {
         }
     }
 
-    /// Elsewhere than on the actor, whom others tell of what is found.
+    /// Off the actor, which must stay free for new results.
     @concurrent private static func write(
         _ view: DiscoveryView, to memory: any DiscoveryMemory
     ) async throws { try memory.keep(view) }

@@ -22,7 +22,7 @@ public actor DiscoveryMonitor {
     var current = DiscoveryView()
     /// What an earlier process has kept, for a start to go on with.
     private(set) var kept = DiscoveryView()
-    /// What is to be told of.
+    /// The state whose findings are logged.
     private var state = DesiredState()
     /// Whether a listener takes whatever comes to the host's addresses, so that a receiver may be that listener.
     private var concernsOwnAddresses = false
@@ -37,7 +37,7 @@ public actor DiscoveryMonitor {
 
     /// - Parameters:
     ///   - signal: wakes the reconciler.
-    ///   - hostAddresses: those that the host has just now; nil: nobody can tell, and they count as before.
+    ///   - hostAddresses: the host's current addresses; nil: unknown, the previous ones are used.
     ///   - addressInterval: how often they are looked at.
     ///   - make: a source that has not begun, given what an earlier process found.
     public init(
@@ -55,7 +55,7 @@ public actor DiscoveryMonitor {
         keeper = DiscoveryKeeper(logger)
     }
 
-    /// What keeps what is found from now on, once it is in force and `run` runs; nil: nothing does.
+    /// Saves what is found from now on, once it is active and `run` runs; nil: nothing is saved.
     public func remember(in memory: (any DiscoveryMemory)?) async {
         await keeper.remember(in: memory)
     }
@@ -107,8 +107,8 @@ public actor DiscoveryMonitor {
 
     /// Ends every source.
     ///
-    /// - Parameter keeps: whether what was found last is kept. It is not by a process that never had it in force,
-    ///   nor by one that another follows, which keeps what it finds itself.
+    /// - Parameter keeps: whether to save the last findings. False for a process that never applied them, and for one
+    ///   whose successor saves its own.
     public func stop(keeps: Bool) async {
         await keeper.stop(keeps: keeps)
         let ending = runs.values.map(\.task)
@@ -198,8 +198,8 @@ extension ReceiverChoice {
     }
 }
 
-// A start, a reload and a takeover wait for the sources that they bring, and each has something else to go on with
-// when they do not answer: what the process before has kept, who received before, nothing.
+// A start, a reload and a takeover wait for their new sources. If these do not answer, a takeover or start uses the
+// receivers that the old process saved, a reload the previous ones, a first start none.
 
 extension DiscoveryMonitor {
     /// How long a start waits for what is remembered.
@@ -211,8 +211,8 @@ extension DiscoveryMonitor {
         if isSettled { logUnanswered(unanswered(state.subjects), in: state) }
     }
 
-    /// The same at a start, which goes on with what the process before this one has kept: soon, and without waiting
-    /// for those of which nothing is kept and that have had a failure.
+    /// The same at a start, which uses what the old process saved. It does not wait for sources that have failed
+    /// and have nothing saved.
     public func settleStart(_ state: DesiredState, within limit: Duration) async {
         let unknown = state.unknownSubjects(in: kept)
         let isSettled = await wait(limit) { time in
@@ -231,7 +231,7 @@ extension DiscoveryMonitor {
     /// The same at a reload, of what listeners have not looked up before. Who received for a listener before does
     /// until its source has answered.
     ///
-    /// - Parameter former: the state that is in force, which is followed as well.
+    /// - Parameter former: the active state, which is followed as well.
     /// - Returns: what the log says of sources that have not.
     public func settle(
         _ state: DesiredState, after previous: DesiredState, within limit: Duration
@@ -242,7 +242,7 @@ extension DiscoveryMonitor {
         let lastKnowns = state.lastKnowns(after: previous, current)
         if !lastKnowns.isEmpty {
             current.lastKnowns.merge(lastKnowns) { $1 }
-            // They are kept for the next process like what is found, once they are in force.
+            // They are saved for the next process like findings, once they are active.
             noteChange()
         }
         return logUnanswered(unanswered(new), in: state)

@@ -72,7 +72,7 @@ extension Reconciler {
         await gather { await $0.progress() }
     }
 
-    /// Whom a name means: receivers that are there, or that are drained and may come back.
+    /// The receivers that a name means: current ones, or drained ones that may come back.
     public func entries(named name: String) -> Set<DrainList.Entry> {
         let present = DrainList.entries(named: name, in: active)
         guard present.isEmpty else { return present }
@@ -97,8 +97,7 @@ extension Reconciler {
         }
     }
 
-    /// Undoes `relinquish`. A plane that cannot have back what it left is one of an error in the log, and
-    /// keeps nobody else from going on.
+    /// Undoes `relinquish`. A plane that fails is logged as an error; the others continue.
     public func reclaim(_ modes: Set<ForwardingMode>) async {
         await queue.run {
             for plane in planes where modes.contains(type(of: plane).mode) {

@@ -325,7 +325,7 @@ extension Reconciler {
     /// Whether the next change takes over what another process has.
     private var isTakingOver: Bool { hasOldProcess && active.listeners.isEmpty }
 
-    /// Whom a listener of another mode succeeds goes when that is there.
+    /// A mode change is make-before-break: the old listener goes when the new one is ready.
     func movePlaneByPlane(to desired: DesiredState) async throws(PlaneError) {
         var steps = desired.steps(from: active)
         // What another process has passed is taken in turn; it goes on if that fails.
@@ -384,7 +384,7 @@ extension Reconciler {
         }
     }
 
-    /// The planes in the order in which they move: whoever frees a hook before who takes it.
+    /// The planes in the order in which they move: the plane that frees a hook before the one that takes it.
     private func moveOrder(from previous: DesiredState, to next: DesiredState) -> [Int] {
         let yielding = next.modesYieldingHooks(from: previous)
         let isFirst = planes.map { yielding.contains(type(of: $0).mode) }
@@ -423,8 +423,8 @@ extension Reconciler {
         }
     }
 
-    /// A state whose listeners have their slot tables at hand: each table is built once, however many listeners
-    /// and planes have it, and not at all when it is in force already. Different ones are built beside one another.
+    /// The state with slot tables. Each table is built once, however many listeners and planes use it, and not at
+    /// all if it is active already. Different tables are built in parallel.
     static func withTables(
         _ desired: DesiredState, after previous: DesiredState
     ) async -> DesiredState {

@@ -92,7 +92,7 @@ public struct ControlResponse: Codable, Equatable, Sendable {
     }
 
     /// A reload that failed has been carried out as far as the client is concerned: `ok` is false, and
-    /// the problems stand in the report.
+    /// the report holds the problems.
     public static func reload(_ report: ReloadReport) -> ControlResponse {
         var response = ControlResponse(ok: report.problems.isEmpty)
         response.reload = report

@@ -60,7 +60,7 @@ final class EchoSocket: Sendable {
 }
 
 /// An ICMP or ICMPv6 echo message of ours (RFC 792 page 14, RFC 4443 section 4): after the header a
-/// number by which the probe is found again, and a nonce that nobody else knows.
+/// number that identifies the probe, and a secret nonce.
 struct EchoMessage: Equatable {
     let token: UInt64
     let nonce: UInt64

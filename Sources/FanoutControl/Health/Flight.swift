@@ -7,7 +7,7 @@ internal import LinuxNet
 /// an earlier probe can be taken for its answer.
 final class Flight {
     let target: ProbeTarget
-    /// What an answer must bear.
+    /// What a reply must carry.
     let nonce: UInt64
     /// Whether silence is a failure.
     private let expectsReply: Bool
@@ -15,7 +15,7 @@ final class Flight {
     /// Answers that are not ours to take for a sign of life.
     private var wrongAnswers = 0
 
-    /// So many wrong answers end a probe: somebody talks to us without being asked.
+    /// So many wrong replies end a probe: they are unsolicited.
     private static let wrongAnswersMax = 16
 
     /// An echo request: sent and received by the socket of all.

@@ -145,7 +145,7 @@ struct ProbeLoop {
         }
     }
 
-    /// Most probes are answered long before their time is over; nobody needs to wake up for that.
+    /// Most probes are answered long before their time is over; that needs no wake-up.
     private mutating func forgetAnswered() {
         let flights = flights
         moments.drop { moment in
@@ -181,7 +181,7 @@ struct ProbeLoop {
 }
 
 extension IPAddress {
-    /// Zones apart, which the source of a datagram does not bear.
+    /// Ignores zones, which the source of a datagram does not carry.
     fileprivate func isSame(as other: IPAddress) -> Bool { high == other.high && low == other.low }
 }
 

@@ -11,7 +11,7 @@ internal import CDatapath
 /// used: two downstreams whose strides are related get in each other's way, and then a departure
 /// moves a quarter of the table (docs/decisions/0003-slot-tables.md).
 public enum MaglevTable {
-    /// Slots of a table for a listener with at most `capacity` downstreams, whoever is ready.
+    /// Slots of a table for a listener with at most `capacity` downstreams, ready or not.
     public static func size(capacity: Int) -> Int {
         max(Int(LB_SLOTS_MIN), capacity * Int(LB_SLOTS_PER_DOWNSTREAM))
     }

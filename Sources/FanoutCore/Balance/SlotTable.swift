@@ -9,7 +9,7 @@ public struct SlotTable: Equatable, Sendable {
 
     public static let empty = SlotTable(slots: [])
 
-    /// The downstream that `key` meets; nil when nobody is ready.
+    /// The downstream of `key`; nil if none is ready.
     public func owner(of key: UInt32) -> Int? {
         slots.isEmpty ? nil : Int(slots[Int(key % UInt32(slots.count))])
     }

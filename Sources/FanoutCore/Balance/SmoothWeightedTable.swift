@@ -8,7 +8,7 @@ internal import CDatapath
 /// Weights that fit are exact and in the order of the smooth weighted round robin that nginx made
 /// known: 5, 1, 1 give a a b a c a a. Weights whose lowest terms sum to more than `longest`, such as
 /// 40000 and 39999, take turns in a table of `longest` slots or 128 for each downstream, which
-/// shifts a share by less than one per cent and leaves nobody without a slot.
+/// shifts a share by less than one per cent and leaves every downstream a slot.
 public enum SmoothWeightedTable {
     /// Longest exact table: 8 slots for each of 1024 downstreams.
     public static let longest = 8192

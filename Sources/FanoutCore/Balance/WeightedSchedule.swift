@@ -3,8 +3,8 @@
 /// Whose turn it is, in proportion to weights: earliest due first, and the earlier index wins a tie.
 ///
 /// Everyone has a turn at the start, so n turns give each of n at least one, however light. After that
-/// nobody is more than one turn ahead of its share; what the light ones are ahead, less than a turn
-/// each, is what a heavy one can be behind.
+/// none is more than one turn ahead of its share. The light ones are less than a turn ahead each; a heavy one
+/// can be behind by their sum.
 struct WeightedSchedule {
     private struct Entry {
         /// When the turn is due, in 1/65536 of the heaviest one's period.

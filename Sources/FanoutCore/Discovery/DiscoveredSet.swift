@@ -98,8 +98,7 @@ public struct DiscoveredEndpoint: Hashable, Sendable {
         }
     }
 
-    /// Who it is, such as the name of a pod: its addresses of both families share it. nil: nobody has
-    /// named it.
+    /// Such as the name of a pod, which its addresses of both families share. nil: it has no name.
     public var name: String?
     public var address: IPAddress
     /// Empty when it declares none.

@@ -4,7 +4,7 @@
 public protocol DiscoverySource: Sendable {
     /// Publishes what there is as soon as it is known, and again whenever it may have changed, always
     /// the whole of it. What was published last holds until then, whatever fails in between: an
-    /// outage publishes nothing, and only who is asked can say that there is nobody.
+    /// outage publishes nothing; only an empty answer removes all receivers.
     ///
     /// - Parameter publish: never called after this returns.
     /// - Returns: when the task is cancelled, and not before.
@@ -54,7 +54,7 @@ public struct DiscoveryReport: Equatable, Sendable {
     public enum Unused: String, CaseIterable, Hashable, Sendable {
         /// There are more than `settings.max_downstream`.
         case surplus
-        /// They lead back to the listener.
+        /// They forward to the listener again.
         case loop
         /// In mode `xdp_nat` another listener has them, or they have a port of their own, where they would be met
         /// for each of the listener's ports.
@@ -74,7 +74,7 @@ public struct DiscoveryReport: Equatable, Sendable {
     }
 }
 
-/// What was found and what stands in for it, kept where the next process finds it.
+/// What was found and the last-known receivers, saved for the next process.
 public protocol DiscoveryMemory: Sendable {
     /// What was kept last of what listeners of this state look up.
     func recall(_ state: DesiredState) -> DiscoveryView

@@ -6,7 +6,7 @@ public enum DiscoverySubject: Hashable, Sendable {
     case endpointSlices(ServiceName)
     /// The addresses that a load balancer, such as MetalLB, has given to a Kubernetes service.
     case loadBalancer(ServiceName)
-    /// The receivers that stand in a file, at `port` unless they have one of their own.
+    /// The receivers listed in a file, at `port` unless they have their own.
     case file(path: String, port: UInt16?)
     /// The hosts that a name stands for.
     case dns(DNSQuery)
@@ -69,13 +69,13 @@ public struct DNSQuery: Hashable, Sendable, CustomStringConvertible {
     }
 }
 
-/// Where a listener's receivers come from when they do not stand in its configuration.
+/// Where a listener's receivers come from if its configuration does not list them.
 public struct ListenerDiscovery: Hashable, Sendable {
     /// Who the receivers are.
     public var receivers: DiscoverySubject
     /// Which port of a receiver is meant.
     public var port: ReceiverPort
-    /// Whose addresses the listener serves besides its own; nil: nobody's.
+    /// The subject whose addresses the listener serves besides its own, if any.
     public var addresses: DiscoverySubject?
 
     public init(

@@ -15,7 +15,7 @@ public struct LastKnown: Equatable, Sendable {
         }
     }
 
-    /// As they were wanted, whoever was healthy, drained or new.
+    /// As configured or found, regardless of health, drains and slow start.
     public var downstreams: [Downstream]
     /// Those that had been found.
     public var addresses: [IPAddress]
@@ -27,8 +27,8 @@ public struct LastKnown: Equatable, Sendable {
 }
 
 extension ReceiverChoice.Terms {
-    /// Of receivers of before those whom the listener can forward to as it is now, in their order; of too many
-    /// those that have a share come first, then it goes by address.
+    /// The previous receivers that the listener can still forward to, in their order. If there are too many, those
+    /// with a share come first, then the order of addresses decides.
     func fitting(_ previous: [Downstream]) -> [Downstream] {
         let reached = previous.filter { families.contains($0.endpoint.address.family) }
         let own = reached.filter { $0.endpoint.address.family == family }
@@ -61,10 +61,10 @@ extension DesiredState {
         return Set(unknown.map(\.subject))
     }
 
-    /// What stands in for subjects of which nothing is known, for listeners that had something before.
+    /// The last-known receivers for subjects without an answer, of listeners that had receivers.
     ///
     /// - Parameters:
-    ///   - former: the state before; listeners are the same by name.
+    ///   - former: the previous state; listeners are matched by name.
     ///   - view: what is known of the subjects of both.
     public func lastKnowns(after previous: DesiredState, _ view: DiscoveryView) -> [LastKnown.Place:
         LastKnown]

@@ -4,7 +4,7 @@
 ///
 /// The rules:
 /// - Ready endpoints receive. Those that are terminating and still serve have weight 0 beside them, and
-///   receive only when nobody is ready.
+///   receive only if no endpoint is ready.
 /// - An endpoint with addresses of both families is one receiver: at the listener's family if it can be,
 ///   else at the other, if the listener can cross over.
 /// - At most `max_downstream`, ready ones first, then by address: every host with the same limit makes
@@ -43,7 +43,7 @@ public struct ReceiverChoice: Equatable, Sendable {
         let onePerFamily: Bool
         let most: Int
 
-        /// nil when the listener looks nobody up.
+        /// nil if the listener has no discovery.
         init?(_ listener: Listener) {
             guard let discovery = listener.discovery else { return nil }
             (source, port) = (discovery.receivers, discovery.port)
@@ -112,7 +112,7 @@ public struct ReceiverChoice: Equatable, Sendable {
         return once
     }
 
-    /// How many there are whom none of the others is; each who has no name is another one.
+    /// The number of distinct names that are not among the others; each candidate without a name counts.
     private static func count(of names: [String?], beside others: [Candidate]) -> Int {
         guard !names.isEmpty else { return 0 }
         let known = Set(others.compactMap(\.name))

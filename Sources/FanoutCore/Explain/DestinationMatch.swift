@@ -39,7 +39,7 @@ public enum DestinationMatch: Equatable, Sendable {
 
 extension Listener {
     /// Why it takes datagrams to `destination`; nil when it does not. Whether a wildcard's host or
-    /// interface bears the address is not known here.
+    /// interface has the address is not known here.
     public func match(_ destination: Endpoint) -> DestinationMatch? {
         guard ports.contains(destination.port) else { return nil }
         let address = destination.address

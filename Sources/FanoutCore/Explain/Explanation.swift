@@ -20,7 +20,7 @@ public struct Explanation: Equatable, Sendable {
     public let slotCount: Int
     /// The slot that the key names; nil without a key or without slots.
     public let slot: Int?
-    /// Who receives it; nil when no packet determines that, or nobody is ready.
+    /// Nil if no packet determines it, or no receiver is ready.
     public private(set) var receiver: Downstream?
     /// Whether that is for an association, and not for the slot.
     public private(set) var isAssociated = false

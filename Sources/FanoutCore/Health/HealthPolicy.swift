@@ -77,7 +77,7 @@ public enum ProbeResult: String, CaseIterable, Hashable, Sendable {
     case success
     /// No answer in time.
     case timeout
-    /// Its host said that nobody listens there.
+    /// Its host replied that the port is closed.
     case refused
     /// There is no way to it: no route, or a router or the link layer gave it up.
     case unreachable

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 
-/// What is to be probed from now on.
+/// The targets to probe from now on.
 public struct ProbePlan: Equatable, Sendable {
     /// All of one kind, each once.
     public var targets: Set<ProbeTarget>

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 
-/// The status on every target, and whom it concerns. A value: it takes results and answers with what
-/// they change.
+/// The health status of every target, and the receivers that use it. A value: it takes results and returns
+/// the changes.
 public struct HealthTable: Sendable {
     /// A downstream of a listener that a target stands for.
     public struct User: Equatable, Sendable {
@@ -26,7 +26,7 @@ public struct HealthTable: Sendable {
 
     public init() {}
 
-    /// What is to be probed.
+    /// The targets to probe.
     public var targets: Set<ProbeTarget> { Set(users.keys) }
 
     /// Takes it for known that these are unhealthy, when they are followed next.
@@ -35,7 +35,7 @@ public struct HealthTable: Sendable {
     /// Takes up other listeners or another policy. A downstream keeps its status, even when it is
     /// probed in another way from now on; a new one is healthy until its probes fail.
     ///
-    /// - Parameter policy: nil when nothing is to be probed; everything is forgotten then.
+    /// - Parameter policy: nil to probe nothing and forget all statuses.
     public mutating func follow(_ policy: HealthPolicy?, _ state: DesiredState) {
         let previous = view.unhealthy.union(assumed)
         assumed = []

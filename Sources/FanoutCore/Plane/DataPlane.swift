@@ -10,7 +10,7 @@ public protocol DataPlane: Sendable {
     func anticipate(_ change: Change) async
 
     /// Finds out whether a change would fail, at what other processes have or for want of room, as far as that can
-    /// be seen without altering anything: planes that are led before this one need not be led back then.
+    /// be seen without altering anything, so that planes before this one need no rollback.
     ///
     /// - Throws: the `PlaneError` that `apply` would.
     func check(_ change: Change) async throws(PlaneError)
@@ -68,7 +68,7 @@ public protocol DataPlane: Sendable {
     func transmitErrors() async -> [String: UInt64]
 
     /// The receiver that a source stays with at one of a listener's destinations, whatever its slots say:
-    /// where it is met. Nil when the source has no association, and for planes that remember nobody.
+    /// its association. Nil if the source has none, and for planes without associations.
     func receiver(
         associatedWith source: Endpoint, to destination: Endpoint, of listener: String
     ) async -> Endpoint?

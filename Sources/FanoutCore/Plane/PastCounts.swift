@@ -39,7 +39,7 @@ public struct PastCounts<Sum: CounterSum>: Equatable, Sendable {
         entries[receiver, default: Entry()].sum.add(sum)
     }
 
-    /// Takes over all that another one knows. Who is there is to be said after it.
+    /// Adds all counts of another one. Call it before the current receivers are set.
     public mutating func add(_ other: PastCounts) {
         forgotten.add(other.forgotten)
         for (receiver, entry) in other.entries {

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 
-/// What leads from one desired state to the next. Every listener of either state stands in exactly one
-/// of the lists.
+/// The difference between two desired states. Every listener of either state is in exactly one of the
+/// lists.
 public struct Change: Equatable, Sendable {
     /// A listener that stays, as it was and as it will be.
     public struct Pair: Equatable, Sendable {

@@ -15,8 +15,8 @@ public struct DesiredState: Equatable, Sendable {
 }
 
 extension DesiredState {
-    /// The state without those receivers that were found and lead back to the listener that found them: it is
-    /// one itself, or a listener of this daemon that forwards to it, by whatever way. A datagram would go round
+    /// The state without receivers that discovery found and that form a forwarding loop: the listener itself,
+    /// or a listener of this daemon that forwards to it, directly or not. A datagram would go round
     /// for ever. Of a ring it is the last listener that goes without; receivers of the configuration stay.
     ///
     /// - Parameter host: its addresses.
@@ -34,16 +34,16 @@ extension DesiredState {
         var result = self
         var loops: [String: Int] = [:]
         for (index, listener) in listeners.enumerated() where listener.discovery != nil {
-            let leadsBack = Set(
+            let looping = Set(
                 listener.downstreams.lazy.map(\.endpoint).filter { endpoint in
                     guard let target = own.owner(of: endpoint) else { return false }
                     if graph.leads(from: target, to: index) { return true }
                     graph.connect(index, to: target)
                     return false
                 })
-            guard !leadsBack.isEmpty else { continue }
-            result.listeners[index].downstreams.removeAll { leadsBack.contains($0.endpoint) }
-            loops[listener.name] = leadsBack.count
+            guard !looping.isEmpty else { continue }
+            result.listeners[index].downstreams.removeAll { looping.contains($0.endpoint) }
+            loops[listener.name] = looping.count
         }
         return (result, loops)
     }
@@ -71,8 +71,8 @@ private struct ListenerGraph {
     }
 }
 
-// A listener of another mode that takes over an address comes before the one before it goes: whoever of
-// the two meets a packet meanwhile forwards it.
+// A mode change is make-before-break: the new listener starts before the old one stops. Either of the two
+// forwards a packet meanwhile.
 
 extension DesiredState {
     /// The states by which planes are led from `previous` to this one, the last of which this is: a listener with a
@@ -207,7 +207,7 @@ extension [Endpoint] {
 extension DesiredState {
     /// The state without those receivers that were found and are also a receiver of another `xdp_nat` listener, or
     /// have a port of their own and would be met there for several ports of one: of the packets of such a server
-    /// nobody could tell whose answers they are. It stays with a listener whose configuration names it, or else
+    /// the port of a reply would be ambiguous. It stays with a listener whose configuration names it, or else
     /// with the first in the configuration's order among those that found it, whichever found it first.
     ///
     /// - Returns: the state, and how many receivers it is without, by listener.

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 
-/// Receivers that somebody has taken out of service by hand: an input of the desired state, beside the
+/// Receivers that an operator has drained: an input of the desired state, beside the
 /// configuration. It is kept in memory alone and knows them by name, so it outlasts a reload.
 public struct DrainList: Equatable, Sendable {
     /// One receiver of one listener.
@@ -25,8 +25,8 @@ public struct DrainList: Equatable, Sendable {
 
     public init(_ entries: Set<Entry> = []) { self.entries = entries }
 
-    /// Whom a name means in `state`: `listener/receiver`, or a receiver in every listener that has one
-    /// called so. Both kinds of names may hold a slash. Empty when it means nobody.
+    /// The receivers that a name means in `state`: `listener/receiver`, or a receiver in every listener that
+    /// has one of that name. Both kinds of names may hold a slash. Empty if there is none.
     public static func entries(named name: String, in state: DesiredState) -> Set<Entry> {
         let all = state.listeners.flatMap { listener in
             listener.downstreams.map { Entry(listener: listener.name, downstream: $0.name) }

@@ -20,7 +20,7 @@ public struct Listener: Hashable, Sendable {
     public var discovery: ListenerDiscovery?
     /// What the mode `xdp_nat` alone has; other modes do not look at it.
     public var nat = NATSettings()
-    /// Its slot table, when somebody has built it.
+    /// Its slot table, once built.
     private var built = BuiltTable()
 
     public init(
@@ -91,7 +91,7 @@ extension Listener {
 
 /// `listeners[].addresses`: destinations that a kernel mode serves besides those of `bind`.
 public enum ServedAddresses: Hashable, Sendable {
-    /// These as well, such as a virtual address that no interface bears.
+    /// These as well, such as a virtual address that no interface has.
     case listed([IPAddress])
     /// Every destination on the port, traffic in transit included.
     case any
@@ -163,9 +163,9 @@ public enum ReceiverState: String, CaseIterable, Codable, Hashable, Sendable {
     case outOfReach = "out_of_reach"
 
     /// - Parameters:
-    ///   - weight: the weight in force.
+    ///   - weight: the active weight.
     ///   - isReady: whether it has a share of new traffic.
-    ///   - isDrained: whether somebody has taken it out of service by hand.
+    ///   - isDrained: whether an operator has drained it.
     ///   - isWithinReach: whether anything gets to it.
     public init(weight: UInt16, isReady: Bool, isDrained: Bool, isWithinReach: Bool) {
         self =

@@ -102,7 +102,7 @@ public struct NATSettings: Hashable, Sendable {
     /// number for all listeners of the mode: the largest.
     public var maxAssociations: Int
     /// Whether clients that no server has answered are remembered apart from the others, so that a
-    /// flood of them pushes out nobody else.
+    /// flood of them evicts no others.
     public var keepsUnansweredApart: Bool
 
     public init(

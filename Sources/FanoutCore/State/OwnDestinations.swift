@@ -42,7 +42,7 @@ public struct OwnDestinations: Sendable {
 
 extension OwnDestinations {
     /// What this host sends itself comes in by the loopback interface, so programs at another one never see it: a
-    /// listener of a kernel mode may well have a receiver on its own address, whom the stack gives it to.
+    /// listener of a kernel mode may have a receiver on its own address, to which the stack delivers.
     init(sentByThisHostTo listeners: [Listener], on host: Set<IPAddress>) {
         self.init(local: host)
         for (index, listener) in listeners.enumerated()

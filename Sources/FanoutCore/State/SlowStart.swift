@@ -4,13 +4,13 @@
 /// healthy, or is drained no more begins with a tenth of its weight, and has another tenth after each tenth of that
 /// time. A value; it knows no clock.
 ///
-/// Where nobody else is ready there is nobody to share with, and all begin with their whole weight: so do those of
-/// a listener that has just been added.
+/// If no other receiver is ready, all begin with their whole weight. So do the receivers of a listener that has just
+/// been added.
 public struct SlowStart: Equatable, Sendable {
     public typealias Instant = ContinuousClock.Instant
 
     private struct Warming: Equatable {
-        /// Who was ready in the state before.
+        /// The receivers that were ready in the previous state.
         var ready: Set<Endpoint>
         /// When those began that have not all of their weight yet.
         var beginnings: [Endpoint: Instant] = [:]
@@ -18,7 +18,7 @@ public struct SlowStart: Equatable, Sendable {
 
     /// By listener, of those that want it.
     private var listeners: [String: Warming] = [:]
-    /// When somebody's share rises next; nil when everybody has all of it.
+    /// When a share rises next; nil if all have their whole weight.
     public private(set) var next: Instant?
 
     public init() {}
@@ -67,7 +67,7 @@ public struct SlowStart: Equatable, Sendable {
 }
 
 extension [Downstream] {
-    /// The weights in a table of those at `positions`. While somebody's share is rising all are multiplied, so that
+    /// The weights in a table of those at `positions`. While a share is rising all are multiplied, so that
     /// a tenth of a weight of 1 is a whole number.
     func shares(at positions: [Int]) -> [UInt16] {
         guard positions.contains(where: { self[$0].warmth < Downstream.warm }) else {

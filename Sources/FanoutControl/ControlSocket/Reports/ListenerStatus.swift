@@ -38,7 +38,7 @@ public struct ReceiverStatus: Codable, Equatable, Sendable {
     public var healthy: Bool?
     /// As the configuration has it.
     public var weight: UInt16
-    /// In force; 0 while it is drained, or kept out by its probes.
+    /// The active weight; 0 while the receiver is drained or unhealthy.
     public var weightInForce: UInt16
     public var packetsForwarded: UInt64
     public var bytesForwarded: UInt64

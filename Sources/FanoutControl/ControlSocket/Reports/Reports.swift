@@ -28,7 +28,7 @@ public struct ReloadReport: Codable, Equatable, Sendable {
     /// The change in a few words, by key, such as `retargeted`: `syslog`.
     public var changes: [String: String]
     public var warnings: [String]
-    /// Why the configuration before stays in force; empty when the new one is.
+    /// Why the previous configuration stays active; empty if the new one is active.
     public var problems: [String]
 
     public init(changes: [String: String] = [:], warnings: [String] = [], problems: [String] = []) {
@@ -55,11 +55,11 @@ public struct ExplanationReport: Codable, Equatable, Sendable {
     public var key: UInt32?
     public var slots: Int
     public var slot: Int?
-    /// Nil when no packet determines it, or nobody is ready.
+    /// Nil if no packet determines it, or no receiver is ready.
     public var receiver: String?
     public var receiverAddress: String?
-    /// Whether the sender has an association with the receiver, which goes before its slot; nil in modes
-    /// that remember nobody.
+    /// Whether the sender has an association with the receiver, which takes precedence over its slot; nil in
+    /// modes without associations.
     public var associated: Bool?
     /// A sentence for each step of the decision.
     public var reasons: [String]

@@ -26,7 +26,7 @@ public struct StatusReport: Codable, Equatable, Sendable {
     /// How reloads went; the load at start-up is the first success.
     public struct ReloadState: Codable, Equatable, Sendable {
         public var lastSuccessful: Bool
-        /// When a configuration last came into force, RFC 3339.
+        /// When a configuration was last applied, RFC 3339.
         public var inForceSince: String
         public var successes: UInt64
         public var failures: UInt64

@@ -44,7 +44,7 @@ final class ControlConnection: Sendable {
                 }
             }
         } catch {
-            // The client is gone or says nothing; there is nobody to tell.
+            // The client is gone or silent, so no error can be sent.
             stream.end()
         }
     }
@@ -95,7 +95,7 @@ final class ControlConnection: Sendable {
         if step.withLock({ $0 }) == .finish { endTakeover() }
     }
 
-    /// Once, also when nobody was there any more to read the answer.
+    /// Once, also if the client left before it read the response.
     private func endTakeover() {
         guard !hasEnded.exchange(true, ordering: .relaxed) else { return }
         Task { [host] in await host?.takeoverEnded() }

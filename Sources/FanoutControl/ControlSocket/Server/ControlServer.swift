@@ -7,8 +7,8 @@ internal import Synchronization
 /// Answers requests on the control socket: lines of JSON in, lines of JSON out, in their order. Only root
 /// and the daemon's own user are heard.
 ///
-/// Each connection has a thread of its own, so that a client which is slow or sends nothing holds up
-/// nobody; there are few of them, and none is kept for longer than it has something to say.
+/// Each connection has its own thread, so that a slow or silent client delays no other. Connections are few
+/// and short.
 public final class ControlServer: Sendable {
     /// Carries a request out. It may be called several times at once.
     public typealias Handler = @Sendable (ControlRequest) async -> ControlResponse
@@ -123,6 +123,6 @@ public protocol TakeoverHost: Sendable {
     /// A connection by which a takeover has begun is no more, without the last step.
     func takeoverBroke(of client: Int) async
 
-    /// The answer to the last step has been sent, or nobody is there to read it.
+    /// The response to the last step has been sent, or the client is gone.
     func takeoverEnded() async
 }
