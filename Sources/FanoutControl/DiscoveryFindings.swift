@@ -57,7 +57,7 @@ extension DiscoveryReport.Unused {
     fileprivate var sentence: String {
         switch self {
         case .surplus: "more receivers were found than settings.max_downstream allows"
-        case .loop: "receivers that were found lead back to this listener, and are not used"
+        case .loop: "receivers that discovery found form a forwarding loop, and are not used"
         case .shared:
             "receivers that were found would answer for two listeners or ports, and are not used"
         case .unsuitable: "receivers that were found do not suit the listener, and are not used"

@@ -312,9 +312,9 @@ extension DiscoveryMonitor {
 
     private static func text(_ isReceivers: Bool, _ isServed: Bool) -> String {
         switch (isReceivers, isServed) {
-        case (true, true): "the receivers of before stay in force"
-        case (true, false): "and nobody is known to receive until there is one"
-        case (false, true): "the addresses of before stay served"
+        case (true, true): "the last-known receivers stay active"
+        case (true, false): "and no receiver is known until there is one"
+        case (false, true): "the previous addresses stay served"
         case (false, false): "and no address of it is served until there is one"
         }
     }

@@ -415,7 +415,7 @@ extension Reconciler {
                 try await Self.move(plane, from: reached[place], to: active)
             } catch {
                 logger.error(
-                    "a plane could not return to the state before",
+                    "rollback failed",
                     metadata: [
                         "mode": "\(type(of: plane).mode.rawValue)", "error": "\(error)",
                     ])

@@ -65,7 +65,7 @@ public struct LastKnownFile: DiscoveryMemory {
 }
 
 private struct Foreign: Error, CustomStringConvertible {
-    let description = "not a plain file of this user that nobody else may write to"
+    let description = "not a regular file that this user alone may write"
 }
 
 private struct OtherVersion: Error, CustomStringConvertible {

@@ -180,7 +180,7 @@ internal import CLibYAML
             unsafe Self.byte(at: offset, of: bytes) == UInt8(ascii: "\t")
         {
             unsafe refuse(
-                Place(parser.problem_mark), "a tab stands in the indentation", "write spaces")
+                Place(parser.problem_mark), "a tab in the indentation", "write spaces")
             return
         }
         let problem = unsafe parser.problem.map { unsafe String(cString: $0) }

@@ -67,13 +67,13 @@ extension Daemon {
             control?.stop()
             logger.error(
                 oldProcess.hasEnded
-                    ? "not taken over, and the daemon before has ended: start one"
-                    : "not taken over, the daemon before goes on", metadata: ["error": "\(error)"])
+                    ? "takeover aborted, and the old process has ended: start the daemon"
+                    : "takeover aborted; the old process continues", metadata: ["error": "\(error)"])
             return false
         }
         if oldProcess.hasEnded {
             logger.warning(
-                "the daemon before ended by itself in mid-takeover; this one serves in its place",
+                "the old process ended during the takeover; this one serves in its place",
                 metadata: ["pid": "\(oldProcess.report.pid)"])
         }
         return true

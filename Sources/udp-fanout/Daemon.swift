@@ -363,7 +363,7 @@ extension Daemon {
         reloads.failures += 1
         reloads.lastSuccessful = false
         logger.error(
-            "configuration not reloaded, the one before stays in force",
+            "configuration not reloaded, the previous one stays active",
             metadata: ["error": "\(problems.joined(separator: " | "))"])
     }
 }

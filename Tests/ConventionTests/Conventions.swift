@@ -86,7 +86,7 @@ enum Conventions {
             || name.contains(".so.")
     }
 
-    /// A line of Swift without its comment and without what stands in quotes.
+    /// A line of Swift without its comment and without what is quoted.
     private static func code(of line: Substring) -> String {
         let unquoted = String(line).replacing(/"(?:\\.|[^"\\])*"/, with: "\"\"")
         return unquoted.firstRange(of: "//").map { String(unquoted[..<$0.lowerBound]) } ?? unquoted

@@ -52,7 +52,7 @@ extension DaemonTests.DiscoveryTestsMemory {
             try folder.replace(DaemonUnderTest.configName, with: config(missing))
             try await daemon.logs(DaemonUnderTest.reloaded)
             #expect(
-                daemon.times("file discovery: no answer yet, the receivers of before stay in force")
+                daemon.times("file discovery: no answer yet, the last-known receivers stay active")
                     == 1)
             try await load.pass(500)
             _ = try list([second], "missing")
@@ -120,7 +120,7 @@ extension DaemonTests.DiscoveryTestsMemory {
             #expect(reload.code == 0)
             #expect(
                 (reload.output + reload.errors.joined()).contains(
-                    "file:\(missing)2: no answer yet, the receivers of before stay in force"))
+                    "file:\(missing)2: no answer yet, the last-known receivers stay active"))
             try await daemon.stop()
         }
     }

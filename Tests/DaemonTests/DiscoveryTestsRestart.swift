@@ -65,7 +65,7 @@ struct DiscoveryTestsRestart {
                 try await load.pass(1000)
                 daemon = try await start()
                 try await daemon.logs(
-                    "k8s discovery: no answer yet, the receivers of before stay in force")
+                    "k8s discovery: no answer yet, the last-known receivers stay active")
                 try await load.pass(1000)
             }
             try cluster.start()

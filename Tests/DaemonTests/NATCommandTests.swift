@@ -96,7 +96,7 @@ extension DaemonTests.NATCommandTests {
             try lab.traffic(5683).send([1])
             try await eventually("the first server is met") { sinks[0][0].count == 1 }
 
-            let refused = "configuration not reloaded, the one before stays in force"
+            let refused = "configuration not reloaded, the previous one stays active"
             for (index, text) in [
                 "[Real Servers]\n10.0.0.x\n", "10.0.0.1\n", "[Real Servers]\n",
                 "[Real Servers]\n\(lab.server(0))\n\(lab.server(0))\n",

@@ -126,7 +126,7 @@ extension DaemonTests.TakeoverTestsRaces {
             async let status = DaemonUnderTest.run(["status"], folder: old.folder)
             #expect(try await patient.process.exit(within: .seconds(40)) == .exited(1))
             let last = try #require(patient.log.last)
-            #expect(last.message == "not taken over, the daemon before goes on")
+            #expect(last.message == "takeover aborted; the old process continues")
             #expect(last.fields["error"]?.contains("does not answer") == true)
             let told = try await status
             #expect(told.code == 1)

@@ -72,7 +72,7 @@ struct BudgetTests {
     /// Texts that cost their square when a position is counted, or a word compared, once too often.
     static let long: [(String, String, String)] = [
         ("a: [", "*a,", "aliases are refused; write the value out"),
-        ("", "\t", "a tab stands in the indentation; write spaces"),
+        ("", "\t", "a tab in the indentation; write spaces"),
         ("{\n", "\t\n", "this is not YAML"),
         ("listeners: 1\n", "settings: 1\n", "the key stands twice"),
         ("a: ", "x ", "a: unknown key; remove it"),

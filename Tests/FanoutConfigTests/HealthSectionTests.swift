@@ -18,7 +18,7 @@ struct HealthSectionTests {
         ),
         (
             "health: {interval_secs: 1}",
-            "health.interval_secs: timeout_secs (2 unless written) exceeds interval_secs (1); write "
+            "health.interval_secs: timeout_secs (2 by default) exceeds interval_secs (1); write "
                 + "timeout_secs: 1 or less"
         ),
         (
@@ -79,7 +79,7 @@ struct HealthSectionTests {
         ),
         (
             "health: {timeout_secs: 6}",
-            "health.timeout_secs: timeout_secs (6) exceeds interval_secs (5 unless written); write "
+            "health.timeout_secs: timeout_secs (6) exceeds interval_secs (5 by default); write "
                 + "timeout_secs: 5 or less"
         ),
     ]

@@ -168,7 +168,7 @@ struct ListenerTests {
         ),
         (
             "bind: 0.0.0.0:514\ndownstream: [{name: r, address: '192.0.2.9:1', weight: 0}]",
-            "4:5: listeners[0].downstream: every weight is 0, so nobody receives anything; write a weight "
+            "4:5: listeners[0].downstream: every weight is 0, so no receiver gets traffic; write a weight "
                 + "of at least 1 for one receiver"
         ),
         (

@@ -17,9 +17,9 @@ struct SourceTests {
             "\u{feff}a: 1\n",
             "f:1:1: the file begins with a byte order mark; save it as UTF-8 without one"
         ),
-        ("listeners:\n\t- name: a\n", "f:2:1: a tab stands in the indentation; write spaces"),
-        ("listeners:\n  \tname: a\n", "f:2:3: a tab stands in the indentation; write spaces"),
-        ("a: 1\n\t\n", "f:2:1: a tab stands in the indentation; write spaces"),
+        ("listeners:\n\t- name: a\n", "f:2:1: a tab in the indentation; write spaces"),
+        ("listeners:\n  \tname: a\n", "f:2:3: a tab in the indentation; write spaces"),
+        ("a: 1\n\t\n", "f:2:1: a tab in the indentation; write spaces"),
         ("a: 1\n---\nb: 2\n", "f:2:1: a second document begins here; keep one document in a file"),
         ("a: 1\n...\nb: 2\n", "f:3:1: a second document begins here; keep one document in a file"),
         ("---\n---\n", "f:2:1: a second document begins here; keep one document in a file"),

@@ -48,8 +48,8 @@ struct ValueTests {
             ".inf",
             "'.inf' is not a number in plain decimal digits; write a whole number from 1 to 1024"
         ),
-        ("\"514\"", "514 stands in quotes; write 514 without quotes"),
-        ("'2000'", "2000 stands in quotes; write a whole number from 1 to 1024"),
+        ("\"514\"", "514 is quoted; write 514 without quotes"),
+        ("'2000'", "2000 is quoted; write a whole number from 1 to 1024"),
         ("0", "0 is out of range; write a whole number from 1 to 1024"),
         ("1025", "1025 is out of range; write a whole number from 1 to 1024"),
         (
@@ -79,7 +79,7 @@ struct ValueTests {
         ("FALSE", "'FALSE' is not a boolean; write false"),
         ("n", "'n' is not a boolean; write false"),
         ("maybe", "'maybe' is not a boolean; write true or false"),
-        ("\"true\"", "true stands in quotes; write true without quotes"),
+        ("\"true\"", "true is quoted; write true without quotes"),
         ("'no'", "'no' is not a boolean; write false"), ("", "is empty; write true or false"),
     ]
 

@@ -49,10 +49,10 @@ extension DiscoveryMonitorTests {
         await monitor.settleStart(state, within: .seconds(60))
         #expect(await monitor.view().sets.mapValues(\.endpoints.count) == [subject("s"): 1])
         let recalled = lines.lines(
-            "k8s discovery: no answer yet, the receivers of before stay in force")
+            "k8s discovery: no answer yet, the last-known receivers stay active")
         #expect(recalled.map { $0.fields["source"] } == ["endpointslices:n/s"])
         let unknown = lines.lines(
-            "k8s discovery: no answer yet, and nobody is known to receive until there is one")
+            "k8s discovery: no answer yet, and no receiver is known until there is one")
         #expect(unknown.last?.fields["source"] == "endpointslices:n/t")
         try await made.all[0].find([])
         await monitor.settle(state, within: .milliseconds(20))

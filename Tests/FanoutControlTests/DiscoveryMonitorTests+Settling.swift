@@ -21,9 +21,9 @@ extension DiscoveryMonitorTests {
         }
     }
 
-    private static let stay = "k8s discovery: no answer yet, the receivers of before stay in force"
+    private static let stay = "k8s discovery: no answer yet, the last-known receivers stay active"
     private static let nobody =
-        "k8s discovery: no answer yet, and nobody is known to receive until there is one"
+        "k8s discovery: no answer yet, and no receiver is known until there is one"
 
     private func endpoints(_ listener: String) async -> [String]? {
         await plane.listeners[listener]?.downstreams.map(\.endpoint.description)

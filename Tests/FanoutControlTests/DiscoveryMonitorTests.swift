@@ -170,7 +170,7 @@ struct DiscoveryMonitorTests {
 
     @Test("who would send in a loop, and who does not suit, are counted and warned of once")
     func unused() async throws {
-        let loop = "receivers that were found lead back to this listener, and are not used"
+        let loop = "receivers that discovery found form a forwarding loop, and are not used"
         let unsuitable = "receivers that were found do not suit the listener, and are not used"
         var state = state(["a": "s"])
         let own = try #require(IPAddress("10.0.0.2"))

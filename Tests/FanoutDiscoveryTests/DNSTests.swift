@@ -96,7 +96,7 @@ extension DiscoveryTests.DNSTests {
         let follower = Follower(server.source(log: log, port: 9000, others: [mute.endpoint]))
         try await follower.shows("10.0.0.1")
         #expect(mute.questions.count >= 2)
-        let message = "dns discovery: no answer, the receivers before stay in force"
+        let message = "dns discovery: no answer, the last-known receivers stay active"
         #expect(log.count(message) == 0)
         server.change { $0.isSilent = true }
         try await follower.counts(error: "timeout", times: 3)

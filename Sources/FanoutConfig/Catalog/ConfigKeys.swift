@@ -52,7 +52,7 @@ extension ListenerConfiguration: SectionModel {
         Key("max_associations", \.nat.maxAssociations, .integer(1...NATSettings.associationsLimit), if: { $0.mode == .xdpNAT },
             "Clients that xdp_nat remembers, rounded up to a power of two.")
         Key("unanswered", \.nat.keepsUnansweredApart, .boolean, if: { $0.mode == .xdpNAT },
-            "Whether xdp_nat keeps clients that nobody answered apart from the others.")
+            "Whether xdp_nat keeps clients without an answer apart from the others.")
         Key("downstream", items: \.downstreams, unset: "required unless kubernetes, file or dns is set", if: { $0.discovery == nil },
             "The receivers."
         ) { DownstreamConfiguration(defaultPort: $0.mode == .xdpNAT ? $0.bind.port : 0) }

@@ -26,7 +26,7 @@ extension ValueType<Bool> {
             let text = field.text
             if text == "true" || text == "false" {
                 guard field.isQuoted else { return text == "true" }
-                return field.refuse("\(text) stands in quotes", "write \(text) without quotes")
+                return field.refuse("\(text) is quoted", "write \(text) without quotes")
             }
             let remedy: String? =
                 switch text.lowercased() {
@@ -168,7 +168,7 @@ struct NumberFormat: Sendable {
         if let number = Self.plainDecimal(text) {
             if field.isQuoted {
                 return field.refuse(
-                    "\(text) stands in quotes",
+                    "\(text) is quoted",
                     range.contains(number) ? "write \(text) without quotes" : nil)
             }
             return range.contains(number) ? number : field.refuse("\(text) is out of range")

@@ -47,7 +47,7 @@ struct HealthCheck {
             probes.timeout > probes.interval
         else { return }
         func words(_ seconds: Int64, _ origin: Origin?) -> String {
-            "(\(seconds)" + (origin == nil ? " unless written)" : ")")
+            "(\(seconds)" + (origin == nil ? " by default)" : ")")
         }
         findings.error(
             at: timeout ?? interval ?? health.origins.section,

@@ -149,7 +149,7 @@ struct ListenerCheck {
             receivers.allSatisfy({ $0[\.weight]?.value == 0 })
         else { return }
         findings.warning(
-            at: place, "every weight is 0, so nobody receives anything",
+            at: place, "every weight is 0, so no receiver gets traffic",
             "write a weight of at least 1 for one receiver")
     }
 }

@@ -8,7 +8,7 @@ public enum ConfigurationReference {
             """
             ## \(section.title)
 
-            | key | value | unless written | meaning |
+            | key | value | default | meaning |
             |---|---|---|---|
             \(section.keys.map(\.row).joined(separator: "\n"))
             """

@@ -80,7 +80,7 @@ extension ConfigKey {
         switch defaultValue {
         case .required: rule.schema + ["description": .text(meaning)]
         case .absent(let words):
-            rule.schema + ["description": "\(meaning) Unless written: \(words)."]
+            rule.schema + ["description": "\(meaning) Default: \(words)."]
         case .value(let text):
             rule.schema + ["description": .text(meaning), "default": Self.json(text)]
         }

@@ -87,7 +87,7 @@ struct DNSSource: DiscoverySource {
         guard failure.code != last?.code else { return }
         logger.warning(
             tally.hasAnswered
-                ? "dns discovery: no answer, the receivers before stay in force"
+                ? "dns discovery: no answer, the last-known receivers stay active"
                 : "dns discovery: no answer",
             metadata: [
                 "name": "\(query.name)", "error": "\(failure.detail)", "code": "\(failure.code)",

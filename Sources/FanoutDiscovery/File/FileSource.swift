@@ -63,7 +63,7 @@ struct FileSource: DiscoverySource {
         guard tally.error(error.code, error.description) else { return }
         logger.warning(
             tally.hasAnswered
-                ? "file discovery: the file cannot be used, the receivers before stay in force"
+                ? "file discovery: the file cannot be used, the last-known receivers stay active"
                 : "file discovery: the file cannot be used",
             metadata: ["path": "\(path)", "error": "\(error)"])
     }

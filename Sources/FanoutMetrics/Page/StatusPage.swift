@@ -66,7 +66,7 @@ struct StatusPage {
     private var notices: String {
         var notices: [String] = []
         if !view.snapshot.reload.lastSuccessful {
-            notices.append("The last reload failed; the configuration before stays in force.")
+            notices.append("The last reload failed; the previous configuration stays active.")
         }
         if !view.isFound { notices.append("There is no such listener.") }
         if view.isFound, view.listeners.isEmpty { notices.append("There are no listeners yet.") }

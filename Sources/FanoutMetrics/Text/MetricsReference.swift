@@ -110,7 +110,7 @@ extension DropReason {
             "its source could not be kept: client and receiver differ in address family"
         case .wouldBlock: "the send buffer was full (EAGAIN)"
         case .noBuffers: "the kernel was out of memory or queue space (ENOBUFS, ENOMEM)"
-        case .refused: "nobody listens at the receiver (ECONNREFUSED)"
+        case .refused: "no socket listens at the receiver (ECONNREFUSED)"
         case .unreachable:
             "there was no way to the receiver (ENETUNREACH, EHOSTUNREACH and the like)"
         case .messageTooLong: "the path to the receiver cannot carry so much (EMSGSIZE)"

@@ -85,7 +85,7 @@ struct RunCommand: AsyncParsableCommand {
             return inheritance
         } catch {
             logger.error(
-                "not taken over, the daemon before goes on", metadata: ["error": "\(error)"])
+                "takeover aborted; the old process continues", metadata: ["error": "\(error)"])
             throw ExitCode(1)
         }
     }

@@ -53,7 +53,7 @@ extension Doctor {
         case .empty:
             return .problem(
                 check, "\(path) is empty",
-                do: "write one address:port a line, or a comment in it to have nobody")
+                do: "write one address:port a line, or only a comment for no receivers")
         case .malformed(let line, let what):
             return .problem(
                 check, "\(path):\(line): \(what)",

@@ -24,11 +24,11 @@ struct StatusText {
         var lines = [
             "udp-fanout \(report.version), process \(report.pid), "
                 + "up \(Self.span(report.uptimeSeconds))",
-            "configuration \(report.config ?? "built in"), in force since "
+            "configuration \(report.config ?? "built in"), active since "
                 + report.reload.inForceSince,
         ]
         if !report.reload.lastSuccessful {
-            lines.append(paint.bad("the last reload failed; the configuration before is in force"))
+            lines.append(paint.bad("the last reload failed; the previous configuration is active"))
         }
         if let health = report.health { lines.append("health checks: \(health)") }
         if !report.drained.isEmpty {

@@ -116,7 +116,7 @@ struct DaemonUnderTest: Sendable {
     }
 
     static let reloaded = "configuration reloaded"
-    static let notReloaded = "configuration not reloaded, the one before stays in force"
+    static let notReloaded = "configuration not reloaded, the previous one stays active"
 }
 
 /// Where the receivers of a listener come from.
