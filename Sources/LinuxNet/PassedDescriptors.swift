@@ -11,7 +11,7 @@ public struct PassedDescriptors: Sendable {
         public let name: String
     }
 
-    /// In their order; open, and whoever asks for them has to close them.
+    /// In their order; open. The caller must close them.
     public let all: [Passed]
 
     /// What the environment says: LISTEN_PID, LISTEN_FDS, LISTEN_FDNAMES. They are closed on exec from here

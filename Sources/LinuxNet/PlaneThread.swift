@@ -53,7 +53,7 @@ public final class PlaneThread: SerialExecutor {
         queue.add(job)
     }
 
-    // SAFETY: whoever runs on it keeps it.
+    // SAFETY: the actor that runs on it keeps it.
     public func asUnownedSerialExecutor() -> UnownedSerialExecutor {
         unsafe UnownedSerialExecutor(ordinary: self)
     }
@@ -66,7 +66,7 @@ public final class PlaneThread: SerialExecutor {
             let (queue, executor) = unsafe (queue, UnownedSerialExecutor(ordinary: self))
             do {
                 _ = try Thread(name: name, stackBytes: 1 << 20) {
-                    // Nobody joins it: its owner may go while it is at work for it.
+                    // Not joined: its owner may go while it still works.
                     pthread_detach(pthread_self())
                     while let job = queue.next() { unsafe job.runSynchronously(on: executor) }
                 }

@@ -3,7 +3,7 @@
 internal import CNet
 internal import Glibc
 
-/// Tells when another process has ended, also when nobody has waited for it (pidfd_open(2)).
+/// Reports when another process has ended, also before it is waited for (pidfd_open(2)).
 public final class ProcessWatch: Sendable {
     private let descriptor: Int32
 

@@ -21,7 +21,7 @@ public struct ServiceNotification: Sendable {
     /// - Parameters:
     ///   - socket: a path, or `@` and an abstract name.
     ///   - watchdog: microseconds.
-    ///   - process: whom the watchdog is for; every process when nil.
+    ///   - process: the process that the watchdog is for; nil: every process.
     init(socket: String?, watchdog: String?, process: String?) {
         if let socket, let first = socket.utf8.first, first == UInt8(ascii: "/") || first == 0x40 {
             name = (first == 0x40 ? [0] : [first]) + Array(socket.utf8.dropFirst())

@@ -78,7 +78,7 @@ public enum SmallFile {
         _ = unsafe unlink(path)
     }
 
-    /// Whether it is a file that belongs to the process's user and that nobody else may write to.
+    /// Whether it is a file that belongs to the process's user and that no other user may write.
     public static func isOwn(_ path: String) -> Bool {
         var status = stat()
         // SAFETY: the kernel reads `path` up to its NUL and fills in the structure.

@@ -6,7 +6,7 @@ internal import Glibc
 
 /// Whether a bind may find others on its address.
 public enum PortSharing: Sendable {
-    /// Nobody else may be there, not even with SO_REUSEPORT; later sockets of ours may join.
+    /// No other socket may have the address, not even with SO_REUSEPORT; later sockets of ours may join.
     case exclusive
     /// Join the sockets that are there, which need the same uid (socket(7), SO_REUSEPORT).
     case joining

@@ -200,7 +200,7 @@ extension IPAddress {
 /// Sockets that ask a host whether it is alive. None of them ever blocks.
 extension Socket {
     /// For ICMP or ICMPv6 echo messages, by right of a group (icmp(7)): the kernel puts in identifier and
-    /// checksum, and delivers the replies that bear this identifier.
+    /// checksum, and delivers the replies with this identifier.
     ///
     /// - Throws: `SystemError` EACCES when `net.ipv4.ping_group_range` holds no group of the process;
     ///   EAFNOSUPPORT when the host has no such family.
@@ -228,8 +228,8 @@ extension Socket {
             protocol: Int32(family == .v4 ? IPPROTO_ICMP : IPPROTO_ICMPV6))
     }
 
-    /// A UDP socket whose only peer is `endpoint`: nobody else's datagrams come to it, and what ICMP
-    /// says of the peer makes its calls fail.
+    /// A UDP socket whose only peer is `endpoint`: it receives only the peer's datagrams, and ICMP errors about
+    /// the peer make its calls fail.
     public static func asking(_ endpoint: Endpoint) throws(SystemError) -> Socket {
         let family = endpoint.address.nativeFamily
         let type = Int32(SOCK_DGRAM.rawValue) | Int32(SOCK_NONBLOCK.rawValue)

@@ -11,7 +11,7 @@ public enum StandardStream: Int32, Sendable {
 
     /// To be called once, before anything else is opened: makes sure that the numbers of the three
     /// standard streams are taken, lest a socket gets one of them and the log is written into it; and
-    /// turns the signal that would kill a process whose log nobody reads any more into an error.
+    /// turns SIGPIPE, which would kill a process whose log has no reader any more, into an error.
     public static func prepare() {
         for number in Int32(0)...2 where fcntl(number, F_GETFD) < 0 {
             // The lowest free number is this one, since those below are taken by now.
@@ -21,8 +21,8 @@ public enum StandardStream: Int32, Sendable {
         _ = signal(SIGPIPE, SIG_IGN)
     }
 
-    /// Writes all of `text`. Standard error is where the log goes, and nobody may be held up by a log
-    /// that is not read: what it does not take within a second is lost, and so is what follows, at
+    /// Writes all of `text`. A log (standard error) that is not read must not block the process: what it does
+    /// not take within a second is lost, and so is what follows, at
     /// once, until it takes something again.
     ///
     /// - Returns: whether all of it was taken.
@@ -58,8 +58,7 @@ public enum StandardStream: Int32, Sendable {
         return isReady
     }
 
-    /// Whether whoever reads the pipe or the terminal is gone (poll(2): POLLERR, POLLHUP), so that there
-    /// is nobody to write for; false when it is a file.
+    /// Whether the reader of the pipe or terminal is gone (poll(2): POLLERR, POLLHUP); false for a file.
     public var isAbandoned: Bool {
         var state = pollfd(fd: rawValue, events: 0, revents: 0)
         return unsafe poll(&state, 1, 0) == 1

@@ -8,7 +8,7 @@ public enum ThisProcess {
     /// Raises the soft limit of open files to the hard one, which any process may do: each worker has
     /// a socket for each receiver, and the usual soft limit is 1024 (getrlimit(2)).
     ///
-    /// - Returns: the limit in force.
+    /// - Returns: the active limit.
     @discardableResult
     public static func raiseOpenFiles() -> UInt64 {
         var limit = rlimit()
@@ -23,7 +23,7 @@ public enum ThisProcess {
 
     /// Has the kernel make room for so many descriptors: 8 bytes each. It does so by itself when one is
     /// opened beyond the end of the table, but doubles it then, and lets a process of several threads wait
-    /// each time until no thread reads the former table (fs/file.c, expand_fdtable): some tens of
+    /// each time until no thread reads the old table (fs/file.c, expand_fdtable): some tens of
     /// milliseconds, four times over for the sockets of 1 000 receivers.
     private static func growDescriptorTable(to count: UInt64) {
         let far = fcntl(STDERR_FILENO, F_DUPFD_CLOEXEC, Int32(clamping: count) - 1)
@@ -32,12 +32,12 @@ public enum ThisProcess {
 
     /// Has all threads share two heaps from now on. As it is, glibc gives nearly every thread one of its own
     /// (eight a CPU, malloc(3)), where what is freed stays resident: over an hour of comings and goings a
-    /// process grows by some megabytes that nobody uses. Nobody waits for memory but who makes a change; what
-    /// handles packets allocates nothing.
+    /// process grows by some unused megabytes. Only configuration changes wait for memory; the hot paths
+    /// allocate nothing.
     public static func shareHeaps() { cnet_limit_heaps(2) }
 
     /// Gives the pages of the heaps that are free back to the kernel, which glibc does for those at a heap's end
-    /// alone. Whoever asks for memory meanwhile waits for it, a few milliseconds at most.
+    /// alone. Allocations meanwhile wait, a few milliseconds at most.
     public static func trimHeaps() { cnet_trim_heaps() }
 
     /// Descriptors that are kept from the data planes: for the connections of the metrics server, the

@@ -32,10 +32,10 @@ public struct Thread: ~Copyable, Sendable {
     public consuming func join() { _ = cnet_thread_join(handle) }
 
     /// Ends a system call in which it waits, with EINTR. One that it is about to begin is not ended, so
-    /// whoever wants it to look up calls this until it has.
+    /// the caller repeats it until the thread has reacted.
     public borrowing func interrupt() { cnet_thread_interrupt(handle) }
 
-    /// Leaves it to itself: nobody waits for its end.
+    /// Detaches it: its end is not waited for.
     public consuming func detach() { cnet_thread_detach(handle) }
 
     private final class Body: Sendable {

@@ -11,7 +11,7 @@ public final class UnixListener: Sendable {
     private let inode: UInt64
     private let poller: Poller
 
-    /// Why nobody can listen there.
+    /// Why no socket can listen there.
     public enum Refusal: Error, Equatable, Sendable {
         /// A process listens there; nil when the kernel does not tell which.
         case taken(pid: Int32?)
@@ -36,7 +36,7 @@ public final class UnixListener: Sendable {
         let lock = try PathLock(beside: path)
         defer { lock.release() }
         if !takingOver { try Self.expectFree(path) }
-        // Beside, then in place: nobody finds the path without a listener behind it.
+        // Beside, then in place: the path never exists without a listener behind it.
         let beside = "\(path).\(getpid())"
         unsafe _ = unlink(beside)
         let made: Int32

@@ -17,9 +17,9 @@ public final class UnixStream: Sendable {
     /// - Parameter descriptor: a connected stream socket, which is closed with this object.
     init(descriptor: Int32) { self.descriptor = descriptor }
 
-    /// Connects to whoever listens at `path`.
+    /// Connects to the socket that listens at `path`.
     ///
-    /// - Throws: `SystemError` ENOENT when there is no such file, ECONNREFUSED when nobody listens there
+    /// - Throws: `SystemError` ENOENT when there is no such file, ECONNREFUSED when no process listens there
     ///   any more, EACCES when the file is another user's, ENAMETOOLONG beyond 107 bytes, EAGAIN when the
     ///   listener takes no connection for `connectMilliseconds`.
     public init(connectingTo path: String) throws(SystemError) {
@@ -91,6 +91,6 @@ public final class UnixStream: Sendable {
         }
     }
 
-    /// Ends the connection in both directions: whoever waits for it is told.
+    /// Ends the connection in both directions, which wakes all waiters.
     public func end() { _ = shutdown(descriptor, Int32(SHUT_RDWR)) }
 }

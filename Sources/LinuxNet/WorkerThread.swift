@@ -55,8 +55,8 @@ package protocol WorkerLoop: ~Copyable, SendableMetatype {
         (gate, arrival) = (nil, nil)
     }
 
-    /// Waits until the thread has ended. A worker at its gate ends there; any other is to have been told so by a
-    /// command.
+    /// Waits until the thread has ended. A worker at its gate ends there; any other must have got a
+    /// command to end.
     package func end() {
         gate?.decide(goOn: false)
         thread.take()?.join()

@@ -21,8 +21,8 @@ extension Daemon {
         }
     }
 
-    /// Opens the socket that `wanted` asks for, unless it is the one in force. That goes on until it is
-    /// stopped. Nobody has asked for the usual place by name, so forwarding does not depend on it.
+    /// Opens the socket of `wanted`, unless it is open already. The old one stays open until it is stopped. If
+    /// the default place is not available, the daemon forwards without a control socket.
     ///
     /// - Throws: when the configuration names a socket that cannot be had.
     ///
@@ -78,7 +78,7 @@ extension Daemon {
         }
     }
 
-    /// Why nothing may change just now: what a start does is to be found as it was left.
+    /// Why nothing may change now: the daemon is starting.
     func refusal(of request: ControlRequest) -> ControlFailure? {
         switch request.request {
         case .status, .explain: nil
@@ -129,7 +129,7 @@ extension Daemon {
 }
 
 extension Daemon {
-    /// Says which receiver a datagram would meet, or why nobody takes it.
+    /// Reports the receiver of a datagram, or why there is none.
     func explain(_ request: ControlRequest) async -> ControlResponse {
         let ends: [Endpoint]
         do throws(Endpoint.Malformed) {

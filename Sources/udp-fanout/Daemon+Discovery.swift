@@ -7,7 +7,7 @@ internal import FanoutDiscovery
 internal import LinuxNet
 internal import Logging
 
-// Whom the discovery of a start or a reload finds.
+// Discovery at a start and a reload.
 
 extension Daemon {
     /// How long a start or a reload waits for the first receivers of a source that it brings: a listener whose
@@ -42,8 +42,8 @@ extension Daemon {
 
     /// Has the receivers of a configuration looked up.
     ///
-    /// - Parameter former: what is looked up besides, as long as it may stay in force. Its receivers stay until
-    ///   the sources that are new have answered.
+    /// - Parameter previous: the configuration that stays active if the change fails, followed as well. Its receivers
+    ///   stay until the new sources have answered.
     /// - Returns: what is worth a word of sources that have not.
     @discardableResult
     func discover(

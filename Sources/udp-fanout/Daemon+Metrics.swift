@@ -33,11 +33,11 @@ extension Daemon {
         ) { await self.snapshot() }
     }
 
-    /// Opens the server of another configuration. The one before goes on until it is stopped, unless
+    /// Opens the server of another configuration. The previous one goes on until it is stopped, unless
     /// it is in the way: two servers cannot have one port, be it on other addresses, since one of those
     /// may be the wildcard.
     ///
-    /// - Throws: when it cannot be opened; the one before then serves as it did.
+    /// - Throws: if it cannot be opened; the previous one then serves as before.
     func openMetrics(_ wanted: MetricsConfiguration) async throws(MetricsServerError) {
         let previous = metrics
         if let previous, wanted.enabled, previous.boundEndpoint.port == wanted.bind.port {
@@ -57,10 +57,10 @@ extension Daemon {
         await restart(previous)
     }
 
-    /// Serves the configuration in force again, after it was left to another process.
+    /// Serves the active configuration again, after another process had it.
     func restartMetrics() async { await restart(metrics) }
 
-    /// Serves the configuration in force again, by `previous` if that was never closed.
+    /// Serves the active configuration again, by `previous` if that was never closed.
     private func restart(_ previous: MetricsServer?) async {
         metrics = previous
         guard let previous, await previous.isStopped else { return }

@@ -54,7 +54,7 @@ extension Daemon {
     }
 }
 
-/// What the kernel lets anybody do.
+/// What the kernel allows without privileges.
 struct NetworkLimits: Equatable {
     /// Ports from this one on are for everybody.
     var firstFreePort = 1024
@@ -73,7 +73,7 @@ struct NetworkLimits: Equatable {
 }
 
 extension Configuration {
-    /// What it takes to put this configuration, or another with such listeners, into force.
+    /// The capabilities that this configuration, or another with such listeners, needs.
     func capabilities(limits: NetworkLimits) -> Capabilities {
         var needed = listeners.reduce(into: Capabilities()) {
             $0.formUnion($1.listener.capabilities(limits))
@@ -123,7 +123,7 @@ extension Listener {
         case .tcEBPF:
             // Our own filter of clsact is known by a mark. Whose another tool's is, tells its program, and the
             // kernel opens one by its number for CAP_SYS_ADMIN alone (kernel/bpf/syscall.c,
-            // bpf_prog_get_fd_by_id): kept by who has it, asked of nobody.
+            // bpf_prog_get_fd_by_id): kept if present, never required.
             let isClsact = settings.tcAttach == .clsact || !limits.hasTCX
             return isClsact ? needed.union(.sysAdmin) : needed
         case .userspace:

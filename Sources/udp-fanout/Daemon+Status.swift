@@ -61,9 +61,8 @@ extension Daemon {
 extension Daemon {
     /// Why it does not serve at this moment, in one line; nil when every listener does.
     ///
-    /// A listener serves when it is open, its interface is there, up and has an address for it, and, where its
-    /// receivers are looked up, the source has answered once, be it that there is nobody, or it is known who
-    /// received before.
+    /// A listener serves if it is open and its interface exists, is up and has an address for it. With discovery,
+    /// the source must also have answered once, or there must be last-known receivers.
     var obstacle: String? {
         get async {
             switch stage {
@@ -130,7 +129,7 @@ extension Daemon {
         }
     }
 
-    /// Gives memory back that nobody uses: changes come and go for as long as the process lives, and what they had
+    /// Gives unused memory back: changes come and go for as long as the process lives, and what they had
     /// is free in pieces here and there.
     func returnMemory() async {
         while (try? await Task.sleep(for: .seconds(30))) != nil { await Self.trimHeaps() }

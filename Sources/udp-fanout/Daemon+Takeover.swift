@@ -110,13 +110,13 @@ extension Daemon {
         }
     }
 
-    /// Whoever ends this process in mid-takeover wants the daemon before to go on.
+    /// A signal that ends this process during the takeover lets the old daemon go on.
     private func stayWanted() throws {
         guard isUnwanted else { return }
         throw TakeoverRefusal(description: "a signal ended this process before it was done")
     }
 
-    /// Listeners that look their receivers up must have found some, if the daemon before has some.
+    /// Listeners with discovery must have found receivers, if the old daemon has some.
     private func expectReceivers(_ serving: [String]) async throws {
         let state = try await reconciler.preview(
             configuration.desiredState, health: configuration.healthChecks)
@@ -125,8 +125,8 @@ extension Daemon {
             && !listener.downstreams.contains(where: \.isReady)
         {
             throw TakeoverRefusal(
-                description: "listener \(listener.name) has no receiver, and the daemon before has "
-                    + "some: see what discovery says above")
+                description: "listener \(listener.name) has no receiver, and the old daemon has "
+                    + "some: see the discovery messages above")
         }
     }
 
@@ -250,8 +250,8 @@ extension Daemon: TakeoverHost {
         await runInOrder { daemon in await daemon.takeBack(from: client) }
     }
 
-    /// Lets a takeover come to its end, whatever that is, before a stop. The other process cannot know of it,
-    /// and between the two nobody would serve.
+    /// Waits for the end of a takeover before a stop. The new process cannot know of the stop, and between the two
+    /// no process would serve.
     func awaitNewProcess() async {
         let end = ContinuousClock.now + Self.newProcessPatience
         while newProcess != nil, stage == .serving, .now < end {

@@ -29,7 +29,7 @@ actor Daemon {
     let started = WallClock.now
     /// The same by the clock that does not jump, nanoseconds.
     let startedTicks = MonotonicClock.now
-    /// What is in force.
+    /// The active one.
     var configuration: Configuration
     /// The file's state when it was last read, whatever came of that.
     var source: FileState?
@@ -40,7 +40,7 @@ actor Daemon {
     var inheritance: Inheritance
     /// Who is about to take this process's place.
     var newProcess: NewProcess?
-    /// What came of the last reload, for whoever asked for it.
+    /// The result of the last reload, for the client that asked for it.
     var lastReload = ReloadReport()
     /// Capabilities that this process had at its start and has no more.
     var released: Capabilities = []
@@ -192,7 +192,7 @@ actor Daemon {
 
     /// Forwards or counts what was received, logs the totals and returns. Nothing is done after it.
     ///
-    /// A takeover by this process is given up. One of this process goes on, for a while, so that somebody serves.
+    /// A takeover by this process is aborted. A takeover of this process goes on for a while, so that traffic is served.
     ///
     /// - Parameter isRestart: whether what forwards in the kernel goes on until the next start.
     /// - Returns: false when it had ended already, or never began.
@@ -230,8 +230,8 @@ actor Daemon {
         let wasFollowed = newProcess != nil
         if let newProcess { await takeBack(from: newProcess.client, endsNext: true) }
         control?.stop()
-        // Whether it is started again nobody tells; what comes from here on is the next start's. A process that was
-        // to take over may go on by itself, with these sockets.
+        // It may be started again: what arrives from here on is the next start's. A process that was to take over may
+        // go on by itself, with these sockets.
         if wasFollowed || !inheritance.store.isEmpty { await userspace.pause(emptyingQueues: true) }
         await end(leaving: isRestart ? Set(ForwardingMode.allCases.filter(\.outlivesDaemon)) : [])
         logger.info("udp-fanout stopped")

@@ -32,7 +32,7 @@ enum ControlPlace {
 
 /// The listening sockets that the service manager keeps for the next start.
 struct SocketStore {
-    /// By the socket: under which label it is kept, or nil when somebody else keeps it.
+    /// By the socket: its label in the store, or nil if another process keeps it.
     private var labels: [UInt64: String?] = [:]
     private var next = 0
 

@@ -169,8 +169,8 @@ extension Unicode.Scalar {
 }
 
 extension StringProtocol {
-    /// The text on one line and of bounded length: what stands in a file never reaches a terminal
-    /// or a log as it is.
+    /// The text on one line and of bounded length: the raw content of a file never reaches a terminal
+    /// or a log.
     func printable(limit: Int = 64) -> String {
         var result = ""
         for scalar in unicodeScalars.prefix(limit) {

@@ -50,7 +50,7 @@ struct DNSKnowledge {
         answers.merge(found) { $1 }
     }
 
-    /// The hosts that SRV records name, each once. A target of the root means that there is nobody
+    /// The hosts that SRV records name, each once. A target of the root means that there is none
     /// (RFC 2782).
     private func targets(of query: DNSQuery) -> [String] {
         var seen: Set<String> = []

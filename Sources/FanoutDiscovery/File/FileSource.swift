@@ -4,8 +4,8 @@ internal import FanoutCore
 internal import LinuxNet
 internal import Logging
 
-/// Receivers that stand in a file, which is read again when it changes. A file that is missing or wrong
-/// changes nothing, and one line says so.
+/// Receivers listed in a file, which is read again when it changes. A missing or wrong file changes nothing and
+/// is logged once.
 struct FileSource: DiscoverySource {
     private let path: String
     private let port: UInt16?

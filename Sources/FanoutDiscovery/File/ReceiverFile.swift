@@ -37,7 +37,7 @@ public enum ReceiverFile {
         }
     }
 
-    /// Everybody who stands in it.
+    /// All receivers listed in it.
     ///
     /// - Parameter port: of receivers without one.
     public static func receivers(

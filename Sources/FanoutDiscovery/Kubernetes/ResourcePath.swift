@@ -11,7 +11,7 @@ struct ResourcePath: Sendable {
     private let path: String
     private let selector: String
 
-    /// The slices of a service, by the label that they bear.
+    /// The slices of a service, by their label.
     static func endpointSlices(_ namespace: String, _ service: String) -> ResourcePath {
         ResourcePath(
             kind: "EndpointSlice", namespace: namespace, service: service,

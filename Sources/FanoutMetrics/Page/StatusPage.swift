@@ -13,7 +13,7 @@ struct StatusPage {
 
     let view: StatusView
     let metricsPath: String
-    /// Unknown before and never used again, so that nothing that got into the page can bear it.
+    /// Random and used once, so that injected text cannot carry it.
     private let nonce: String
 
     init(_ view: StatusView, metricsPath: String) {

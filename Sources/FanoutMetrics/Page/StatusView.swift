@@ -31,7 +31,7 @@ struct StatusView {
         var total = StatusTotal()
         for counters in snapshot.listeners { total.add(counters) }
         let wanted = snapshot.listeners.filter { only == nil || $0.listener == only }
-        // Those that need somebody's attention must not be among those that find no room.
+        // Listeners that need attention come first, so that they are not cut off.
         let shown =
             wanted.count <= Self.listenersShown
             ? wanted

@@ -121,7 +121,7 @@ final class Connection: ChannelInboundHandler {
         context.fireChannelRead(data)
     }
 
-    /// The parser never sees the bytes beyond the limit, so it need not bear them.
+    /// The parser never sees the bytes beyond the limit.
     private func refuseFurtherBytes(_ context: ChannelHandlerContext) {
         switch phase {
         case .idle, .receiving:

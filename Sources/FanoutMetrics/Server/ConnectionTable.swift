@@ -39,7 +39,7 @@ final class ConnectionTable {
             .min { $0.1 < $1.1 }?.0
     }
 
-    /// Admits nobody from now on, closes what waits for nothing, and lets answers under way end.
+    /// Admits no new client, closes idle connections, and lets responses under way end.
     ///
     /// - Parameter drained: succeeds when the last connection has ended.
     func drain(_ drained: EventLoopPromise<Void>) {

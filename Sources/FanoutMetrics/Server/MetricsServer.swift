@@ -11,7 +11,7 @@ internal import NIOPosix
 /// events of sockets, which looks receivers up as well.
 ///
 /// Nothing a client does reaches beyond that thread and the limits: connections, bytes and times are
-/// bounded, at most one snapshot is being taken at any time, and none unless somebody asks.
+/// bounded. At most one snapshot is taken at any time, and only on request.
 public actor MetricsServer {
     /// Where it listens: the address asked for, with the kernel's port when port 0 was asked for.
     public nonisolated let boundEndpoint: Endpoint

@@ -29,8 +29,8 @@ struct Response {
         endsConnection = false
     }
 
-    /// The status page. A browser may take nothing from elsewhere for it, run only the script that
-    /// bears its nonce, and show it in nobody's frame.
+    /// The status page. A browser may load nothing from elsewhere for it, run only the script that
+    /// carries its nonce, and not show it in a frame.
     init(page: StatusPage) {
         status = page.view.isFound ? .ok : .notFound
         contentType = "text/html; charset=utf-8"

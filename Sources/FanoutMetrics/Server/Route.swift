@@ -89,7 +89,7 @@ enum QueryText {
         return String(validating: bytes, as: UTF8.self)
     }
 
-    /// A value as it may stand in a query: all but letters, digits, `-`, `.`, `_` and `~` by number.
+    /// A value in percent-encoding for a query: all but letters, digits, `-`, `.`, `_` and `~`.
     static func encoded(_ value: String) -> String {
         var text = ""
         for byte in value.utf8 {

@@ -22,8 +22,8 @@ struct ReloadCommand: ParsableCommand {
         commandName: "reload",
         abstract: "Have the daemon read its configuration again, and say what came of it.",
         discussion: """
-            Exits 0 when the file is in force, else 1 with every problem on standard error; the \
-            configuration before then stays in force.
+            Exits 0 when the file is applied, else 1 with every problem on standard error; the \
+            previous configuration then stays active.
             """)
 
     @OptionGroup var control: ControlOptions

@@ -43,7 +43,7 @@ struct ExplainCommand: ParsableCommand {
         if let receiver = report.receiver {
             lines.append(head + "\(receiver) (\(report.receiverAddress ?? "?"))")
         } else if report.slots == 0 {
-            lines.append(head + "nobody")
+            lines.append(head + "no receiver")
         } else {
             lines.append(head + "any of the receivers below")
         }

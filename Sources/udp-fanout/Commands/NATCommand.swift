@@ -14,7 +14,7 @@ struct NATCommand: ParsableCommand {
         subcommands: [NATRunCommand.self, NATShowCommand.self, NATDropCommand.self],
         defaultSubcommand: NATRunCommand.self)
 
-    /// Without the word `run`, which nobody has to write.
+    /// Without the word `run`, which is optional.
     static let usageOfRun = """
         udp-fanout nat IFNET -vs VIP (-rs IP ... | -cfg FILE) -p PORT ... [-d 0..4] [-l LEVEL] \
         [-mp N] [-mrs N] [-ma N] [--routed] [--balance BALANCE]

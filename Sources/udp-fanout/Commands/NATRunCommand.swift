@@ -14,7 +14,7 @@ struct NATRunCommand: AsyncParsableCommand {
             Clients of the virtual address stay with one real server each, in both directions, for as \
             long as there is room to remember them. Clients and servers are behind one gateway, as \
             with sbulb, unless --routed is given. The file of -cfg is read again when it changes; a bad \
-            or missing one keeps the servers in force.
+            or missing one keeps the current servers.
             """)
 
     @Argument(help: "The network interface, such as eth0.")

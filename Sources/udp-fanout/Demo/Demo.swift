@@ -95,7 +95,7 @@ struct DemoDisplay: Sendable {
     /// When to end by itself; zero = never.
     let duration: Duration
 
-    /// Draws until the task is cancelled, the duration is over or nobody reads it any more.
+    /// Draws until the task is cancelled, the duration is over or the reader is gone.
     func run() async {
         let isTerminal = StandardStream.output.isTerminal
         let interval = Duration.milliseconds(isTerminal ? 500 : 1000)

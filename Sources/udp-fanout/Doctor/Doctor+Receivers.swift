@@ -30,13 +30,13 @@ extension Doctor {
             do: "look whether it is up and on this network: ip neighbour show \(address)")
     }
 
-    /// With one arm a packet goes back where it came from. Of weight 0 nobody gets anything but those whom a
-    /// client of `xdp_nat` is with.
+    /// With one arm a packet goes back to the network it came from. A receiver of weight 0 gets only packets of
+    /// `xdp_nat` clients that are associated with it.
     private func needsRoute(_ receiver: Downstream, of listener: Listener) -> Bool {
         listener.mode == .xdpNAT ? !listener.nat.isOneArm : receiver.weight > 0
     }
 
-    /// The file that receivers stand in, of which the daemon uses all or nothing.
+    /// The file of receivers, of which the daemon uses all or nothing.
     private func file(_ listener: Listener) -> Finding? {
         guard let source = listener.discovery?.receivers, case .file(let path, _) = source else {
             return nil

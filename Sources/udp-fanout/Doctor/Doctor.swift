@@ -236,8 +236,8 @@ extension Doctor {
         return found + [fragments(listener, interface)].compactMap { $0 }
     }
 
-    /// Who leaves fragments to the kernel's stack. Of `tc_ebpf` and `xdp_nat` they follow the first one, which
-    /// bears the length of all: a lower `max_packet_size` would have them dropped.
+    /// `af_xdp` leaves fragments to the kernel's stack. In `tc_ebpf` and `xdp_nat` they follow the first one, which
+    /// carries the length of all: a lower `max_packet_size` would drop them.
     private func fragments(
         _ listener: Listener, _ interface: HostFacts.Interface
     ) -> Finding? {
@@ -307,7 +307,7 @@ struct Finding: Codable, Equatable, Sendable {
     let check: String
     /// What was found.
     let found: String
-    /// What to do; empty when nothing is to be done.
+    /// What to do; empty if nothing.
     let remedy: String
 
     static func ok(_ check: String, _ found: String) -> Finding {

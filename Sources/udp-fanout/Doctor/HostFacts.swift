@@ -61,7 +61,7 @@ struct HostFacts: Equatable {
     var routeless: Set<IPAddress> = []
     /// IPv4 addresses that do not answer ARP.
     var silentNeighbours: Set<String> = []
-    /// Receivers that stand in files.
+    /// Receivers listed in files.
     var found = DiscoveryView()
     /// Files of receivers that cannot be used.
     var unusableFiles: [DiscoverySubject: ReceiverFile.Unusable] = [:]

@@ -52,7 +52,7 @@ enum LogLevel: String, CaseIterable, ExpressibleByArgument {
 
     static var spellings: String { allCases.map(\.rawValue).joined(separator: ", ") }
 
-    /// The level in force: UDP_FANOUT_LOG before RUST_LOG before the flag.
+    /// The active level: UDP_FANOUT_LOG before RUST_LOG before the flag.
     ///
     /// RUST_LOG may be meant for other programs and may hold filter directives; only a plain level
     /// counts. UDP_FANOUT_LOG is ours, and a mistake in it is one.

@@ -15,7 +15,7 @@
         private var void = 0
         private var byServer: [Endpoint: Int] = [:]
         private var text = ""
-        /// Whether all of it was taken by whom it is for.
+        /// Whether the reader took all of it.
         private var isWhole = true
 
         init(isJSON: Bool, showsCountsAlone: Bool) {
