@@ -2,7 +2,7 @@
 # SPDX-License-Identifier: (BSD-2-Clause OR GPL-2.0-only)
 # embed.sh CLANG BPF_FOLDER NAME OUTPUT [FLAG...]   compiles NAME.bpf.c and writes it as source
 #
-# OUTPUT is an absolute path and its ending says for whom the source is:
+# OUTPUT is an absolute path. Its ending selects the kind of source:
 #   .swift  SwiftPM: the instance NAME of EmbeddedObject. The object goes in as base64: a StaticString
 #           of that size compiles in an instant, a literal array of bytes takes seconds
 #   .c      automake: rplb_object and rplb_object_bytes, of which there is one in a library

@@ -7,7 +7,7 @@
  *   select    its socket in udp_balancing_targets or tcp_balancing_targets
  *   fall back when that member is gone: the owner under the next key, FALLBACK_KEYS times, then the
  *             members in turn; so its sources go to live members at once and return when it returns,
- *             while nobody else's move
+ *             while no other sources move
  *   count     selected, or missed and fallback
  *
  * The verdict is SK_PASS always: without a selection the kernel's own hash decides. A socket that
@@ -239,14 +239,14 @@ static __noinline int fallback(struct sk_reuseport_md *md, __u32 key, __u32 firs
 	counts = bpf_map_lookup_elem(&counters, &left);
 	if (counts)
 		counts->missed++;
-	trace("lb: key %x: nobody stands in for member %u", key, first);
+	trace("lb: key %x: no fallback for member %u", key, first);
 	return SK_PASS;
 
 stood_in:
 	counts = bpf_map_lookup_elem(&counters, &member);
 	if (counts)
 		counts->fallback++;
-	trace("lb: key %x: member %u stands in for %u", key, member, first);
+	trace("lb: key %x: member %u is the fallback for %u", key, member, first);
 	return SK_PASS;
 }
 

@@ -148,7 +148,7 @@ int udp_fanout(struct __sk_buff *skb)
 	packets = datagrams(skb, &packet);
 	of_listener = bpf_map_lookup_elem(&listener_rows, &table->row);
 	count(of_listener, LB_COUNT_PACKETS_RECEIVED, packets, packet.payload);
-	/* These two lie with the listener, whoever the receiver is. */
+	/* These two lie with the listener, not with the receiver. */
 	if (receiver && reason != LB_DROP_OVERSIZE)
 		of_receiver = bpf_map_lookup_elem(&receiver_rows, &receiver->row);
 	verdict = TC_ACT_SHOT;

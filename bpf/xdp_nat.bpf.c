@@ -7,7 +7,7 @@
  *   parse      headers (lib/nat_parse.bpf.h, lb/packet.h)
  *   endpoint   to a service: ingress; from a server: egress; neither: goes on untouched
  *   associate  the client with a server (nat_association.bpf.h). Ingress: the one it has, or the owner of
- *              its slot (slots[key mod n]) from now on. Egress: the one it has and nobody else, or the
+ *              its slot (slots[key mod n]) from now on. Egress: the one it has and no other, or the
  *              sender from now on
  *   rewrite    ingress the destination, to the server; egress the source, to the service; checksums, TTL
  *   send       back where it came from, or by the routes (nat_way.bpf.h)

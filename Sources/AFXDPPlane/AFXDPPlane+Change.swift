@@ -65,7 +65,7 @@ extension AFXDPPlane {
         var opened: [UInt32: ServedInterface] = [:]
         for plan in plans {
             let index = plan.interface.index
-            // Nobody but us can be using its queues to send.
+            // Only our own workers can be using its queues to send.
             if served[index] == nil { giveUp(queuesOf: index) }
             if let known = served[index], !known.fits(plan) {
                 known.detach()

@@ -13,8 +13,7 @@ internal import XDPSockets
 /// AFXDPWorker.swift for its way through one.
 ///
 /// One program serves all listeners of an interface, and one worker each of its receive queues. A change
-/// of receivers builds a table for each worker beside the one in force, and has the worker take it
-/// between two batches.
+/// of receivers builds a new table for each worker, which the worker takes between two batches.
 package actor AFXDPPlane: KernelPlane {
     package static let mode = ForwardingMode.afXDP
 

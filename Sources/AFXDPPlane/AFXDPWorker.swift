@@ -165,7 +165,7 @@ extension AFXDPWorker {
         switch unsafe service.pointee.key {
         case .counter:
             let nextSlot = unsafe service.pointee.nextSlot.pointee
-            // A new table may be shorter than the one before.
+            // A new table may be shorter than the previous one.
             let slot = nextSlot < slots ? nextSlot : nextSlot % slots
             unsafe service.pointee.nextSlot.pointee = slot &+ 1
             return slot

@@ -89,7 +89,7 @@ internal import XDPSockets
                 serviceCount: listeners.count, egresses: pointers, egressCount: egresses.count))
     }
 
-    /// A table in which nobody is served.
+    /// A table without listeners.
     static func empty() -> PreparedTable {
         do throws(PlaneError) {
             return try PreparedTable([], at: [:], keeping: [:], firstTurn: 0) { _ in Way() }

@@ -70,7 +70,7 @@ final class ServedInterface {
         }
     }
 
-    /// Opens workers for the queues that have none. The new ones serve nobody yet.
+    /// Opens workers for the queues that have none. The new ones serve no listener yet.
     func openWorkers(_ plan: InterfacePlan) throws(PlaneError) {
         let missing = plan.queues.filter { queue in
             !workers.contains { $0.queue.queue == queue }

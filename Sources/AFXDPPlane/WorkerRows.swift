@@ -22,7 +22,7 @@ internal import Synchronization
     }
 }
 
-/// What one worker counts of its queue, whoever the packets are for. The worker writes, anybody reads.
+/// What one worker counts of its queue, for all listeners. The worker writes; any thread reads.
 @safe struct QueueRow: @unchecked Sendable {
     enum Count: Int, CaseIterable {
         case receiveRingEmpty, fillRingFull, framesExhausted, parseErrors, kernelSends

@@ -5,7 +5,7 @@ internal import Glibc
 public import KernelPrograms
 
 /// An ELF object with kernel programs: opened, given its constants, loaded. It owns what libbpf
-/// allocates for it; what it loaded stays in the kernel for as long as somebody refers to it.
+/// allocates for it; what it loaded stays in the kernel while it is referenced.
 ///
 /// libbpf writes nothing to standard error: what it has to say is in the errors thrown.
 @safe

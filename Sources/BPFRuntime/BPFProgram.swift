@@ -88,7 +88,7 @@ extension BPFProgram {
         kernelInfo(of: descriptor, bpf_prog_info())?.id ?? 0
     }
 
-    /// The name that a program of the kernel has, whoever loaded it: 15 characters at most.
+    /// The name of a program in the kernel, also of another process's: at most 15 characters.
     ///
     /// - Parameter number: the kernel's, as `bpftool prog show` prints it.
     /// - Returns: nil when there is no such program any more, or it may not be looked at.
@@ -180,7 +180,7 @@ public struct SocketBuffer: Equatable, Sendable {
     public var ingressInterface: UInt32
     /// Bytes of payload in a segment of a super-packet (`gso_size`); 0 for any other packet.
     public var segmentBytes: UInt32
-    /// Segments of a super-packet (`gso_segs`); 0 when nobody has counted them.
+    /// Segments of a super-packet (`gso_segs`); 0 if they are not counted.
     public var segments: UInt32
     /// Whether a NIC has summed up the packet (CHECKSUM_COMPLETE): the run fails when that sum is no
     /// longer the packet's afterwards. Linux 6.11.

@@ -29,7 +29,7 @@ public struct ClsactFilter: Sendable {
         return true
     }
 
-    /// The name of the program of the filter that stands in our place; nil when none does.
+    /// The name of the program of the filter with our handle; nil if there is none.
     public var programName: String? {
         var (hook, place) = (hook, place)
         // SAFETY: libbpf reads and writes the structures, whose sizes are set.
@@ -37,8 +37,8 @@ public struct ClsactFilter: Sendable {
         return BPFProgram.name(ofNumber: place.prog_id)
     }
 
-    /// The kernel's number of the program of the filter that stands in our place; 0 when none does, nil
-    /// when the kernel does not say.
+    /// The ID of the program of the filter with our handle; 0 if there is none, nil if the kernel does not
+    /// report it.
     public var programNumber: UInt32? {
         var (hook, place) = (hook, place)
         // SAFETY: libbpf reads and writes the structures, whose sizes are set.

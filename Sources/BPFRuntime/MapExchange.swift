@@ -8,9 +8,9 @@ internal import Synchronization
 /// Maps that take their places in an array of maps, without the wait for it.
 ///
 /// The kernel puts a map into its place with one store, and then lets the caller wait until no program is
-/// under way that may have seen the one before (kernel/bpf/syscall.c, maybe_wait_bpf_programs): some tens of
-/// milliseconds. Whoever has more to do until then needs to know only that the store is done. So another
-/// thread makes the call and waits, and this one looks whether the maps are in their places.
+/// under way that may have seen the previous one (kernel/bpf/syscall.c, maybe_wait_bpf_programs): some tens of
+/// milliseconds. The caller needs to know only that the store is done. So another thread makes the call and
+/// waits, and this one checks that the maps are in their places.
 package final class MapExchange: Sendable {
     private let array: SharedMap
     private let maps: [(place: UInt32, map: SharedMap)]

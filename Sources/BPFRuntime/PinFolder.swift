@@ -190,7 +190,7 @@ extension PinFolder {
         }
     }
 
-    /// Whether there is a folder of that name, whoever holds it.
+    /// Whether there is a folder of that name, locked or not.
     public static func exists(root: String = usualRoot, name: String) -> Bool {
         unsafe access("\(root)/udp-fanout/\(name)", F_OK) == 0
     }

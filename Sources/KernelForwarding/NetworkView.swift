@@ -12,7 +12,7 @@ package struct NetworkView: Equatable, Sendable {
     package var routeless: Set<IPAddress> = []
     /// Receivers on other hosts that only the kernel's forwarding reaches.
     package var forwarded: Set<IPAddress> = []
-    /// Receivers behind a link at whose other end there is nobody: what is sent into it is lost.
+    /// Receivers behind a link whose other end is missing: packets sent into it are lost.
     package var unplugged: Set<IPAddress> = []
 
     /// For planes that make frames themselves.

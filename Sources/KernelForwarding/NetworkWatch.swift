@@ -4,8 +4,7 @@ package import FanoutCore
 internal import Glibc
 internal import Synchronization
 
-/// Has somebody look at the network again whenever it has changed: interfaces come and go, and so do
-/// addresses, routes and neighbours.
+/// Wakes the plane when the network has changed: interfaces, addresses, routes and neighbours.
 package final class NetworkWatch: Sendable {
     private let monitor: NetlinkMonitor
     /// Where features are followed and the kernel tells of them.
@@ -13,7 +12,7 @@ package final class NetworkWatch: Sendable {
     private let beginning: ContinuousClock.Instant
     private let task: Task<Void, Never>
 
-    /// How long events are gathered before somebody looks: a change most often makes several.
+    /// How long events are gathered before the plane looks: a change most often makes several.
     static let patience = Duration.milliseconds(50)
     /// How long after an event a look may still have seen what was before: the kernel tells of some changes just
     /// before it makes them (`fib_table_delete` in net/ipv4/fib_trie.c, `__dev_notify_flags` in
@@ -120,7 +119,7 @@ private final class Interest: Sendable {
         state.withLock { $0.add($0.interest.effect(of: event)) }
     }
 
-    /// What is to be followed, and since when.
+    /// The change to follow, and since when.
     func take() -> (change: NetworkChange, moment: ContinuousClock.Instant) {
         state.withLock { state in
             defer { state.change = .none }

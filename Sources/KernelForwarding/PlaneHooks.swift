@@ -124,7 +124,7 @@ package struct PlaneHooks {
     }
 }
 
-/// An interface that a program is to be attached to.
+/// An interface to attach a program to.
 package struct WantedHook: Equatable, Sendable {
     package let interface: HostInterface
     /// In the order in which they are tried.

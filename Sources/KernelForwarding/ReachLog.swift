@@ -35,7 +35,7 @@ package struct ReachLog: Sendable {
         logIdle(listeners, on: network)
     }
 
-    /// Nobody is served any more.
+    /// Forgets all: no listener is served any more.
     package mutating func forget() {
         blockages = []
         idle = []

@@ -4,8 +4,8 @@ internal import CDatapath
 internal import FanoutCore
 internal import KernelForwarding
 
-/// What stands in the maps of one program: which number, rows and table each listener has, and which
-/// destinations lead to it. A value: the next layout is worked out beside the one in force.
+/// The content of the maps of one program: the number, rows, table and destinations of each listener. A value:
+/// the next layout is computed beside the active one.
 struct Layout: Sendable {
     struct Place: Equatable, Sendable {
         /// The listener's index in the array of tables; also the row of its counters.
@@ -91,7 +91,7 @@ struct Layout: Sendable {
         }
     }
 
-    /// Numbers of `previous` that belong to nobody any more.
+    /// Numbers of `previous` that belong to no listener any more.
     func numbersLeft(by previous: Layout) -> [UInt32] {
         previous.places.filter { places[$0.key] == nil }.map(\.value.number)
     }

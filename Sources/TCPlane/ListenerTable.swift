@@ -19,8 +19,8 @@ struct ListenerTable {
     /// Receivers behind a link without carrier.
     var unplugged: Set<IPAddress> = []
 
-    /// Of `capacity.tableBytes` bytes. Receivers stand in the order of the listener, which is what the
-    /// slots count.
+    /// Of `capacity.tableBytes` bytes. Receivers are in the listener's order, to which the slots
+    /// refer.
     var bytes: [UInt8] {
         let receivers = listener.downstreams.map { downstream in
             var receiver = (paths[downstream.endpoint.address] ?? .routes)

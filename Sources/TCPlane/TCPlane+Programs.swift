@@ -6,7 +6,7 @@ internal import KernelForwarding
 internal import Logging
 
 extension TCPlane {
-    /// Leads the maps of the program in force to another layout.
+    /// Updates the maps of the active program to another layout.
     func update(_ serving: Serving, to layout: Layout) throws(BPFError) {
         let previous = serving.layout
         let prepared = try serving.program.prepare(layout, from: previous)
@@ -29,7 +29,7 @@ extension TCPlane {
 
     /// Loads another program, fills its maps and replaces the previous one with it.
     ///
-    /// - Parameter wanted: every hook that is to have it; the others are left.
+    /// - Parameter wanted: every hook to attach it to; it leaves the others.
     func renew(to layout: Layout, at wanted: [WantedHook]) throws(BPFError) {
         let opened = try hooks.open(wanted)
         let program: TCProgram
@@ -60,7 +60,7 @@ extension TCPlane {
         }
     }
 
-    /// Takes what the program in force has counted; its hooks have another one by now.
+    /// Takes the counts of the active program; its hooks have another one already.
     private func keepCounts() {
         guard let serving else { return }
         settle()

@@ -12,13 +12,13 @@ package import Logging
 /// datagram's way through it. This side fills its maps and keeps it attached.
 ///
 /// All interfaces share one program and its maps. A change of receivers builds the listener's table
-/// beside the one in force and flips it. What does not fit into the maps, and every new interface,
+/// beside the active one and flips it. What does not fit into the maps, and every new interface,
 /// takes a new program with maps of its own, which is filled first and then takes the place of the one
 /// before at each hook in one step. A start is the same: it replaces what a killed daemon left.
 package actor TCPlane: KernelPlane {
     package static let mode = ForwardingMode.tcEBPF
 
-    /// The program in force and what stands in its maps.
+    /// The active program and the content of its maps.
     struct Serving {
         let program: TCProgram
         var layout: Layout

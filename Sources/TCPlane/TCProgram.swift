@@ -6,8 +6,8 @@ internal import FanoutCore
 internal import KernelForwarding
 internal import KernelPrograms
 
-/// The kernel program with maps of its own. Interfaces hook into the program; what stands in the maps is
-/// the plane's to say.
+/// The kernel program with its own maps. The program is attached to interfaces; the plane decides the content
+/// of the maps.
 final class TCProgram: Sendable {
     let capacity: TableCapacity
     /// With the map of fragments: where those go whose datagram has begun.

@@ -5,8 +5,8 @@ internal import Glibc
 internal import LinuxNet
 internal import Synchronization
 
-/// Bound sockets that another process has passed: the daemon before, or a service manager. A listener with
-/// the address of one takes it over instead of opening its own; whatever waits in it is forwarded.
+/// Bound sockets that another process has passed: the old daemon or a service manager. A listener with the
+/// address of one takes it over instead of opening its own; datagrams that wait in it are forwarded.
 public final class InheritedSockets: Sendable {
     /// Those of one address.
     struct Share {
@@ -21,7 +21,7 @@ public final class InheritedSockets: Sendable {
     /// - Parameters:
     ///   - sockets: from here on this object's to close. Those that are no bound UDP sockets are closed at
     ///     once.
-    ///   - begin: called once, when all that can fail has been done: when it returns nobody else reads
+    ///   - begin: called once, when all that can fail has been done: when it returns no other process reads
     ///     from the sockets. It may block for a moment. When it throws, nothing has been taken.
     public init(
         _ sockets: [(descriptor: Int32, isSteered: Bool)],
@@ -46,7 +46,7 @@ public final class InheritedSockets: Sendable {
         }
     }
 
-    /// The addresses whose sockets nobody has taken.
+    /// The addresses whose sockets no listener has taken.
     public var untaken: [Endpoint] { waiting.withLock { $0.keys.sorted() } }
 
     /// Those at an address, once.
@@ -76,7 +76,7 @@ extension PlaneError {
                 "ports below net.ipv4.ip_unprivileged_port_start need CAP_NET_BIND_SERVICE; run as "
                     + "root, or grant it with setcap cap_net_bind_service+ep"
             case EADDRNOTAVAIL:
-                "no interface of this host bears the address; write one that `ip address` lists, or "
+                "no interface of this host has the address; set one that `ip address` lists, or "
                     + "0.0.0.0 or [::] for all"
             case ENODEV: "write the zone of the address as `ip link` names the interface"
             case EAFNOSUPPORT: "this kernel has no support for the address family; use the other"

@@ -66,7 +66,7 @@ final class ListenerGroup {
         listener.settings.workers > 0 ? listener.settings.workers : CPUAffinity.allowed.count
     }
 
-    /// Opens a listener's first socket, which shares its port with nobody, and closes it.
+    /// Opens a listener's first socket, which does not share its port, and closes it.
     static func check(_ listener: Listener, logger: Logger) throws(PlaneError) {
         _ = try listen(listener, sharing: .exclusive, logger)
     }
@@ -137,8 +137,8 @@ final class ListenerGroup {
             return
         }
         steered = Steered(self, by: preferences, logger: logger)
-        // A program belongs to the group and would outlive the sockets that it was made for. On a port
-        // that is shared it may be somebody else's.
+        // A program belongs to the group and would outlive the sockets that it was made for. On a shared
+        // port it may belong to another process.
         if steered == nil, wasSteered || self.wasSteered || !listener.settings.sharePort {
             try? ReuseportGroup(member: workers[0].descriptor).detachProgram()
         }
@@ -150,7 +150,7 @@ final class ListenerGroup {
             "balance": "\(listener.balance.rawValue)", "workers": "\(workers.count)",
             "downstreams": "\(listener.downstreams.count)",
         ]
-        // A single worker gets everything, and nobody chooses.
+        // A single worker gets everything; there is no choice.
         if workers.count > 1 {
             fields["steer"] = "\((steered == nil ? Steer.kernel : .sourceIP).rawValue)"
             fields["by"] = "\(steered?.by ?? "kernel")"

@@ -16,8 +16,8 @@ struct Steered {
         listener.settings.steer == .sourceIP && workers > 1
     }
 
-    /// Sockets that came with a program in force, which goes on: each source meets the socket that it met
-    /// before. A socket cannot be in the maps of two programs either (kernel: EBUSY).
+    /// Sockets that came with an attached program, which stays: each source keeps its socket. A socket cannot
+    /// be in the maps of two programs either (kernel: EBUSY).
     init?(keptBy group: ListenerGroup) {
         let listener = group.listener
         guard Self.isWanted(for: listener, workers: group.workers.count),
@@ -66,8 +66,8 @@ struct Steered {
         return nil
     }
 
-    /// To do without privilege is a choice of whoever runs the daemon, and an old kernel does what it
-    /// can; that a kernel refuses what it should take is a defect that somebody has to see.
+    /// Missing privileges are the operator's choice, and an old kernel does what it can. Any other refusal of the
+    /// kernel is a defect, so it is logged as a warning.
     private static func level(of error: SystemError) -> Logger.Level {
         [EPERM, EACCES, EOPNOTSUPP].contains(error.code) ? .debug : .warning
     }

@@ -9,7 +9,7 @@ public actor UserspacePlane: DataPlane {
     public static let mode = ForwardingMode.userspace
 
     var groups: [String: ListenerGroup] = [:]
-    /// Groups whose sockets another process has; kept, so that their steering stays in force.
+    /// Groups whose sockets another process has; kept, so that their steering stays attached.
     var handedOver: [ListenerGroup] = []
     /// Sockets to be taken over by the first listeners.
     var inherited: InheritedSockets?
@@ -136,14 +136,14 @@ public actor UserspacePlane: DataPlane {
         return leaving
     }
 
-    /// Groups that have taken datagrams from the sockets in force forward them before they go.
+    /// Groups that have taken datagrams from the active sockets forward them before they go.
     private func giveUp(_ joined: [ListenerGroup]) {
         for group in joined { group.open() }
         retire(joined)
         for group in joined { groupSharing(group.listener.bind)?.inherit(from: group) }
     }
 
-    /// Has the process before read no more from the sockets that it has passed.
+    /// Stops the old process from reading the sockets that it has passed.
     private func switchOver(_ opened: [ListenerGroup]) throws(PlaneError) {
         do throws(PlaneError) {
             try inherited?.switchOver()

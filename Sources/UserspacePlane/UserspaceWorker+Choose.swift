@@ -109,7 +109,7 @@ extension UserspaceWorker {
     @_noLocks @_noAllocation @inline(__always)
     private mutating func nextSlot(of slots: UInt32) -> UInt32 {
         if case .counter = key {
-            // A new table may be shorter than the one before.
+            // A new table may be shorter than the previous one.
             let slot = nextSlot < slots ? nextSlot : nextSlot % slots
             nextSlot = slot &+ 1
             return slot

@@ -9,7 +9,7 @@ internal import LinuxNet
 // The life of a datagram in userspace mode:
 //
 //   receive   recvmmsg with UDP_GRO: up to `BatchWindow.size` messages, each a datagram or a super-packet
-//   admit     count it; too long: `oversize`; nobody ready: `no_healthy`
+//   admit     count it; too long: `oversize`; no receiver ready: `no_healthy`
 //   key       counter, random number, hash of the source or of the four-tuple
 //   slot      slots[key mod n] names the receiver; the datagram joins the receiver's chain of runs
 //   send      receiver by receiver: runs of equal-sized datagrams leave as UDP_SEGMENT super-packets,
@@ -188,7 +188,7 @@ internal import LinuxNet
 }
 
 // Sending with the client's address and port. A raw socket for UDP takes the UDP header from us and
-// the source address from the packet information of each message (IP_TRANSPARENT lets it be anybody's);
+// the source address from the packet information of each message (IP_TRANSPARENT permits any address);
 // the kernel still builds the IP header, so it also fragments what exceeds the MTU.
 
 extension UserspaceWorker {

@@ -31,8 +31,8 @@ public protocol WorkerSteering: Sendable {
     ///
     /// - Parameters:
     ///   - sockets: descriptors in the order of the workers, two or more, bound with SO_REUSEPORT to
-    ///     `listener.bind`. They are borrowed: nobody but the plane closes them, and not before it has
-    ///     let go of the result.
+    ///     `listener.bind`. They are borrowed: the plane alone closes them, after it has released
+    ///     the result.
     ///   - listener: whose sockets these are, for names and messages.
     /// - Returns: what has to live as long as the sockets are in service; nil when the kernel keeps
     ///   everything that is needed.
@@ -49,6 +49,6 @@ extension WorkerSteering {
     public func discard() {}
 }
 
-/// What keeps a steering in force until its last reference goes, which is before its sockets are closed.
-/// By then others may be steered in the same reuseport group, whose program must be left alone.
+/// Keeps a steering attached until its last reference goes, before its sockets are closed. Other sockets may be
+/// steered in the same reuseport group by then, so its program must stay.
 public protocol SteeringHold: AnyObject, Sendable {}

@@ -4,9 +4,8 @@ internal import BPFRuntime
 internal import CDatapath
 internal import FanoutCore
 
-/// Who has which number in the kernel. Associations name services and servers by their numbers, and outlive
-/// the daemon, so a number is given to somebody else as late as possible, and never with a generation that
-/// it has had.
+/// The numbers of services and servers in the kernel. Associations refer to them by number and outlive the
+/// daemon, so a number is reused as late as possible, and never with a generation that it has had.
 struct IDAllocator: Equatable, Sendable {
     struct Seat: Hashable, Sendable {
         /// The number of the front.
@@ -42,7 +41,7 @@ struct IDAllocator: Equatable, Sendable {
         freeServers = Array(0..<UInt16(LB_SERVERS_MAX))
     }
 
-    /// What a former daemon has left in the maps.
+    /// What an old daemon has left in the maps.
     ///
     /// - Parameters:
     ///   - services: with their fronts, by number; those without one are no more.
@@ -69,7 +68,7 @@ struct IDAllocator: Equatable, Sendable {
         freeVIPPorts.removeAll(where: vipPorts.contains)
     }
 
-    /// One with nobody in it, and the same numbers free.
+    /// An empty one with the same numbers free.
     var emptied: IDAllocator {
         var result = self
         (result.services, result.servers) = ([:], [:])
@@ -101,7 +100,7 @@ struct IDAllocator: Equatable, Sendable {
             servers[seat] = entry
             return entry
         }
-        // A number that has had every generation is given to nobody any more.
+        // A number that has had every generation is not used any more.
         while !freeServers.isEmpty {
             let number = freeServers.removeFirst()
             let generation = (generations[number] ?? 0) + 1
@@ -142,7 +141,7 @@ struct IDAllocator: Equatable, Sendable {
         freeVIPPorts.removeAll(where: vipPorts.contains)
     }
 
-    /// Has the generations that `other` gave be given no more, although it did not come into force.
+    /// Does not use again the generations that `other` assigned, although it was not applied.
     mutating func burn(_ other: IDAllocator) {
         generations.merge(other.generations) { max($0, $1) }
     }
@@ -169,7 +168,7 @@ extension IDAllocator {
         return services
     }
 
-    /// Reads what a former process wrote into its maps.
+    /// Reads what an old process wrote into its maps.
     init(of memory: PinnedMaps) throws(BPFError) {
         var servers: [UInt16: (Seat, generation: UInt32)] = [:]
         var departed: [UInt16: UInt32] = [:]

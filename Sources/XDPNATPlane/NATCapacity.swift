@@ -23,7 +23,7 @@ struct NATCapacity: Equatable, Sendable {
     struct Memory: Equatable, Sendable {
         /// A power of two.
         var associations: Int
-        /// Whether those that nobody answered have maps of their own.
+        /// Whether unanswered associations have maps of their own.
         var keepsUnansweredApart: Bool
         /// A family that is not served takes no memory.
         var servesV4: Bool

@@ -4,7 +4,7 @@ internal import CDatapath
 internal import FanoutCore
 internal import KernelForwarding
 
-/// What stands in the maps of a program. A value: the next layout is worked out beside the one in force.
+/// The content of the maps of a program. A value: the next layout is computed beside the active one.
 struct NATLayout: Sendable {
     var capacity: NATCapacity
     private(set) var vipPorts: [VIPPort.Name: VIPPort] = [:]
@@ -185,7 +185,7 @@ struct NATLayout: Sendable {
 
     mutating func burn(_ other: NATLayout) { ids.burn(other.ids) }
 
-    /// Has the next layout write every table anew, where it is not known which of them are in force.
+    /// Makes the next layout write every table, because the active ones are not known.
     mutating func forgetTables() { for name in vipPorts.keys { vipPorts[name]?.table = [] } }
 
     /// What another process has written in the meantime is what the next layout follows.
@@ -197,8 +197,8 @@ struct NATLayout: Sendable {
 // Servers that have left are known by their endpoints for a while yet.
 
 extension NATLayout {
-    /// What packets are looked up by while some are still on their way by `previous`, and no answer of those who
-    /// leave is to be lost.
+    /// The endpoints while some packets are still on their way by `previous`, so that no reply of a leaving server
+    /// is lost.
     ///
     /// - Parameter isNew: whether no packet is on its way by `previous` in the program whose endpoints these are.
     func endpoints(beside previous: NATLayout, isNew: Bool) -> [EndpointEntry] {

@@ -18,7 +18,7 @@ extension NATProgram {
         fileprivate let last: Table
     }
 
-    /// A map that stands in another.
+    /// A map in a map of maps.
     final class Table: Sendable {
         fileprivate let number: UInt32
         fileprivate let shared: SharedMap
@@ -40,7 +40,7 @@ extension NATProgram {
         }
     }
 
-    /// A layout that packets meet, while some may still be on their way by the one before.
+    /// A layout that is active, while some packets may still be on their way by the previous one.
     struct Entering {
         fileprivate let exchanges: [MapExchange]
 
@@ -50,7 +50,7 @@ extension NATProgram {
 
     /// Makes what `layout` needs and `previous` has not. Nothing is altered yet.
     ///
-    /// - Parameter isNew: whether nothing stands in this program's own maps.
+    /// - Parameter isNew: whether this program's own maps are empty.
     /// - Returns: nil when the endpoints do not fit into the places that there are.
     func prepare(
         _ layout: NATLayout, from previous: NATLayout, isNew: Bool
@@ -72,8 +72,8 @@ extension NATProgram {
     }
 
     /// Brings in who is new: the answers of a server are known for such before it has clients, and a service has
-    /// servers before it is known for one. When it returns packets meet the new tables; `leave` waits for those
-    /// that met the former ones.
+    /// servers before it is known for one. When it returns packets use the new tables; `leave` waits for packets
+    /// that use the old ones.
     func enter(
         _ layout: NATLayout, from previous: NATLayout, _ prepared: Prepared
     ) throws(BPFError) -> Entering {
@@ -111,8 +111,8 @@ extension NATProgram {
     /// what has gone: the kernel lets a change of an array of maps wait for the programs that run
     /// (kernel/bpf/syscall.c, maybe_wait_bpf_programs).
     ///
-    /// - Returns: the endpoints in force, and the first failure, if any. Packets meet the new layout by then, and
-    ///   what could not be taken out is in nobody's way, so it is no failure of the change.
+    /// - Returns: the active endpoints, and the first failure, if any. Packets use the new layout already, and
+    ///   leftovers do no harm, so that is no failure of the change.
     func leave(
         _ previous: NATLayout, for layout: NATLayout, _ prepared: Prepared, after entering: Entering
     ) -> (endpoints: Table, failure: BPFError?) {
@@ -123,7 +123,7 @@ extension NATProgram {
         step { () throws(BPFError) in try entering.wait() }
         let numbers = Set(layout.vipPorts.values.map(\.number))
         let gone = previous.vipPorts.values.map(\.number).filter { !numbers.contains($0) }
-        // What was a service is the host's again before it has nobody left: its packets are no drops then.
+        // A removed service belongs to the host again before its last server goes: its packets do not count as drops.
         if !gone.isEmpty { try? settle(layout, prepared) }
         let departed = layout.ids.departed(from: previous.ids).map {
             (key: UInt32($1.number), value: lb_nat_server(departed: $0, $1))
@@ -170,7 +170,7 @@ extension NATProgram {
 
     /// Waits until no packet is on its way through the program.
     ///
-    /// - Parameter table: the endpoints in force.
+    /// - Parameter table: the active endpoints.
     func settle(_ table: Table) throws(BPFError) {
         try endpoints.map.set(UInt32(0), to: table.shared.map.descriptor)
     }

@@ -7,7 +7,7 @@ internal import Glibc
 internal import KernelForwarding
 internal import KernelPrograms
 
-/// The kernel program and its maps. What stands in the maps is the plane's to say.
+/// The kernel program and its maps. The plane decides their content.
 ///
 /// The maps in which clients, services and servers are remembered are handed on from one program to the
 /// next, so that nothing is forgotten when a program takes another one's place.
@@ -40,11 +40,11 @@ final class NATProgram: Sendable {
         case nothing
         /// From one of this process: the counters as well.
         case own(NATProgram)
-        /// From one that a former process left; what that counted is not ours.
+        /// From the program of an old process; its counts are not ours.
         case left(PinnedMaps)
     }
 
-    /// Maps of associations of the one before that have another size than is wanted now.
+    /// Maps of associations of the previous program whose size differs from the wanted one.
     let forgotten: [String]
 
     /// - Throws: `BPFError` when the object is not one of ours or the kernel refuses it.

@@ -53,8 +53,8 @@ struct VIPPortTable {
     let vipPort: VIPPort
     let capacity: NATCapacity
 
-    /// Of `capacity.room.size` bytes. Receivers stand in the order of the listener, which is what the
-    /// slots count; those of all fronts of a listener have the same slots, so that a client meets the
+    /// Of `capacity.room.size` bytes. Receivers are in the listener's order, to which the
+    /// slots refer. All VIP ports of a listener have the same slots, so that a client gets the
     /// same host on every port when its address decides.
     var bytes: [UInt8] {
         let receivers = listener.downstreams.map { downstream in

@@ -82,7 +82,7 @@ extension XDPNATPlane {
         }
     }
 
-    /// Forgets listeners that have gone, but for what became of their packets: those sums bear no listener,
+    /// Forgets listeners that have gone, but for what became of their packets: those sums have no listener label,
     /// and do not fall.
     func keepEvents(but listeners: [Listener]) {
         let names = Set(listeners.map(\.name))

@@ -28,8 +28,8 @@ extension XDPNATPlane {
         }
     }
 
-    /// Has the kernel make sure that those whom packets are sent to are still where they were. It sees none
-    /// of these packets, so an address that has changed would be in use for ever. Servers are known; clients
+    /// Makes the kernel confirm the neighbours that packets are sent to. It sees none of these packets, so an
+    /// address that has changed would be used for ever. Servers are known; clients
     /// and their routers are among those on the interfaces that were not heard of for a while.
     private func keepNeighbours() {
         guard let network, serving?.layout.capacity.isRouted == true, state.netlink != nil else {

@@ -7,7 +7,7 @@ internal import KernelForwarding
 internal import Logging
 
 extension XDPNATPlane {
-    /// Leads the maps of the program in force to other listeners.
+    /// Updates the maps of the active program to other listeners.
     ///
     /// - Returns: false when that takes another program; nothing is altered then.
     func update(to next: [Listener], on network: NetworkView) throws(BPFError) -> Bool {
@@ -42,7 +42,7 @@ extension XDPNATPlane {
         return true
     }
 
-    /// Tells the program in force of interfaces whose own addresses have changed.
+    /// Updates the active program about interfaces whose own addresses have changed.
     ///
     /// - Returns: what it knows of them then.
     private func know(_ wanted: [WantedHook], _ serving: Serving) -> HookTable {
@@ -58,7 +58,7 @@ extension XDPNATPlane {
         }
     }
 
-    /// Loads another program, which takes over what the one before knows, and puts it in its place.
+    /// Loads a new program, which takes over the state of the previous one and replaces it.
     func renew(to next: [Listener], on network: NetworkView) throws(BPFError) {
         var capacity = capacity(for: next, on: network).joined(with: serving?.layout.capacity)
         let previous: NATLayout

@@ -12,8 +12,8 @@ package import Logging
 ///
 /// All interfaces share one program and its maps: those of the listeners and, unless they have one arm,
 /// those by which servers are reached, where the answers come in. A change of receivers alters the maps of
-/// the program in force; what does not fit takes another program, which shares the maps of clients and
-/// servers with the one before and takes its place at each hook in one step. A start is the same: it
+/// the active program. What does not fit needs another program, which shares the maps of clients and
+/// servers with the previous one and replaces it at each hook in one step. A start does the same: it
 /// replaces what a killed daemon left, so clients stay with their servers.
 ///
 /// A receiver that leaves, or that health checks keep out, is no server any more, and its clients are given
@@ -21,7 +21,7 @@ package import Logging
 package actor XDPNATPlane: KernelPlane {
     package static let mode = ForwardingMode.xdpNAT
 
-    /// The program in force and what stands in its maps.
+    /// The active program and the content of its maps.
     struct Serving {
         let program: NATProgram
         var layout: NATLayout

@@ -84,7 +84,7 @@ static __always_inline __u32 key_of(const struct lb_table *table, const struct l
 	return key_of_flow(table, &packet->flow, packet->is_v6, listener);
 }
 
-/* The receiver that owns the key's slot; null when nobody is ready. */
+/* The receiver that owns the key's slot; null if none is ready. */
 static __always_inline struct lb_receiver *choose(struct lb_table *table, __u32 key)
 {
 	void *body = table + 1;

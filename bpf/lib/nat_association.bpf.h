@@ -3,7 +3,7 @@
  * nat_association.bpf.h: which server a client is associated with, and who may be.
  *
  * An association that a client made and no server has answered lies in the maps `unanswered`, so that a
- * flood of sources that nobody answers pushes out nobody but its like. The first answer moves it to those
+ * flood of unanswered sources evicts only its like. The first reply moves it to those
  * of `associations`; what a server begins starts there. Both forget the least recently used when they are
  * full, and only then.
  *
@@ -106,7 +106,7 @@ static __always_inline struct lb_nat_association *find_unanswered(const struct n
 }
 
 /* An answer adds to the maps of those that were answered before it deletes from the others, so in this
- * order nobody is overlooked. */
+ * order none is missed. */
 static __always_inline struct lb_nat_association *find_association(const struct nat_client *client)
 {
 	struct lb_nat_association *known = find_unanswered(client);
@@ -178,7 +178,7 @@ static __always_inline void answer(const struct nat_client *client,
 		bpf_map_delete_elem(&unanswered4, &client->key);
 }
 
-/* An address that no answer can go to: nobody's, many hosts', or the sender's own. */
+/* An address that no reply can go to: unspecified, multicast or broadcast, or the sender's own. */
 static __always_inline int is_martian(struct lb_addr address, int is_v6)
 {
 	if (lb_is_loopback(address))

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: (BSD-2-Clause OR GPL-2.0-only) */
 /*
  * nat_known.bpf.h: the quick way for nearly every packet: a whole UDP datagram behind plain headers, of a
- * client that is associated with a server, or from one that nobody knows.
+ * client that is associated with a server, or of an unknown client.
  *
  * It does what the long way does (xdp_nat.bpf.c), and leaves to that whatever is not as usual, before the
  * packet is altered or counted. The families and directions are constants here, so each has code of its
@@ -64,7 +64,7 @@ static __always_inline int read_quick(const __u8 *data, const __u8 *end, int is_
 	return 1;
 }
 
-/* The address and port that replace those of the packet, and who is to be counted. */
+/* The address and port that replace those of the packet, and the rows to count in. */
 struct nat_target {
 	struct lb_addr address;
 	__u32 listener;

@@ -100,7 +100,7 @@ static __always_inline void speak_to(struct lb_nat_association *known, __u64 wor
 	__sync_val_compare_and_swap(&known->word, word, (word & ~service_bits) | service << 12);
 }
 
-/* Whether a datagram is longer than a client may send. TCP has no datagrams, and of an aggregate nobody says how
+/* Whether a datagram is longer than a client may send. TCP has no datagrams, and an aggregate does not tell how
  * long each one was. */
 static __always_inline int is_oversize(struct xdp_md *ctx, const struct lb_packet *packet)
 {
@@ -193,8 +193,8 @@ __noinline int lb_nat_speak(const struct lb_packet *packet, const struct nat_cli
 	return NAT_MOVE;
 }
 
-/* From a server that has left, to a client of the listener: as the service's, whoever serves the client by now.
- * 0 when the client is nobody's; for one that is `back`, also when it may have the client itself. */
+/* From a server that has left, to a client of the listener: as the service's, whichever server the client has now.
+ * 0 if the client has no server; for a server that is `back`, also if it may have the client itself. */
 static __always_inline int answer_late(const struct nat_client *client, struct nat_move *move,
 				       int back)
 {

@@ -73,7 +73,7 @@ static __always_inline struct lb_table *find_shared(const struct lb_packet *pack
 	return table_of(*number);
 }
 
-/* The table and the number of the listener that a packet is for; null when it is for nobody. */
+/* The table and the number of the listener of a packet; null if it has none. */
 static __always_inline struct lb_table *find_table(const struct lb_packet *packet, __u32 ifindex,
 						   __u32 *listener)
 {

@@ -15,8 +15,7 @@ extension Netlink {
         return try ask(request, purpose).compactMap(NetworkLink.init).sorted { $0.index < $1.index }
     }
 
-    /// The interface that bears this name, or (Linux 5.5) has it as an alternative one; nil when
-    /// there is none.
+    /// The interface with this name, or (Linux 5.5) this alternative name; nil if there is none.
     public mutating func link(named name: String) throws(NetlinkError) -> NetworkLink? {
         var request = NetlinkRequest(RTM_GETLINK, ifinfomsg())
         let isLong = name.utf8.count >= Int(IFNAMSIZ)

@@ -67,7 +67,7 @@ public struct Netlink: ~Copyable, Sendable {
     /// The answers to requests for one thing each, which are asked in one system call.
     ///
     /// - Returns: in the order of the requests; nil for one that was refused, and for all when the kernel had no
-    ///   memory for that many at once. Whoever wants to know why asks for it by itself.
+    ///   memory for that many at once. A single request gives the reason.
     /// - Throws: `NetlinkError` when the kernel does not answer.
     mutating func askTogether(
         _ requests: [NetlinkRequest]
@@ -136,7 +136,7 @@ extension Netlink {
     /// - Parameters:
     ///   - destination: for a link-local one the zone counts, an interface's name or index.
     ///   - source: the packet's source address, which policy rules and the choice among several
-    ///     next hops may look at; without `arrival` an IPv4 one that this host does not bear has no
+    ///     next hops may look at; without `arrival` an IPv4 one that this host does not have has no
     ///     route. nil: the kernel chooses it.
     ///   - arrival: the index of the interface that the packet came in by, to be forwarded; nil for
     ///     one that this host sends. For IPv4 it needs `source`, and that one has to pass the
@@ -229,7 +229,7 @@ extension Netlink {
         throw NetlinkError(
             operation: error.operation, subject: error.subject, errno: EINVAL,
             detail: error.detail,
-            remedy: "give a source that this host bears, or one that may arrive by the interface")
+            remedy: "give a source that this host has, or one that may arrive by the interface")
     }
 
     /// The interface that the zone of a link-local address names.

@@ -10,7 +10,7 @@ struct FrameAccounting: ~Copyable, @unchecked Sendable {
     /// Frames that there are.
     @usableFromInline let owned: Int
     @usableFromInline let shift: UInt64
-    // SAFETY: `owned` bytes and 256 counts, initialised in init and freed in deinit, which nobody else has.
+    // SAFETY: `owned` bytes and 256 counts, initialised in init and freed in deinit; not shared.
     @usableFromInline let places: UnsafeMutablePointer<UInt8>
     @usableFromInline let counts: UnsafeMutablePointer<Int>
 
@@ -75,7 +75,7 @@ public struct FramePlace: Equatable, Sendable {
     @_noLocks @_noAllocation @inlinable
     init(code: UInt8) { self.code = code }
 
-    /// Nobody; it waits in the store.
+    /// Free: it is in the store.
     public static var free: FramePlace {
         @_noLocks @_noAllocation @inlinable
         get { FramePlace(code: 0) }

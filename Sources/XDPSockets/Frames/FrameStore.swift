@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 
-/// The frames of a `Umem` that nobody uses, and the ledger of all of them. One worker owns it.
+/// The free frames of a `Umem`, and the accounting of all of them. One worker owns it.
 ///
 /// The frame that was given back last is taken first: its bytes are still in the cache.
 @safe

@@ -56,7 +56,7 @@ public struct FillRing: ~Copyable, @unchecked Sendable {
 
     // MARK: One by one
 
-    /// Entries to write, which nobody else sees yet. All have to be written and submitted.
+    /// Entries to write, which the kernel does not see yet. All have to be written and submitted.
     @_noLocks @_noAllocation @inlinable
     package mutating func reserve(upTo most: UInt32) -> RingRange {
         let count = unsafe min(most, xsk_prod_nb_free(ring, most))

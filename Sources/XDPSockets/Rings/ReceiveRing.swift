@@ -26,7 +26,7 @@ public struct ReceiveRing: ~Copyable, @unchecked Sendable {
         get { unsafe Int(clibxdp_in_cons(ring)) }
     }
 
-    /// The same as anybody but the worker may ask, those included that it has not released yet.
+    /// The same for any thread, including entries that the worker has not released yet.
     public var unread: Int { unsafe Int(clibxdp_unread(ring)) }
 
     /// Takes packets in the order in which they came. Their frames are the worker's from now on: each

@@ -4,7 +4,7 @@ internal import CLibXDP
 internal import CNet
 internal import Glibc
 
-/// What libxdp makes a socket of. Whoever gets it owns all of it.
+/// The parts of a socket for libxdp. The receiver of the value owns all of them.
 @safe
 struct OpenSocket {
     let handle: OpaquePointer
@@ -70,7 +70,7 @@ struct OpenSocket {
 
     @safe
     private struct Rings {
-        // SAFETY: all initialised; whoever makes them frees them, unless a socket has them.
+        // SAFETY: all initialised; their maker frees them, unless a socket owns them.
         let fill: UnsafeMutablePointer<xsk_ring_prod>
         let completion: UnsafeMutablePointer<xsk_ring_cons>
         let receive: UnsafeMutablePointer<xsk_ring_cons>

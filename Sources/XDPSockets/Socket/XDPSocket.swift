@@ -123,7 +123,7 @@ extension XDPSocket {
         public var usesWakeups = true
         /// Whether the device is polled by the worker's calls rather than by interrupts; nil: no.
         public var busyPolling: BusyPolling?
-        /// For how long a queue that is taken is tried again. Where the former owner has just closed, 20
+        /// For how long a queue that is taken is tried again. When the old owner has just closed it, 20
         /// milliseconds have been enough.
         public var busyLimit = Duration.seconds(1)
 

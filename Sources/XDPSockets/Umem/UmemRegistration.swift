@@ -20,7 +20,7 @@ final class UmemRegistration: @unchecked Sendable {
     /// A fill and a completion ring.
     @safe
     struct FirstRings {
-        // SAFETY: both initialised; freed by whoever has them, once libxdp refers to them no more.
+        // SAFETY: both initialised; their owner frees them once libxdp refers to them no more.
         let fill: UnsafeMutablePointer<xsk_ring_prod>
         let completion: UnsafeMutablePointer<xsk_ring_cons>
 
@@ -58,7 +58,7 @@ final class UmemRegistration: @unchecked Sendable {
     }
 
     deinit {
-        // SAFETY: the sockets, which refer to it, are gone, so nobody else uses the handle. It may read the
+        // SAFETY: the sockets, which refer to it, are gone, so the handle has no other user. It may read the
         // first rings, so these go after it.
         _ = unsafe xsk_umem__delete(handle)
         firstRings?.free()

@@ -4,7 +4,7 @@
  * of it (RFC 1624). For XDP and AF_XDP, where the packet is plain memory; an skb has helpers.
  *
  * A step is what the sum behind a checksum grows by when one word takes another's place. Steps add
- * up: take those of all that changes, then update the checksum once. Words are as they stand in the
+ * up: take those of all that changes, then update the checksum once. Words are as they are in the
  * packet: the sum does not depend on the order of their bytes (RFC 1071, section 2), as long as each
  * begins at an even offset from the first byte that is summed.
  */

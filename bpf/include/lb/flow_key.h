@@ -59,8 +59,8 @@ LB_INLINE struct lb_addr lb_addr_v4(__u32 host_order)
 	return address;
 }
 
-/* The first half of the hash. Every IPv4 address has the same, that of 0, so whoever hashes many can
- * keep it. */
+/* The first half of the hash. Every IPv4 address has the same, that of 0, so a caller that hashes many
+ * can keep it. */
 LB_INLINE __u64 lb_hash_high(__u64 seed, __u64 high)
 {
 	return lb_mix64(seed ^ high);

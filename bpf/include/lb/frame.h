@@ -67,7 +67,7 @@ LB_INLINE __u32 lb_readdress_frame(__u8 *frame, const struct lb_packet *packet,
 	return start;
 }
 
-/* The sum of the words of an address, as they stand in a header. */
+/* The sum of the words of an address, in network byte order. */
 LB_INLINE __u64 lb_csum_addr(struct lb_addr address, int is_v6)
 {
 	__u64 high = LB_SWAP64(address.high), low = LB_SWAP64(address.low);
@@ -109,7 +109,7 @@ LB_INLINE void lb_complete_udp(const __u8 *frame, struct lb_packet *packet)
 
 	if (__builtin_expect(lb_fold(sum) != packet->udp_check_be, 1))
 		return;
-	/* The sum stands in the place of the checksum, so it is among these words. */
+	/* The partial sum is in the checksum field, so it is among these words. */
 	made = (__u16)~lb_fold(lb_csum_bytes(frame + packet->udp, bytes));
 	packet->udp_check_be = made ? made : 0xffff;
 }

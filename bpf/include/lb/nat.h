@@ -90,7 +90,7 @@ LB_INLINE __u32 lb_nat_place(struct lb_addr address, __u16 port, __u8 protocol, 
 	return (__u32)(hash >> 40) & (places - 1);
 }
 
-/* In place of its listener, of a service that is no more; its address stays for late answers to bear. */
+/* In place of its listener, of a removed service; its address stays for late replies. */
 #define LB_NAT_SERVICE_LEFT 0xffffffffU
 
 /* Map `services`, by number, written by user space. */
@@ -227,7 +227,7 @@ struct lb_nat_way {
 	__u32 to;	 /* the interface that it leaves by; 0: there is no answer yet */
 	__u32 since;	 /* when it was asked, in ticks of the kernel (jiffies) */
 	__u32 routes;	 /* the word of the map `routes`, then */
-	__u8 header[12]; /* the two addresses of Ethernet, as they stand in the frame */
+	__u8 header[12]; /* the two addresses of Ethernet, as in the frame */
 	__u32 mtu;	 /* bytes of IP packet that the way takes */
 };
 

@@ -15,7 +15,7 @@ enum lb_nat_event {
 	LB_NAT_INGRESS_REUSED_NAT, /* to the associated server */
 	LB_NAT_INGRESS_NEW_NAT,	   /* there was no association, or its server is gone */
 	LB_NAT_EGRESS_REUSED_NAT,  /* from the associated server */
-	LB_NAT_EGRESS_NEW_NAT,	   /* the server spoke first, or the one before is gone */
+	LB_NAT_EGRESS_NEW_NAT,	   /* the server spoke first, or the previous one is gone */
 	/* Dropped. */
 	LB_NAT_EGRESS_NOT_AUTHORIZED,	   /* from another server than the associated one */
 	LB_NAT_INGRESS_CANNOT_CREATE_ASSO, /* no server is ready, or no memory */

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: (BSD-2-Clause OR GPL-2.0-only) */
 /*
  * reuseport.h: what the program of a SO_REUSEPORT group and the library that loads it share: the
- * values of the pinned maps, and which member stands in for one that is gone.
+ * values of the pinned maps, and the fallback for a member that is gone.
  */
 #ifndef LB_REUSEPORT_H
 #define LB_REUSEPORT_H
@@ -38,7 +38,7 @@ struct lb_reuseport_counters {
 	__u64 missed;	/* the member was the first choice and was gone */
 };
 
-/* The row whose `missed` counts what was left to the kernel's own choice: nobody was there. */
+/* The row whose `missed` counts what was left to the kernel's own choice: the group was empty. */
 #define LB_REUSEPORT_LEFT LB_MEMBERS_MAX
 
 enum lb_reuseport_state {
@@ -77,7 +77,7 @@ _Static_assert(sizeof(struct lb_reuseport_member) == 24, "no hidden padding");
 _Static_assert(LB_MEMBERS_MAX <= 256, "an owner is a byte");
 
 /* The key under which the choice is made when the first `attempt` choices are gone; `attempt` counts
- * from 1. It depends on nothing else, so everyone agrees on who stands in. */
+ * from 1. It depends on nothing else, so all agree on the fallback. */
 LB_INLINE __u32 lb_fallback_key(__u32 key, __u32 attempt)
 {
 	return (__u32)(lb_mix64((__u64)attempt << 32 | key) >> 32);

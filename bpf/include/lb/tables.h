@@ -3,7 +3,7 @@
  * tables.h: what the kernel modes look up: which listener a datagram is for, who owns its slot, and
  * how that receiver is reached.
  *
- * A listener's table is one value of a map of its own, and the map stands in an array of maps. User
+ * A listener's table is one value of a map of its own, and the map is in an array of maps. User
  * space fills a new map and puts it in the old one's place, which is one store; the kernel frees
  * the old one when no program reads it any more. So no packet meets half a table.
  */
@@ -28,7 +28,7 @@ struct lb_listener_key {
 
 /* Map `ports`: who is served on a port. Most ports have one destination, whose listener's table then
  * says which; the map `listeners` holds them all. */
-#define LB_PORT_FREE 0 /* nobody */
+#define LB_PORT_FREE 0 /* no listener */
 #define LB_PORT_SHARED                                                                             \
 	0xffffffff /* several destinations; any other value: a listener's number + 1 */
 
@@ -75,7 +75,7 @@ struct lb_table {
 	__u64 seed;
 	__u64 seed_v4;		/* lb_hash_high(seed, 0) */
 	__u32 key;		/* enum lb_key_source */
-	__u32 slots;		/* slots in use; 0: nobody is ready */
+	__u32 slots;		/* slots in use; 0: no receiver is ready */
 	__u32 max_packet_size;	/* of UDP payload */
 	__u32 row;		/* in `listener_rows` */
 	struct lb_addr address; /* where the map `ports` leads here: the destination, */

@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: (BSD-2-Clause OR GPL-2.0-only) */
-/* wire.h: words and addresses as they stand in a packet. */
+/* wire.h: words and addresses as they are in a packet. */
 #ifndef LB_WIRE_H
 #define LB_WIRE_H
 
 #include "flow_key.h"
 
-/* Words as they stand in a header, at any alignment. clang would read them byte by byte for BPF, where
+/* Words of a header, at any alignment. clang would read them byte by byte for BPF, where
  * the kernel's verifier allows a plain load. */
 #ifdef __bpf__
 #define LB_LOAD(type, at) (*(const type *)(at))

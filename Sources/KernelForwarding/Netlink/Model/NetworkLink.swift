@@ -123,7 +123,7 @@ public struct MACAddress: Hashable, Sendable, CustomStringConvertible {
     }
 }
 
-/// An address that an interface bears, as RTM_NEWADDR describes it (rtnetlink(7)).
+/// An address of an interface, as RTM_NEWADDR describes it (rtnetlink(7)).
 public struct InterfaceAddress: Hashable, Sendable {
     /// The interface.
     public let interface: UInt32

@@ -209,7 +209,7 @@ extension PolicyRule {
         }
         priority = attributes.uint32(FRA_PRIORITY) ?? 0
         table = attributes.uint32(FRA_TABLE) ?? UInt32(header.table)
-        // A mark is not among them: nobody has marked a packet that has only just come in.
+        // A mark is not among them: a packet that has just arrived has none.
         let questions = [FRA_IIFNAME, FRA_L3MDEV, FRA_IP_PROTO, FRA_SPORT_RANGE, FRA_DPORT_RANGE]
         looksBeyondDestination =
             header.src_len != 0 || header.tos != 0 || questions.contains { attributes[$0] != nil }

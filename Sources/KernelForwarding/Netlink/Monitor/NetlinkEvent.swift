@@ -6,7 +6,7 @@ internal import CLibMNL
 ///
 /// An event is a hint to look: by the time it arrives the kernel may be further on. Not everything
 /// has an event of its own: IPv4 routes that go because their interface goes down go without one, so
-/// routes are to be looked up again after events of links too. A route over nexthop
+/// routes must be looked up again after events of links too. A route over nexthop
 /// objects (ip-nexthop(8)) has its event when the object changes unless
 /// `net.ipv4.nexthop_compat_mode` is 0.
 public enum NetlinkEvent: Equatable, Sendable {

@@ -53,7 +53,7 @@ public final class NetlinkMonitor: Sendable {
     /// Ends it: once this returns, `body` does not run and will not. Later calls do nothing.
     public func stop() {
         loop.end()
-        // Whoever comes second waits here for the first.
+        // A second caller waits here for the first.
         thread.withLock { $0.take()?.join() }
     }
 }

@@ -48,7 +48,7 @@ struct Attributes {
     private let bytes: [UInt8]
     private let start: Int
 
-    /// What stands in `bytes` behind a fixed header.
+    /// The attributes in `bytes` behind a fixed header.
     init(in bytes: [UInt8], behind header: Int = 0) {
         self.bytes = bytes
         start = (header + 3) & ~3

@@ -5,7 +5,7 @@ internal import CNet
 internal import Glibc
 
 /// A socket to the kernel's routing tables (rtnetlink(7)) or to another of its netlink families, in the network
-/// namespace of the thread that made it, whoever uses it later.
+/// namespace of the thread that made it.
 @safe
 struct NetlinkSocket: ~Copyable, @unchecked Sendable {
     // SAFETY: open from init to deinit. libmnl writes to it in mnl_socket_bind only, which init
