@@ -6,7 +6,7 @@
 #
 # The Debian is made by mmdebstrap once (.build/packages/root.tar) and unpacked anew for each run. Where it has
 # a network it is this host's, for apt-get; the daemon runs in a network and a process tree of its own.
-# systemctl is a stand-in that does what the installed unit says, since there is no systemd as process 1.
+# systemctl is a script that does what the installed unit says, since there is no systemd as process 1.
 set -euo pipefail
 cd "$(dirname "$0")/.."
 

@@ -153,8 +153,8 @@ end_processes() {
     fail "these do not end: $(running | tr '\n' ' ')"
 }
 
-# Groups of collectors stay until somebody destroys them; a killed daemon's program stays at its hook. The
-# daemon's folder bears the number of its namespace.
+# Groups of collectors stay until they are destroyed; a killed daemon's program stays at its hook. The name of
+# the daemon's folder has the number of its namespace.
 unpin() {
     number=none
     ! exists ns-lb || number=$(stat -Lc %i /run/netns/ns-lb)

@@ -19,7 +19,7 @@ def run(command, **options):
 
 def begin(*namespaces):
     """Starts the script anew in namespaces of its own (unshare's words, such as `--mount`): the names of network
-    namespaces, what is pinned and what is written to /mnt are nobody else's."""
+    namespaces, pins and files below /mnt are private."""
     if os.environ.get("OWN_NETWORK") != "1":
         os.environ["OWN_NETWORK"] = "1"
         os.execvp("unshare", ["unshare", *namespaces, sys.executable] + sys.argv)

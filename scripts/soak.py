@@ -57,7 +57,7 @@ def build():
     # Frames that a program redirects have no checksum that is yet to come.
     run("nsenter --net=/run/netns/src ethtool -K in0 tx off >/dev/null")
     # A veth with a queue in front of it has the sender wait when its other end is slow (Linux 6.16); without one
-    # it drops, and nobody behind it knows of that.
+    # it drops, which is not counted behind it.
     run("nsenter --net=/run/netns/src tc qdisc replace dev in0 root pfifo limit 100000")
     # An interface whose own address may yet be a duplicate asks for no neighbour, and the kernel keeps a hundred
     # packets for one at most.
@@ -205,7 +205,7 @@ def receive(namespace, port, into, out):
 
 
 def lost_by_links():
-    """Frames that the ends of the veths dropped, which nobody else counts."""
+    """Frames that the ends of the veths dropped, which is counted nowhere else."""
     places = []
     for namespace, end in ("src", "in0"), ("lb", "lb0"), ("lb", "out0"), ("dst", "in0"):
         shown = run(f"ip -n {namespace} -s -j link show dev {end}", capture_output=True).stdout

@@ -5,12 +5,12 @@
 #                                     from it; the commit's time in seconds
 # stamp.sh swift FILE                 writes version and commit as Swift, unless FILE has them already
 #
-# The version stands in VERSION, quoted, since C includes it. The commit and its time are git's, or
+# The version is in VERSION, quoted, since C includes it. The commit and its time are git's, or
 # what the file COMMIT has in an archive; a tree with neither has the commit "unknown" and the time 0.
 set -eu
 cd "$(dirname "$0")/.."
 
-# Only of this folder: a tree unpacked inside of somebody's checkout is none of it.
+# Only of this folder: a tree unpacked inside another checkout is none of it.
 git_here() {
     [ -e .git ] && command -v git >/dev/null &&
         git --no-optional-locks -c safe.directory='*' "$@" 2>/dev/null

@@ -3,7 +3,7 @@
 """takeovers.py --daemon PATH [--publisher PATH] [--rate 50000] [--rounds 5] [--modes userspace,tc_ebpf,xdp_nat]
 
 What takeovers cost under load, mode by mode, in a network of its own that ends with it: while the publisher sends
-numbered datagrams, one daemon after another takes the place of the one before (udp-fanout --takeover). It prints how
+numbered datagrams, one daemon after another takes over (udp-fanout --takeover). It prints how
 many datagrams were sent, how many of them arrived at no receiver and how many twice.
 
   src (10.8.0.2) in0 | lb0 (10.8.0.1) lb (10.8.1.1) out0 | in0 dst (10.8.1.2, .3, .4)
@@ -36,7 +36,7 @@ def build():
         run(f"ip -n lb link add {near} type veth peer name in0 netns {far}")
         for name, link, number in ("lb", near, 1), (far, "in0", 2):
             run(f"ip -n {name} link set {link} up && ip -n {name} address add 10.8.{subnet}.{number}/24 dev {link}")
-        # What a program redirects has no checksum that is yet to come, and whom it is redirected to takes it.
+        # Redirected packets need complete checksums, and a receiver that takes XDP frames.
         run(f"nsenter --net=/run/netns/{far} ethtool -K in0 tx off gro on >/dev/null")
         run(f"ip -n {far} route add default via 10.8.{subnet}.1")
     for host in HOSTS[1:]:
@@ -80,12 +80,12 @@ def receive(into, stop):
     os._exit(0)
 
 
-def take_over(former, arguments, log):
+def take_over(old, arguments, log):
     """Starts a daemon in the place of another one, and waits until it has that."""
     daemon = Daemon(arguments.daemon, "--takeover", "--config", "/mnt/config.yaml", log=log)
     daemon.wait("the takeover")
-    if former.process.wait(20):
-        raise SystemExit(f"takeovers: the daemon before failed:\n{former.text[-3000:]}")
+    if old.process.wait(20):
+        raise SystemExit(f"takeovers: the old daemon failed:\n{old.text[-3000:]}")
     return daemon
 
 

@@ -11,7 +11,7 @@
 
 #include "CNet.h"
 
-/* A filter with a handle is one; the kernel also lists the chain that they stand in. */
+/* A filter with a handle is one; the kernel also lists their chain. */
 static int count(const struct nlmsghdr *message, int bytes, bool *done)
 {
 	int filters = 0;

@@ -37,7 +37,7 @@ static const struct text of_calls[] = {
 	 "takes CAP_NET_BIND_SERVICE; take a higher one"},
 	{RPLB_CALL_SOCKET, EPERM, "something on this host forbids the socket"},
 	{RPLB_CALL_SOCKET, EADDRNOTAVAIL,
-	 "this host does not bear the address: ip addr shows those that it has"},
+	 "this host does not have the address: ip addr lists its addresses"},
 	{RPLB_CALL_SOCKET, EINVAL, "the address or the size of the receive buffer is malformed"},
 	{RPLB_CALL_SOCKET, ENODEV, "there is no such network interface"},
 
@@ -94,7 +94,7 @@ static const struct text of_all[] = {
 	 "another socket has the address, without SO_REUSEPORT or of another user: ss -ulpn shows "
 	 "whose"},
 	{0, EADDRNOTAVAIL,
-	 "this host does not bear the address, or the group's members are bound to another one, "
+	 "this host does not have the address, or the group's members are bound to another one, "
 	 "another port, device or network namespace"},
 	{0, EDESTADDRREQ, "the socket is not bound: bind it before it joins"},
 	{0, ENOTCONN, "the TCP socket does not listen: call listen before it joins"},

@@ -38,7 +38,7 @@ static int is_bpf_fs(const char *root)
 	return status.f_type == BPF_FS_MAGIC ? 0 : -ENODEV;
 }
 
-/* flock(2) with a limit, so that a process that was stopped at the wrong moment stops nobody else. */
+/* flock(2) with a time limit, so that a stopped process that holds the lock does not stop others. */
 static int lock(int folder)
 {
 	struct timespec now, end, step = {.tv_nsec = LOCK_STEP_NS};
@@ -57,7 +57,7 @@ static int lock(int folder)
 	return 0;
 }
 
-/* Of several processes one mounts. Who merely holds the lock is a stranger and stops nobody. */
+/* Of several processes one mounts. A process that merely holds the lock does not stop the others. */
 static int mount_once(const char *root)
 {
 	int folder = open(root, O_RDONLY | O_DIRECTORY | O_CLOEXEC), error;
@@ -111,7 +111,7 @@ int rplb_folder_lock(const char *root, const char *name, bool create, int *folde
 		fd = open(path, O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
 		if (fd < 0) {
 			error = -errno;
-			/* Somebody removed it between the two calls. */
+			/* Another process removed it between the two calls. */
 			if (create && error == -ENOENT)
 				continue;
 			break;

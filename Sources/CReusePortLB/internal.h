@@ -106,7 +106,7 @@ int rplb_record_write(const struct rplb_group *group, const struct lb_reuseport_
 int rplb_count_read(const struct rplb_group *group, uint32_t *count);
 int rplb_seed_read(const struct rplb_group *group, uint64_t *seed);
 int rplb_count_write(const struct rplb_group *group, uint32_t count, uint32_t key);
-/* The cookie of the socket in a slot; -ENOENT: nobody lives there. */
+/* The cookie of the socket in a slot; -ENOENT: the slot is empty. */
 int rplb_cookie_read(const struct rplb_group *group, int protocol, uint32_t slot, uint64_t *cookie);
 /* Whether a member lives in slot `first` or above. */
 int rplb_is_alive(const struct rplb_group *group, uint32_t first, bool *alive);

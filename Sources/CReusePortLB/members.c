@@ -228,7 +228,7 @@ int rplb_retire(struct rplb_group *group, int fd)
 		error = rplb_leave(group, fd);
 	if (!error)
 		error = turn_away(fd);
-	/* Whoever has looked the socket up by now puts the packet into its queue before this returns:
+	/* A CPU that has already looked the socket up queues its packet before this returns:
 	 * receiving runs under RCU, and the call waits for a grace period (membarrier(2)). A kernel
 	 * without it leaves the small risk that it had. */
 	if (!error)

@@ -160,7 +160,7 @@ static int pin(const struct rplb_group *group, const char *root, const char *as,
 	return error;
 }
 
-/* Who may use the pins may list the folder; nobody else may, or they could hold its lock. */
+/* Users of the pins may list the folder. No other user may: they could hold its lock. */
 static int open_folder(const struct rplb_group *group, const struct rplb_options *options)
 {
 	mode_t pins = options->mode ? options->mode : PIN_MODE;

@@ -26,8 +26,8 @@ public struct ReusePortError: Error, Equatable, Sendable {
         case outOfRange
         /// A live member has the slot.
         case slotTaken
-        /// The socket is in a slot already; or a live member stands in the way of a lower count or
-        /// of the end of the group.
+        /// The socket is in a slot already; or a live member prevents a lower count or the end of
+        /// the group.
         case busy
         /// There is no such group, and no count to make one with; or the socket is in none of its slots.
         case notFound
@@ -130,7 +130,7 @@ func check(
     if result < 0 { throw ReusePortError(operation(), subject(), errno: -result, call) }
 }
 
-// Addresses are part of this library's own vocabulary, and whoever writes `import ReusePortLB` has to
+// Addresses are part of this library's own vocabulary, and code with `import ReusePortLB` has to
 // be able to make one. A typealias would name the types but hide their initialisers and members, which
 // belong to the module that declares them; so exactly these two declarations are exported.
 @_exported public import struct FanoutCore.Endpoint

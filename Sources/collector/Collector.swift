@@ -12,10 +12,10 @@ struct Collector: AsyncParsableCommand {
         abstract: "One of several processes that share a UDP port, each source's datagrams to one.",
         discussion: """
             `collector IP PORT INDEX COUNT` joins slot INDEX of COUNT in the SO_REUSEPORT group bound \
-            to IP:PORT and prints what it receives and from whom. The group is made when it does not \
+            to IP:PORT and prints each datagram with its source. The group is made when it does not \
             exist, which needs root; `collector create` makes one that others may join.
 
-            It ends with 0 in order (a signal, --count, output that nobody reads any more), 1 when it \
+            It ends with 0 in order (a signal, --count, output without a reader), 1 when it \
             cannot start or go on, and 2 for bad usage.
             """,
         version: "\(ReusePortGroup.libraryVersion) (BPF ABI \(ReusePortGroup.abiVersion))",

@@ -2,7 +2,7 @@
 
 internal import Synchronization
 
-/// What a worker has done so far. It alone writes; anybody may read at any time.
+/// What a worker has done so far. It alone writes; any thread may read at any time.
 final class Accounting: Sendable {
     /// Errnos are below this (errno(3); the highest of Linux is 133).
     static let codes = 134

@@ -85,7 +85,7 @@ extension Plan {
         }
         return what + "add it with: ip addr add \(source)/128 dev lo; or a whole block with: "
             + "ip -6 route add local BLOCK dev lo, and sysctl -w net.ipv6.ip_nonlocal_bind=1, "
-            + "without which IPv6 sends from no address that an interface does not bear"
+            + "without which IPv6 sends only from addresses that an interface has"
     }
 
     /// A link-local source belongs to the interface that leads to the destination.

@@ -100,17 +100,17 @@ struct Commentary: Sendable {
     /// - Parameters:
     ///   - source: nil = the one that the kernel chose.
     ///   - error: the errno, or 0.
-    /// - Returns: whether somebody still reads it.
+    /// - Returns: whether the output still has a reader.
     func attempted(_ number: UInt64, from source: IPAddress?, error: Int32) -> Bool {
         let what = "\(Message.text(number)) to \(destination) from \(source ?? chosenSource)"
         guard error != 0 else { return say("sent \(what)") }
         return say("failed \(what): \(SystemError("send", code: error).reason)")
     }
 
-    /// A line a second: on a terminal over the one before, in a pipe below it.
+    /// A line a second: on a terminal it replaces the previous one.
     ///
     /// - Parameter recent: datagrams sent since the last time, a second.
-    /// - Returns: whether somebody still reads it.
+    /// - Returns: whether the output still has a reader.
     func progress(_ totals: Totals, seconds: Int, recent: Double) -> Bool {
         var line = "\(seconds) s: sent \(totals.sent), \(Int(recent.rounded())) a second"
         if totals.failed > 0 { line += ", failed \(totals.failed)" }
@@ -124,7 +124,7 @@ struct Commentary: Sendable {
     }
 
     private func say(_ line: String) -> Bool {
-        // A log that nobody reads holds nobody up; output that nobody reads ends the run.
+        // A log without a reader is ignored; output without a reader ends the run.
         stream.write(line + "\n") || stream == .error
     }
 }

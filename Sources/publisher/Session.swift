@@ -31,8 +31,8 @@ final class Session: Sendable {
         done = Latch(count: plan.workers)
     }
 
-    /// Sends what is to be sent. SIGINT and SIGTERM must be blocked; the first of them ends the run in
-    /// order, a second one the process.
+    /// Sends. SIGINT and SIGTERM must be blocked; the first of them ends the run in order, a second one the
+    /// process.
     func run() throws(StartError) -> Report {
         let start = MonotonicClock.now
         do throws(SystemError) {
@@ -99,11 +99,11 @@ final class Session: Sendable {
     }
 }
 
-/// The early end of a run: asked for by a signal or by output that nobody reads, heard by all workers.
+/// The early end of a run: by a signal or by output without a reader, noticed by all workers.
 final class Stop: Sendable {
     enum Reason: Equatable, Sendable {
         case signal(TerminationSignal)
-        /// Nobody reads the output any more.
+        /// The output has no reader any more.
         case closed
     }
 

@@ -47,7 +47,7 @@ struct SourceList: Equatable, Sendable {
         }
         guard !address.isWildcard || parts.count == 2, !address.isMulticastOrBroadcast else {
             throw Malformed(
-                reason: "\(address) can be nobody's source; name addresses of this host")
+                reason: "\(address) is no source address; name addresses of this host")
         }
         return parts.count == 1 ? [address] : try block(address, parts[1], piece)
     }

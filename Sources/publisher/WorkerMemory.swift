@@ -16,7 +16,7 @@ struct WorkerSource {
     var low: UInt64
 }
 
-/// Everything that a worker needs for one batch, allocated once: messages whose text stands in a slot of
+/// Everything that a worker needs for one batch, allocated once: messages whose text has a slot of
 /// its own and whose padding is shared by all.
 @safe struct WorkerMemory: ~Copyable {
     static var batch: Int { 64 }

@@ -86,7 +86,7 @@ size_t cnet_write_source_v6(void *control, uint64_t high, uint64_t low) CNET_HOT
 /* Options by their kernel numbers; glibc of some age lacks the names. 0 or -errno. */
 int cnet_enable_gro(int fd);
 int cnet_enable_packet_information(int fd, int family);
-/* May send from addresses that this host does not bear (ip(7), IP_TRANSPARENT): CAP_NET_RAW. */
+/* May send from addresses that this host does not have (ip(7), IP_TRANSPARENT): CAP_NET_RAW. */
 int cnet_enable_transparent(int fd, int family);
 /* SO_RCVBUFFORCE (CAP_NET_ADMIN, no cap), else SO_RCVBUF; *granted is what the kernel then reports,
  * which is twice what it lets the payload use (socket(7)). */
@@ -121,8 +121,8 @@ enum cnet_opcode {
 #define CNET_ETHER_PROTOCOL 0xfffff000U /* the EtherType, in host order */
 
 /* The program whose result is the index, in the order of the kernel's array, of the socket that gets a
- * datagram to the SO_REUSEPORT group of `fd` (socket(7), SO_ATTACH_REUSEPORT_CBPF; any user). It takes
- * the place of the one before at once. */
+ * datagram to the SO_REUSEPORT group of `fd` (socket(7), SO_ATTACH_REUSEPORT_CBPF; any user). It replaces
+ * the previous one at once. */
 int cnet_attach_group_program(int fd, const struct cnet_instruction *program, unsigned int count);
 /* Leaves the choice to the kernel's hash again (Linux 5.3); -ENOENT when no program was there. */
 int cnet_detach_group_program(int fd);
@@ -150,7 +150,7 @@ int cnet_permitted_capabilities(uint64_t *out);
 int cnet_thread_start(unsigned long *thread, size_t stack_bytes, const char *name,
 		      void (*body)(void *), void *argument);
 int cnet_thread_join(unsigned long thread);
-/* Nobody will join it: what it holds goes with it. */
+/* Detaches it: it frees its resources at its end. */
 void cnet_thread_detach(unsigned long thread);
 
 /* How many heaps the threads of the process share at most (mallopt(3)); there may be more already. */

@@ -6,7 +6,7 @@
  * A *group* is a BPF program of type sk_reuseport with its maps, pinned below a BPF file system; its
  * *members* are sockets bound to one address with SO_REUSEPORT, each in a *slot* below the group's
  * *count*. A slot table says which member is the first choice for a source. While that member is
- * gone, another one that depends on the source alone stands in, and nobody else's sources move.
+ * gone, a fallback member that depends on the source alone replaces it; no other sources move.
  *
  *     struct rplb_group *group;
  *     int fd;

@@ -7,7 +7,7 @@ internal import KernelPrograms
 /// The C library's group. A group and its memberships share it, and the last of them closes it.
 @safe final class GroupHandle: @unchecked Sendable {
     // SAFETY: made in init and closed in deinit. The C library's functions may be called from any thread
-    // (reuseport_lb.h), and whoever calls one holds a reference to this object.
+    // (reuseport_lb.h), and each caller holds a reference to this object.
     let native: OpaquePointer
     /// `group netflow`, or `a private group`.
     let subject: String

@@ -120,7 +120,7 @@ final class SlotHandle: Sendable {
             group.subject, RPLB_CALL_LEAVE)
     }
 
-    /// Whether the slot is to be left, which happens once. The owner of the socket may have closed it and so
+    /// Whether to leave the slot, which happens once. The owner of the socket may have closed it and so
     /// emptied the slot.
     private func isTaken() -> Bool {
         isHeld.exchange(false, ordering: .acquiringAndReleasing) && socket.cookie == cookie

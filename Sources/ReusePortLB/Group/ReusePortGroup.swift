@@ -7,8 +7,8 @@ internal import Glibc
 /// A group of sockets on one address and port, whose members a BPF program chooses among.
 ///
 /// A member is a socket in a *slot* below the group's *count*. All packets of one source reach the
-/// member that the slot table names for it; while that member is gone, another one stands in, and nobody
-/// else's sources move.
+/// member that the slot table names for it; while that member is gone, a fallback member replaces it, and no
+/// other sources move.
 ///
 /// The group lasts beyond this value: pins keep it until ``destroy(_:pinRoot:)``, and a private group
 /// lasts as long as a member's socket. All functions may be called from any thread.
@@ -119,7 +119,7 @@ public struct ReusePortGroup: ~Copyable, Sendable {
     public static var libraryVersion: String { unsafe String(cString: rplb_version()) }
 }
 
-/// What is to be seen of a group.
+/// The state of a group.
 extension ReusePortGroup {
     public borrowing func info() throws(ReusePortError) -> GroupInfo {
         var info = rplb_info()
@@ -191,7 +191,7 @@ extension ReusePortGroup {
     /// A folder below a pin root that holds a group, or may hold one.
     public struct Pinned: Hashable, Sendable {
         public let name: String
-        /// False when the caller may not look into the folder, so that nobody can tell.
+        /// False if the caller may not read the folder, so that its content is unknown.
         public let isReadable: Bool
     }
 

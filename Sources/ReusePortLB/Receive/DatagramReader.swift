@@ -29,9 +29,9 @@ final class DatagramReader: Sendable {
     private struct State {
         var ready: [[Datagram]] = []
         var waiting: CheckedContinuation<Outcome, Never>?
-        /// Nothing is to be read any more.
+        /// Reading has ended.
         var isEnded = false
-        /// The task was cancelled: the slot is to be retired from.
+        /// The task was cancelled: the member retires from its slot.
         var isRetiring = false
         /// The thread waits for room.
         var isPaused = false

@@ -81,7 +81,7 @@ internal import Glibc
     /// Calls `body` with the bytes of datagram `index` that were kept.
     public func withBytes<Result>(_ index: Int, _ body: (RawSpan) -> Result) -> Result {
         let kept = min(length(index), maximumBytes)
-        // SAFETY: the kernel has written so many bytes there, and nobody writes while `self` is borrowed.
+        // SAFETY: the kernel has written so many bytes there, and nothing writes while `self` is borrowed.
         let span = unsafe RawSpan(
             _unsafeStart: UnsafeRawPointer(payloads + index * maximumBytes), byteCount: kept)
         return body(span)

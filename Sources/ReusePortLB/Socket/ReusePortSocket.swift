@@ -102,7 +102,7 @@ extension SocketHandle {
             if result == -EAGAIN { return 0 }
             guard result >= 0 else { return result }
             batch.count = Int(result)
-            // A call that wakeReceiver() ended reports one message from nobody.
+            // A call that wakeReceiver() ended reports one message without a source.
             if result == 1, unsafe batch.messages[0].header.msg_namelen == 0 { batch.count = 0 }
             return 0
         }

@@ -103,7 +103,7 @@ enum GroupOpening {
     }
 }
 
-/// The name of a group that nobody named.
+/// The name of a group without --group.
 enum GroupName {
     /// `collector-10-0-2-15-10001`: the address and port that all its members have. A BPF file system
     /// takes no dots (kernel/bpf/inode.c, bpf_lookup); colons and percent signs are replaced as well, to

@@ -8,8 +8,8 @@ internal import Synchronization
 /// The thread that reads the socket. Without a printer it allocates nothing for a datagram, but for the
 /// set of sources when that grows.
 final class ReceiveWorker: Sendable {
-    /// How long the queue is emptied after the slot was left. When nobody else is in the group, the kernel
-    /// goes on to give us datagrams, and this is what ends it.
+    /// How long the queue is emptied after the slot was left. When the group has no other member, the kernel
+    /// goes on to give us datagrams, and this limit ends it.
     private static let drainingTime = Duration.seconds(2)
 
     private let outcome: AsyncStream<ReusePortError?>

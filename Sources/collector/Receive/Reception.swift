@@ -13,7 +13,7 @@ final class Reception: Sendable {
     private let group: ReusePortGroup
     private let membership: Mutex<Membership?>
     private let stopping = Atomic(false)
-    /// The slot's counters when it was joined; nobody but its member adds to what it is given.
+    /// The slot's counters when it was joined; only its member adds to them.
     private let before: SlotCounters
 
     /// Binds first, so that an address that cannot be had leaves no group behind.
@@ -57,7 +57,7 @@ final class Reception: Sendable {
     }
 }
 
-/// What a collector has received. The worker alone writes; anybody may read.
+/// What a collector has received. The worker alone writes; any thread may read.
 final class Tally: Sendable {
     /// Source addresses that are told apart; an attacker could otherwise fill the memory with them.
     static let sourcesMax = 1 << 20

@@ -7,7 +7,7 @@ internal import ReusePortLB
 struct DatagramPrinter {
     let isJSON: Bool
 
-    /// - Returns: false when nobody reads the lines any more.
+    /// - Returns: false if the reader of the lines is gone.
     func show(_ batch: borrowing ReceiveBatch) -> Bool {
         var text = ""
         for index in 0..<batch.count {

@@ -103,7 +103,7 @@ struct StatsDisplay: Sendable {
         return show("end", isRewritten: false)
     }
 
-    /// - Returns: false when nobody reads it any more.
+    /// - Returns: false if the reader is gone.
     private func show(_ event: String, isRewritten: Bool) -> Bool {
         let stats = Stats(reception, tally)
         if isJSON { return StandardStream.output.write(stats.json(event) + "\n") }

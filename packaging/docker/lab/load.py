@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
 """load.py IP PORT CLIENTS DATAGRAMS [ADDRESS...]: asks from CLIENTS sockets of each ADDRESS, each
-DATAGRAMS times, and prints as JSON who answered whom.
+DATAGRAMS times, and prints as JSON which server answered each.
 
 A socket is connected, so that it hears only what comes from the very address that it asked. One client asks
 at a time, and a datagram that is not answered within a second is lost: it is not sent again.

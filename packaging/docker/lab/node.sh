@@ -7,7 +7,7 @@
 #   client ── front ── balancer ── back ── backends 1, 2, 3
 #   10.88.0.20     10.88.0.10  10.88.1.10     10.88.1.11 to .13
 #
-# Clients know the virtual address 192.0.2.100, which no interface bears: they have a route to it.
+# Clients know the virtual address 192.0.2.100, which no interface has: they have a route to it.
 set -eu
 
 folder=$(dirname "$0")
