@@ -138,7 +138,7 @@ extension TCPlane {
     /// was left to another process, since what is there serves them.
     package func removeLeftovers() {
         guard listeners.isEmpty || !hooks.all.isEmpty else { return }
-        hooks.removeLeftovers("removed the program that a former daemon had left")
+        hooks.removeLeftovers("removed the program that an old daemon had left")
     }
 }
 

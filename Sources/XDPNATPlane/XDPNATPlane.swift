@@ -210,6 +210,6 @@ extension XDPNATPlane {
     package func removeLeftovers() {
         guard listeners.isEmpty || !hooks.all.isEmpty else { return }
         hooks.removeLeftovers(
-            "removed the program and the associations that a former daemon had left")
+            "removed the program and the associations that an old daemon had left")
     }
 }

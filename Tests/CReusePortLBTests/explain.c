@@ -100,7 +100,7 @@ static void by_call(void)
 	       "a port that a user may not bind is no group's matter");
 	lab_ok(says(RPLB_CALL_JOIN, EADDRNOTAVAIL, "network namespace") &&
 		       !says(RPLB_CALL_SOCKET, EADDRNOTAVAIL, "group"),
-	       "nor is an address that the host does not bear");
+	       "nor is an address that the host does not have");
 	lab_ok(rplb_explain_call(RPLB_CALL_JOIN, -EEXIST) == rplb_explain(EEXIST),
 	       "what means one thing only is explained alike");
 	lab_ok(rplb_explain_call((enum rplb_call)99, EBUSY) == rplb_explain(EBUSY),

@@ -70,7 +70,7 @@ public final class FakeCluster: Sendable {
         self.tls = try NIOSSLContext(configuration: tls)
         state.withLock { $0.tokens = tokens }
         // Below the range that the kernel hands out: whoever connects to a port of that range again and
-        // again, while nobody listens, may meet himself and take the port.
+        // again, while no socket listens, may meet himself and take the port.
         for attempt in 1... {
             boundPort.withLock { $0 = Int.random(in: 30_000..<32_000) }
             do {

@@ -25,7 +25,7 @@ struct CollectorUnderTest: Sendable {
         static let own = Program(words: [Files.product("collector")])
 
         /// The collector as `nobody`, without capabilities and without a way to get any; from a folder
-        /// that anybody may search.
+        /// that any user may search.
         static func asNobody() throws -> Program {
             let folder = try ScratchFolder()
             let copy = folder.path("collector")

@@ -42,7 +42,7 @@ struct Heard {
 
 extension CollectorTests.FailoverTests {
     @Test(
-        "kill -9 under 20 000 a second from 256 sources: nobody else's datagram moves or is lost; the dead one's return with it"
+        "kill -9 under 20 000 a second from 256 sources: no other's datagram moves or is lost; the dead one's return with it"
     )
     func killed() async throws {
         let (pins, folder) = (try BPFFileSystem(), try ScratchFolder())

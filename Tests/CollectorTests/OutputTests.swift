@@ -57,7 +57,7 @@ extension CollectorTests.OutputTests {
         #expect(errors.count == 1)
     }
 
-    @Test("an IPv6 source stands in brackets")
+    @Test("an IPv6 source is in brackets")
     func v6() async throws {
         let (lines, sender, _) = try await Self.showing([[65]], [], on: .loopback6)
         #expect(lines.first == "[::1]:\(sender.port) A")
@@ -203,7 +203,7 @@ extension CollectorTests.OutputTests {
         #expect(slot?.selected == 4)
     }
 
-    @Test("it ends when nobody reads its lines any more")
+    @Test("it ends when no process reads its lines any more")
     func unread() async throws {
         let pins = try BPFFileSystem()
         let endpoint = try Endpoint.free()

@@ -27,7 +27,7 @@ extension CollectorTests.WalkthroughPageTests {
             .map { $0.replacing(/\s+#\s.*$/, with: "") }
     }
 
-    /// A folder that anybody may search, with the programs as if they were installed.
+    /// A folder that any user may search, with the programs as if they were installed.
     private static func installed() throws -> ScratchFolder {
         let folder = try ScratchFolder()
         chmod(folder.url.path, 0o755)

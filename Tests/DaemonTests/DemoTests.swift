@@ -73,7 +73,7 @@ extension DaemonTests.DemoTests {
         #expect(last.totals["dropped"] == 0)
     }
 
-    @Test("ends by itself after --duration, and at once when nobody reads its lines")
+    @Test("ends by itself after --duration, and at once when no process reads its lines")
     func ends() async throws {
         let arguments = try ["demo", "--duration", "1", "--rate", "100"] + Self.ports()
         let begin = ContinuousClock.now

@@ -125,7 +125,7 @@ extension DaemonTests.DiscoveryTestsMemory {
         }
     }
 
-    @Test("a takeover that fails leaves what the daemon before remembers as it is")
+    @Test("a takeover that fails leaves what the old daemon remembers as it is")
     func takeover() async throws {
         let known = try list([sinks[0]], "known")
         let held = try HeldPort(try Ports.free(), SOCK_STREAM, listens: true)

@@ -5,7 +5,7 @@ import Testing
 
 extension DaemonTests {
     @Suite(
-        "Explain where nobody serves",
+        "Explain where no listener serves",
         .enabled(if: Privilege.isRoot, "NOT TESTED: needs root"))
     struct ExplainServedTests {}
 }

@@ -133,7 +133,7 @@ struct LabScriptTests {
         }
     }
 
-    @Test("a namespace of somebody else with such a name is left alone")
+    @Test("a namespace of another process with such a name is left alone")
     func foreign() async throws {
         try await Namespace.withOwnMounts(["link set lo up"]) {
             try Namespace.command("mount -t tmpfs none /run")

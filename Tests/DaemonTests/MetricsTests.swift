@@ -37,7 +37,7 @@ extension DaemonTests.MetricsTests {
     func accounting() async throws {
         let sinks = try tallyingSinks(2)
         var config = try ConfigText.simple(receivers: sinks.ports, metrics: true)
-        // Without a listener there, its host answers that nobody listens.
+        // Without a listener there, its host answers that no socket listens.
         config.listeners[0].receivers.append(
             ConfigText.Receiver(name: "dead", port: try Ports.free()))
         let outcome = try await DaemonUnderTest.underLoad(config, sinks: sinks) { _, load in

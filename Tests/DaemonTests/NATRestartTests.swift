@@ -145,7 +145,7 @@ extension DaemonTests.NATRestartTests {
             let daemon = try DaemonUnderTest(userspace, folder: folder, prefix: Self.prefix)
             try await daemon.isRunning()
             try await daemon.logs(
-                "removed the program and the associations that a former daemon had left")
+                "removed the program and the associations that an old daemon had left")
             #expect(try !Shell.output("ip -d link show eth0").contains("xdp"))
             try await daemon.stop()
         }

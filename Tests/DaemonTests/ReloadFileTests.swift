@@ -26,7 +26,7 @@ extension DaemonTests.ReloadFileTests {
         case rename, inPlace = "writing in place", deleted = "deleting and making it anew"
     }
 
-    @Test("comes into force by itself, however it was changed", arguments: Way.allCases)
+    @Test("is applied by itself, however it was changed", arguments: Way.allCases)
     func noticed(way: Way) async throws {
         let (before, after) = try Self.pair()
         try await DaemonUnderTest.running(before.yaml) { daemon in
@@ -50,7 +50,7 @@ extension DaemonTests.ReloadFileTests {
         }
     }
 
-    @Test("comes into force when a link on the way to it is swapped, as for a Kubernetes ConfigMap")
+    @Test("is applied when a link on the way to it is swapped, as for a Kubernetes ConfigMap")
     func configMap() async throws {
         let (before, after) = try Self.pair()
         let folder = try ScratchFolder()
@@ -70,7 +70,7 @@ extension DaemonTests.ReloadFileTests {
         try await daemon.stop()
     }
 
-    @Test("comes into force on SIGHUP, once")
+    @Test("is applied on SIGHUP, once")
     func hangUp() async throws {
         let (before, after) = try Self.pair()
         try await DaemonUnderTest.running(before.yaml) { daemon in
@@ -105,7 +105,7 @@ extension DaemonTests.ReloadFileTests {
         try await daemon.stop()
     }
 
-    @Test("that cannot be used changes nothing and is one line; the next good one is in force")
+    @Test("that cannot be used changes nothing and is one line; the next good one is active")
     func badThenGood() async throws {
         let (before, after) = try Self.pair()
         let port = try #require(before.metricsPort)

@@ -117,7 +117,7 @@ extension DaemonTests.ReloadMutationTests {
             }
             try daemon.folder.replace(DaemonUnderTest.configName, with: good)
             daemon.process.send(SIGHUP)
-            try await eventually("the good file is in force, seed \(seed)") {
+            try await eventually("the good file is active, seed \(seed)") {
                 let page = try? await MetricsPage.scrape(port)
                 return page?.value("udp_fanout_config_last_reload_successful") == 1
                     && page?.value("udp_fanout_downstream_weight", ["listener": "other"]) == 4

@@ -50,7 +50,7 @@ extension DaemonTests.StartupTests {
         #expect(try await daemon.process.exit() == .exited(1))
     }
 
-    @Test("an address that no interface bears ends it with 1")
+    @Test("an address that no interface has ends it with 1")
     func foreignAddress() async throws {
         var config = try ConfigText.simple()
         config.listeners[0].address = "192.0.2.1"

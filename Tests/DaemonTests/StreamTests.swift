@@ -23,7 +23,7 @@ extension DaemonTests.StreamTests {
         #expect(process.record.state.errors == ["check: standard output takes no more"])
     }
 
-    @Test("it lives on when nobody reads its log any more")
+    @Test("it lives on when no process reads its log any more")
     func logReaderGone() async throws {
         let sink = try Sink()
         let config = try ConfigText.simple(receivers: [sink.endpoint.port])

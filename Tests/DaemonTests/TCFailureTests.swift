@@ -176,7 +176,7 @@ struct TCFailureTests {
                 .replacing("    mode: tc_ebpf\n    interface: lb0\n", with: "")
             try await DaemonUnderTest.running(next) { daemon in
                 let line = try await daemon.logs(
-                    "removed the program that a former daemon had left")
+                    "removed the program that an old daemon had left")
                 #expect(line.fields["interface"] == "lb0")
                 #expect(try VethLab.state() == before)
                 try lab.traffic().send([UInt8](repeating: 0, count: 64))

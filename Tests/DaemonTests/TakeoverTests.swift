@@ -112,7 +112,7 @@ extension DaemonTests.TakeoverTests {
         _ = try await chain.refuse(bad.yaml)
         try await chain.current.logs(Self.goesOn)
 
-        // By then the daemon before reads no more, and everything has been handed over.
+        // By then the old daemon reads no more, and everything has been handed over.
         let tcp = try HeldPort(try Ports.free(), SOCK_STREAM, listens: true)
         bad = config
         bad.metricsPort = tcp.port

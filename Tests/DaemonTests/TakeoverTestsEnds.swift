@@ -88,7 +88,7 @@ struct TakeoverTestsEnds {
     }
 
     @Test(
-        "by a process that is asked to end is given up; the daemon before goes on, and tells who asks for a reload",
+        "by a process that is asked to end is given up; the old daemon goes on, and tells who asks for a reload",
         arguments: [SIGINT, SIGTERM, SIGUSR2])
     func released(signal: Int32) async throws {
         let lab = try VethLab()
@@ -113,7 +113,7 @@ struct TakeoverTestsEnds {
     }
 
     @Test(
-        "goes on when the daemon before is killed; one that is asked to end waits for it",
+        "goes on when the old daemon is killed; one that is asked to end waits for it",
         arguments: [(SIGKILL, "tc_ebpf"), (SIGKILL, "xdp_nat"), (SIGTERM, "tc_ebpf")])
     func orphaned(signal: Int32, mode: String) async throws {
         let lab = try VethLab()
@@ -139,7 +139,7 @@ struct TakeoverTestsEnds {
     }
 
     @Test(
-        "that hangs longer than the daemon before can wait has the sockets, with all that is in them"
+        "that hangs longer than the old daemon can wait has the sockets, with all that is in them"
     )
     func hangs() async throws {
         let lab = try VethLab()

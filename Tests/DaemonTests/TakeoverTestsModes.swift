@@ -37,7 +37,7 @@ struct TakeoverTestsModes {
         }
     }
 
-    @Test("one that fails leaves the hook to the daemon before, which loses nothing")
+    @Test("one that fails leaves the hook to the old daemon, which loses nothing")
     func refused() async throws {
         let lab = try VethLab()
         try await lab.balancer.run(ownMounts: true) {
@@ -84,7 +84,7 @@ struct TakeoverTestsModes {
         }
     }
 
-    @Test("one that is killed half-way leaves the hook to the daemon before; nothing is lost")
+    @Test("one that is killed half-way leaves the hook to the old daemon; nothing is lost")
     func killed() async throws {
         let lab = try VethLab()
         try await lab.balancer.run(ownMounts: true) {

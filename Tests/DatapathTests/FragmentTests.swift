@@ -90,7 +90,7 @@ struct FragmentTests {
         }
     }
 
-    @Test("a fragment to an address that nobody serves is left alone", arguments: families)
+    @Test("a fragment to an address that no listener serves is left alone", arguments: families)
     func elsewhere(family: IPAddress.Family) throws {
         let fixture = try TCFixture.withBothFamilies()
         var whole = try datagram(family)

@@ -49,7 +49,7 @@ struct NATCapacityTests {
         }
     }
 
-    @Test("a flood that nobody answers pushes out nobody who was answered")
+    @Test("a flood that no host answers pushes out nobody who was answered")
     func flood() throws {
         let lab = try NATLab(.v4)
         try onOneCPU { () throws in

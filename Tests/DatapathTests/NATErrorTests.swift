@@ -146,7 +146,7 @@ struct NATErrorTests {
         let type: UInt8 = isV6 ? 1 : 3
         let client = try lab.client(0)
         for (from, to, quoted) in [
-            // No association; another server's client; for somebody else than who sent the quoted packet.
+            // No association; another server's client; for another process than who sent the quoted packet.
             (lab.service, try lab.client(5), lab.service),
             (try lab.client(0), try lab.server(1), try lab.client(0)),
             (lab.service, client, try lab.client(3)),

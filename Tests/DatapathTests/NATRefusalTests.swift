@@ -25,11 +25,11 @@ struct NATRefusalTests {
         return try [
             NATCase("an ARP request", frame: arp, .untouched(LB_NAT_UNHANDLED_TRAFFIC)),
             NATCase("an ARP answer", frame: unicastARP, .untouched(LB_NAT_NOT_IP)),
-            .untouched("a datagram to an address that nobody serves", LB_NAT_UNHANDLED_TRAFFIC) {
+            .untouched("a datagram to an address that no listener serves", LB_NAT_UNHANDLED_TRAFFIC) {
                 $0.destination = try Endpoint(parsing: "192.0.2.9:5683")
             },
             .untouched(
-                "one over IPv6 to an address that nobody serves", LB_NAT_UNHANDLED_TRAFFIC, .v6
+                "one over IPv6 to an address that no listener serves", LB_NAT_UNHANDLED_TRAFFIC, .v6
             ) {
                 $0.destination = try Endpoint(parsing: "[2001:db8::9]:5683")
             },
@@ -100,7 +100,7 @@ struct NATRefusalTests {
             {
                 $0.extensions = [.init(type: 60, body: [30] + [UInt8](repeating: 0, count: 246))]
             },
-            .untouched("a malformed datagram for somebody else", LB_NAT_UNHANDLED_TRAFFIC) {
+            .untouched("a malformed datagram for another process", LB_NAT_UNHANDLED_TRAFFIC) {
                 $0.destination = try Endpoint(parsing: "192.0.2.9:5683")
                 $0.udpLength = 100
             },

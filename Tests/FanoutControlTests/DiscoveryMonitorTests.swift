@@ -203,7 +203,7 @@ struct DiscoveryMonitorTests {
     }
 
     @Test(
-        "what came into force by another way is led back, though the source is where it was before")
+        "what was applied by another way is led back, though the source is where it was before")
     func backAgain() async throws {
         try await following(state(["a": "s"])) { _, reconciler in
             try await made.all[0].find(1...3)
@@ -237,7 +237,7 @@ struct DiscoveryMonitorTests {
         }
     }
 
-    @Test("a thousand endpoints are in force within 50 ms of being found")
+    @Test("a thousand endpoints are active within 50 ms of being found")
     func quick() async throws {
         try await following(state(["a": "s"], atMost: 1024)) { _, _ in
             try await made.all[0].find(1...10)

@@ -160,7 +160,7 @@ struct HealthMonitorTests {
         }
     }
 
-    @Test("what came into force by another way is led back, though all are as they were before")
+    @Test("what was applied by another way is led back, though all are as they were before")
     func backAgain() async throws {
         try await following { _, reconciler in
             await plane.failNext(

@@ -188,7 +188,7 @@ struct ReconcilerTests {
         #expect(await second.listeners == ["b": listener("b", .tcEBPF)])
         #expect(await first.changes.count == 3)
 
-        // The state before is in force: the same wish leads to the same change, and now it works.
+        // The state before is active: the same wish leads to the same change, and now it works.
         let change = try await reconciler.apply(after)
         #expect(change.added.map(\.name) == ["c"])
         #expect(await first.listeners.keys.sorted() == ["a", "c"])

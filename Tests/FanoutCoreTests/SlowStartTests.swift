@@ -90,7 +90,7 @@ struct SlowStartTests {
     }
 
     @Test(
-        "gives the share that the tenths say, and each step moves next to nobody else's keys",
+        "gives the share that the tenths say, and each step moves next to no other's keys",
         arguments: Balance.allCases, [UInt16(1), 3, 20_000])
     func shares(balance: Balance, weight: UInt16) {
         func table(_ tenths: Int) -> [UInt16] {

@@ -126,7 +126,7 @@ extension DiscoveryTests.OutageTests {
         await follower.stop()
     }
 
-    @Test("the end comes at once, even when nobody answers")
+    @Test("the end comes at once, even when no host answers")
     func ends() async throws {
         let stage = try ClusterStage()
         stage.cluster.fail(.list, .silence)

@@ -121,7 +121,7 @@ extension DiscoveryTests.SharingTests {
                 try stage.cluster.put(slice("s-1", ["10.0.0.\(number)"]))
                 try await Task.sleep(for: .milliseconds(5))
             }
-            try await eventually("the last is in force") {
+            try await eventually("the last is active") {
                 states().last?.listeners[0].downstreams.map { "\($0.endpoint.address)" } == [
                     "10.0.0.200"
                 ]
@@ -144,7 +144,7 @@ extension DiscoveryTests.SharingTests {
                 }
                 let begin = ContinuousClock.now
                 for slice in slices { try stage.cluster.put(slice) }
-                try await eventually("the last of them is in force") {
+                try await eventually("the last of them is active") {
                     states().last?.listeners[0].downstreams.allSatisfy {
                         "\($0.endpoint.address)".hasPrefix("10.\(round).")
                     } == true && states().last?.listeners[0].downstreams.count == 1000

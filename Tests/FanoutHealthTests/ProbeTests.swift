@@ -129,7 +129,7 @@ struct ProbeTests {
     }
 
     @Test(
-        "a port that nobody listens on is refused, without waiting for the time to be over",
+        "a port that no socket listens on is refused, without waiting for the time to be over",
         arguments: [ProbeKind.udpEcho, .udp, .tcp], families)
     func deadPort(kind: ProbeKind, address: IPAddress) async throws {
         let watch = Watch()

@@ -9,7 +9,7 @@ public struct LoadReport: Equatable, Sendable {
     public var sent: [UInt32: UInt64] = [:]
     public var datagrams: UInt64 = 0
     public var bytes: UInt64 = 0
-    /// How often the destination answered that nobody listens (ECONNREFUSED).
+    /// How often the destination answered that no socket listens (ECONNREFUSED).
     public var refusals: UInt64 = 0
     /// Sends that failed for another reason: errno to count. Their datagrams were tried again.
     public var errors: [Int32: UInt64] = [:]

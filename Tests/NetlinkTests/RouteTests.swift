@@ -179,7 +179,7 @@ extension NetlinkTests {
                 for text in ["192.0.2.1", "2001:db8::1"] {
                     #expect(try netlink.route(to: host(text)) == nil)
                 }
-                // IPv4 has none either from an address that this host does not bear.
+                // IPv4 has none either from an address that this host does not have.
                 let there = try host("10.0.0.9")
                 #expect(try netlink.route(to: there, from: host("10.0.0.1"))?.interface != nil)
                 #expect(try netlink.route(to: there, from: host("10.0.0.8")) == nil)
@@ -278,7 +278,7 @@ extension NetlinkTests {
                 let far = try host("192.0.2.1")
                 let multicast = refusal { _ = try netlink.route(to: far, from: host("239.0.0.1")) }
                 #expect(multicast?.errno == EINVAL)
-                #expect(multicast?.remedy.contains("a source that this host bears") == true)
+                #expect(multicast?.remedy.contains("a source that this host has") == true)
                 let none = refusal { _ = try netlink.route(to: far, arrivingOn: near) }
                 #expect(none?.errno == EINVAL)
                 #expect(none?.subject == "the route to 192.0.2.1 by interface \(near)")

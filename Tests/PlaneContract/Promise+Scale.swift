@@ -12,7 +12,7 @@ extension Promise {
     #endif
 
     static let scale: [Promise] = [
-        Promise("a change of 1 000 receivers is in force in 50 ms") { stage in
+        Promise("a change of 1 000 receivers is active in 50 ms") { stage in
             let sink = try stage.makeSink(.v4, false)
             let settings = ListenerSettings(maxDownstream: 1024, workers: 1)
             func receivers(from first: UInt16) -> [Downstream] {

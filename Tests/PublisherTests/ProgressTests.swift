@@ -43,7 +43,7 @@ extension PublisherTests.ProgressTests {
         #expect(parts.last?.hasPrefix("sent 250 of 250 datagrams") == true)
     }
 
-    @Test("output that nobody reads ends the run", arguments: ["10", "1000"])
+    @Test("output that no process reads ends the run", arguments: ["10", "1000"])
     func unread(rate: String) async throws {
         let sink = try Sink(keepsPayloads: false)
         let process = try PublisherRun.start("0 --rate \(rate)", to: sink.endpoint)

@@ -49,7 +49,7 @@ extension ReusePortTests.FailoverTests {
     }
 
     @Test(
-        "a member that leaves is stood in for, nobody else's source moves, and all return with it")
+        "a member that leaves is stood in for, no other's source moves, and all return with it")
     func leaving() throws {
         try Self.checkFailover { try $0.leave(1) }
     }

@@ -112,7 +112,7 @@ extension ReusePortTests.GroupTests {
         #expect(place.pins.pins("a") == [])
     }
 
-    @Test("attach puts the program in charge of sockets that somebody else has bound")
+    @Test("attach puts the program in charge of sockets that another process has bound")
     func attach() throws {
         let group = try Place().group(count: 1)
         let endpoint = try Endpoint.free()

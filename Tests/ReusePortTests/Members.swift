@@ -34,13 +34,13 @@ final class Members {
         sockets[slot] = try Held(group, endpoint, slot)
     }
 
-    /// Leaves the slot and keeps the socket, which nobody is to be led to any more.
+    /// Leaves the slot and keeps the socket, which must not be used any more.
     func leave(_ slot: Int) throws { try sockets[slot]?.leave() }
 
     /// Closes the socket as the end of its process would: the slot is emptied by the kernel.
     func die(_ slot: Int) {
         guard let held = sockets.removeValue(forKey: slot) else { return }
-        // An adopted number that is closed twice would be somebody else's by then; so another socket
+        // An adopted number that is closed twice would be another process's by then; so another socket
         // takes its place, which nobody knows.
         let other = socket(AF_INET, Int32(SOCK_DGRAM.rawValue), 0)
         dup2(other, held.socket.descriptor)

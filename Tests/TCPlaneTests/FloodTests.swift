@@ -73,7 +73,7 @@ private struct Churn {
 
     func listeners(in round: Int) -> [Listener] {
         var (first, second) = (first, second)
-        // The same port of an address that the host does not bear, or a port of its own.
+        // The same port of an address that the host does not have, or a port of its own.
         let elsewhere =
             round / 4 % 2 == 0 ? second.bind : Endpoint(VethLab.v4(9, 99), port: target.port)
         let isFirsts = round / 3 % 2 == 0

@@ -9,7 +9,7 @@ extension TCPlaneTests {
     @Suite("finds what killed ones left")
     struct LeftoverTests {
         @Test(
-            "and clears away that of interfaces which are no more, nobody else's",
+            "and clears away that of interfaces which are no more, no other's",
             arguments: [TCAttach.tcx, .clsact])
         func goneInterface(attach: TCAttach) async throws {
             let (lab, pins) = (try VethLab(), try BPFFileSystem())
@@ -81,7 +81,7 @@ extension TCPlaneTests {
                 await rig.plane.removeLeftovers()
                 let now = pins.pins("udp-fanout")
                 #expect(now.count == 1 && now != left, "\(now)")
-                let said = log.lines("removed the program that a former daemon had left")
+                let said = log.lines("removed the program that an old daemon had left")
                 #expect(said.map { $0.fields["interface"] } == ["lb0"])
                 #expect(try Shell.output("tc filter show dev lb0 ingress") == "")
                 #expect(try !Shell.output("tc qdisc show dev lb0").contains("clsact"))

@@ -117,7 +117,7 @@ extension TCPlaneTests {
             }
         }
 
-        @Test("a listed address that no interface bears is served, and `any` serves all")
+        @Test("a listed address that no interface has is served, and `any` serves all")
         func addresses() async throws {
             let (lab, pins) = (try VethLab(), try BPFFileSystem())
             try lab.client.ip("route add 10.99.0.0/16 via \(VethLab.v4(0, 1))")

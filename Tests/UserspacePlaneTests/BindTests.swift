@@ -56,7 +56,7 @@ extension UserspacePlaneTests {
             await rig.stop()
         }
 
-        @Test("names an address that this host does not bear")
+        @Test("names an address that this host does not have")
         func foreignAddress() async throws {
             var listener = try Stage.userspace.listener(to: [])
             listener.bind = Endpoint(try #require(IPAddress("192.0.2.1")), port: 5140)

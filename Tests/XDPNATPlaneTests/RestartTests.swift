@@ -173,7 +173,7 @@ extension XDPNATPlaneTests {
                 await rig.plane.removeLeftovers()
                 #expect(net.pins.pins("udp-fanout").count == 1)
                 let said = log.lines(
-                    "removed the program and the associations that a former daemon had left")
+                    "removed the program and the associations that an old daemon had left")
                 #expect(
                     said.compactMap { $0.fields["interface"] }.sorted() == ["lb0", "out1", "out2"])
 

@@ -108,7 +108,7 @@ struct DaemonUnderTest: Sendable {
         #expect(times("udp-fanout stopped") == 1, sourceLocation: sourceLocation)
     }
 
-    /// Replaces the file by rename and waits until it is in force.
+    /// Replaces the file by rename and waits until it is active.
     func reload(_ config: String) async throws {
         let before = times(Self.reloaded)
         try folder.replace(Self.configName, with: config)
