@@ -22,7 +22,7 @@ enum DocumentedCommands {
 
     /// Run word for word, in a network of their own.
     static let pagesRun: Set = [
-        "docs/userspace.md", "docs/troubleshooting.md", "docs/restarts.md", "docs/several-nodes.md",
+        "docs/userspace.md", "docs/troubleshooting.md", "docs/upgrade.md", "docs/several-nodes.md",
         "docs/tuning.md",
     ]
 

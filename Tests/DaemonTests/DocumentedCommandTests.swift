@@ -32,7 +32,7 @@ extension DaemonTests.DocumentedCommandTests {
     static let pages = [
         Page(path: "docs/userspace.md", network: lo, hasDaemon: false, notHere: []),
         Page(path: "docs/troubleshooting.md", network: lo, hasDaemon: true, notHere: []),
-        Page(path: "docs/restarts.md", network: lo, hasDaemon: true, notHere: []),
+        Page(path: "docs/upgrade.md", network: lo, hasDaemon: true, notHere: []),
         Page(
             path: "docs/several-nodes.md",
             network: lo + [
