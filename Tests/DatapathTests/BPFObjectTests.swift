@@ -18,7 +18,7 @@ struct BPFObjectTests {
         #expect(object.constantNames == ["lb_seed"])
     }
 
-    @Test("bytes that are no ELF object are refused", arguments: [[], [1, 2, 3], ELF.magicAlone])
+    @Test("bytes that are not an ELF object are refused", arguments: [[], [1, 2, 3], ELF.magicAlone])
     func noObject(bytes: [UInt8]) throws {
         let error = try #require(throws: BPFError.self) {
             _ = try BPFObject(opening: bytes, name: "mine.o")
@@ -29,7 +29,7 @@ struct BPFObjectTests {
         #expect(!error.reason.isEmpty && !error.remedy.isEmpty)
     }
 
-    @Test("an unknown constant is answered with those that exist")
+    @Test("the error for an unknown constant lists those of the object")
     func unknownConstant() throws {
         let error = try #require(throws: BPFError.self) {
             var object = try BPFObject(opening: .flowKey)
@@ -40,7 +40,7 @@ struct BPFObjectTests {
                 == "set constant flow_key/lb_sed: ENOENT: the object has lb_seed")
     }
 
-    @Test("a constant takes a value of its own size alone")
+    @Test("a constant takes only a value of its own size")
     func constantSize() throws {
         let error = try #require(throws: BPFError.self) {
             var object = try BPFObject(opening: .flowKey)
@@ -50,7 +50,7 @@ struct BPFObjectTests {
         #expect(error.remedy == "it takes 8 bytes, not 4")
     }
 
-    @Test("an unknown program is answered with those that exist")
+    @Test("the error for an unknown program lists those of the object")
     func unknownProgram() throws {
         let error = try #require(throws: BPFError.self) {
             _ = try BPFObject(opening: .flowKey).program(named: "lb_flow")
@@ -60,7 +60,7 @@ struct BPFObjectTests {
                 == "find program flow_key/lb_flow: ENOENT: the object has lb_flow_key")
     }
 
-    @Test("a program cannot be had before its object is loaded")
+    @Test("a program is not available before its object is loaded")
     func notLoaded() throws {
         let error = try #require(throws: BPFError.self) {
             _ = try BPFObject(opening: .flowKey).program(named: "lb_flow_key")
@@ -97,7 +97,7 @@ struct BPFObjectTests {
         "a packet that is too short for the kernel is refused", .loadsPrograms,
         .enabled(
             if: KernelRelease.running > KernelRelease(5, 10),
-            "NOT TESTED: to Linux 5.10 no packet is too short"))
+            "NOT TESTED: Linux 5.10 accepts packets of any length"))
     func tooShort() throws {
         var object = try BPFObject(opening: .flowKey)
         try object.load()
@@ -109,7 +109,7 @@ struct BPFObjectTests {
         #expect(error.errno == EINVAL)
     }
 
-    @Test("a missing privilege is named")
+    @Test("the error names a missing privilege")
     func permission() {
         let error = BPFError(operation: "load", subject: "flow_key", errno: EPERM)
         #expect(
@@ -118,7 +118,7 @@ struct BPFObjectTests {
         )
     }
 
-    @Test("of a long log the last lines are kept, of an empty one none")
+    @Test("the last lines of a long log are kept, of an empty log none")
     func logTail() {
         let log = (1...50).map { "line \($0)\n" }.joined() + "\0garbage"
         let kept = BPFError.lastLines(of: Array(log.utf8))
@@ -131,8 +131,7 @@ struct BPFObjectTests {
         _ = try program.testRun(data: data)
     }
 
-    /// flow_key with its exit, the one instruction that every program has, turned into a jump to
-    /// nowhere.
+    /// flow_key with its exit instruction, which every program has, replaced by a jump out of range.
     private func flowKeyWithoutExit() throws -> [UInt8] {
         var bytes = try #require(EmbeddedObject.flowKey.bytes)
         let file = try #require(ELFFile(bytes))

@@ -53,7 +53,7 @@ struct BalanceTests {
     }
 
     @Test(
-        "10 000 sources meet the owner that the slot table of userspace mode gives them",
+        "10 000 sources get the receiver that the slot table of userspace mode assigns",
         arguments: [Balance.sourceIP, .fourTuple], [IPAddress.Family.v4, .v6])
     func owners(balance: Balance, family: IPAddress.Family) throws {
         let seed: UInt64 = 0x5eed
@@ -85,7 +85,7 @@ struct BalanceTests {
         #expect(try fixture.listenerCounts().forwarded == 10_000)
     }
 
-    @Test("a table as large as one can be is read to its end")
+    @Test("a table of the largest size is read to its end")
     func largest() throws {
         let fixture = try TCFixture(
             receiversMax: Int(LB_DOWNSTREAMS_MAX), slotsMax: Int(LB_SLOTS_MAX))
@@ -98,7 +98,7 @@ struct BalanceTests {
         #expect(try last.contains(.parsed("10.1.3.255")))
     }
 
-    /// A source that hosts take, on any port.
+    /// A source address that hosts accept, on any port.
     private func clientEndpoint(_ family: IPAddress.Family, _ random: inout SplitMix64) -> Endpoint
     {
         let port = UInt16.random(in: 1...UInt16.max, using: &random)

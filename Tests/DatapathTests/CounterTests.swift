@@ -34,7 +34,7 @@ struct CounterTests {
     }
 
     @Test("without a receiver a datagram is dropped, and charged to no receiver")
-    func nobody() throws {
+    func noReceiver() throws {
         let fixture = try TCFixture.withBothFamilies()
         try fixture.fill(.sourceIP, [])
         #expect(try fixture.run(PacketCase.datagram(.v4)).verdict == .dropped)
@@ -43,7 +43,7 @@ struct CounterTests {
         #expect(try (0..<6).allSatisfy { try fixture.receiverCounts($0).dropped == 0 })
     }
 
-    @Test("a receiver of the other family is charged with the datagram")
+    @Test("a datagram for a receiver of the other family counts as that receiver's drop")
     func familyMismatch() throws {
         let fixture = try TCFixture.withBothFamilies()
         try fixture.fill(.roundRobin, Receiver.three(.v6))
@@ -55,7 +55,7 @@ struct CounterTests {
     }
 
     @Test(
-        "a super-packet counts as its datagrams, whether or not its maker has counted them",
+        "a super-packet counts as its datagrams, with a segment count or without",
         arguments: [5, 0] as [UInt32], [IPAddress.Family.v4, .v6])
     func superPacket(segments: UInt32, family: IPAddress.Family) throws {
         let fixture = try TCFixture.withBothFamilies(maxPacketSize: 100)
@@ -69,7 +69,7 @@ struct CounterTests {
         #expect(counts.receivedBytes == 450 && counts.forwardedBytes == 450)
     }
 
-    @Test("a super-packet of datagrams that are too long is dropped, all of them counted")
+    @Test("a super-packet of oversize datagrams is dropped, and each datagram is counted")
     func longSuperPacket() throws {
         let fixture = try TCFixture.withBothFamilies(maxPacketSize: 99)
         var packet = try PacketCase.datagram(.v4)
@@ -80,7 +80,7 @@ struct CounterTests {
         #expect(counts.received == 5 && counts[.oversize] == 5 && counts.isBalanced)
     }
 
-    @Test("another interface's datagrams are not a listener's")
+    @Test("a listener ignores datagrams of other interfaces")
     func otherInterface() throws {
         let fixture = try TCFixture.withBothFamilies()
         let packet = try PacketCase.datagram(.v4).frame
@@ -89,7 +89,7 @@ struct CounterTests {
         #expect(try fixture.listenerCounts().received == 0)
     }
 
-    @Test("a listener for every address takes every unicast one on its port")
+    @Test("a listener for every address serves every unicast address on its port")
     func everyAddress() throws {
         let fixture = try TCFixture(servesAny: true)
         try fixture.serve(Endpoint(parsing: TCFixture.service4), any: true)
@@ -108,7 +108,7 @@ struct CounterTests {
         #expect(try fixture.listenerCounts().received == 2)
     }
 
-    @Test("an IPv6 packet that spells an IPv4 address is not for its listener")
+    @Test("an IPv6 packet to an IPv4-mapped address does not match the IPv4 listener")
     func mapped() throws {
         let fixture = try TCFixture.withBothFamilies()
         var packet = try PacketCase.datagram(.v6)

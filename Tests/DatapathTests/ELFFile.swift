@@ -40,6 +40,6 @@ struct ELFFile {
         self.sections = sections
     }
 
-    /// What a section holds; nil when there is none of this name.
+    /// The content of a section; nil when there is none of this name.
     func contents(of section: String) -> ArraySlice<UInt8>? { sections[section].map { bytes[$0] } }
 }

@@ -41,7 +41,7 @@ struct EmbeddedObjectTests {
         #expect(compatible.contains(license))
     }
 
-    @Test("an object says nothing about where it was built", arguments: names)
+    @Test("an object does not contain the path of its build", arguments: names)
     func reproducible(name: String) throws {
         let file = try elf(name)
         let text = String(decoding: file.bytes, as: UTF8.self)
@@ -51,7 +51,7 @@ struct EmbeddedObjectTests {
     }
 
     @Test(
-        "base64 gives back the bytes (RFC 4648, section 10)",
+        "base64 decodes to the original bytes (RFC 4648, section 10)",
         arguments: [
             ("", ""), ("Zg==", "f"), ("Zm8=", "fo"), ("Zm9v", "foo"), ("Zm9vYg==", "foob"),
             ("Zm9vYmE=", "fooba"), ("Zm9vYmFy", "foobar"), ("+/+/", "\u{fb}\u{ff}\u{bf}"),
@@ -61,7 +61,7 @@ struct EmbeddedObjectTests {
     }
 
     @Test(
-        "base64 that is cut or has other letters is refused",
+        "truncated base64 and other characters are refused",
         arguments: [
             "Z", "Zg", "Zg=", "Zm9vY", "Z===", "====", "=m9v", "Z=9v", "Zg==Zm9v", "Zm9v Zm9",
             "Zm9v\n",
@@ -71,7 +71,7 @@ struct EmbeddedObjectTests {
         #expect(Base64.decode(text.utf8) == nil)
     }
 
-    @Test("the daemon can say which libbpf and which ABI it has")
+    @Test("the daemon reports its libbpf and its ABI")
     func versions() {
         #expect(BPFRuntimeInfo.libbpfVersion.hasPrefix("v1."))
         #expect(BPFRuntimeInfo.abiVersion == Int(LB_ABI_VERSION))

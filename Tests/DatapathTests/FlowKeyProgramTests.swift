@@ -37,7 +37,7 @@ struct FlowKeyProgramTests {
         }
     }
 
-    @Test("every golden vector has its keys", arguments: Set(GoldenVector.all.map(\.seed)).sorted())
+    @Test("every golden vector gives its keys", arguments: Set(GoldenVector.all.map(\.seed)).sorted())
     func goldenVectors(seed: UInt64) throws {
         let program = try program(seed: seed)
         for vector in GoldenVector.all where vector.seed == seed {
@@ -50,7 +50,7 @@ struct FlowKeyProgramTests {
     }
 
     @Test(
-        "10 000 random flows have Swift's keys", arguments: [0, 1, 0x5eed, UInt64.max] as [UInt64])
+        "10 000 random flows have the same keys as in Swift", arguments: [0, 1, 0x5eed, UInt64.max] as [UInt64])
     func randomFlows(seed: UInt64) throws {
         let program = try program(seed: seed)
         var random = SplitMix64(seed: seed ^ 0xf10e)
@@ -70,7 +70,7 @@ struct FlowKeyProgramTests {
         #expect(different == 0)
     }
 
-    @Test("the rest of the packet stays as it was")
+    @Test("the rest of the packet is unchanged")
     func rest() throws {
         let program = try program(seed: 0)
         let packet = (0..<100).map { UInt8($0) }
@@ -88,7 +88,7 @@ struct FlowKeyProgramTests {
         #expect(run.output == packet)
     }
 
-    @Test("repeated runs are timed, each on what the one before it left")
+    @Test("repeated runs are timed, each on the output of the previous run")
     func repeated() throws {
         let program = try program(seed: 0)
         let packet = [UInt8](repeating: 1, count: 40)
@@ -99,7 +99,7 @@ struct FlowKeyProgramTests {
         #expect(try program.testRun(data: packet, repeat: 100_000).nanoseconds > 0)
     }
 
-    @Test("a program outlives the object that it came from")
+    @Test("a program outlives its object")
     func outlives() throws {
         // By the time `program(seed:)` has returned, its object is closed.
         let program = try program(seed: 0)
@@ -113,12 +113,12 @@ struct FlowKeyProgramTests {
         #expect(fcntl(program.descriptor, F_GETFD) & FD_CLOEXEC != 0)
     }
 
-    @Test("a program that is let go closes its descriptor, an object its maps and programs")
+    @Test("a released program closes its descriptor, a released object its maps and programs")
     func closed() throws {
         for _ in 0..<3 { try use() }
         let before = try openDescriptors()
         for _ in 0..<100 { try use() }
-        // Other tests run beside this one, each with a few descriptors; a leak would be 300.
+        // Other tests run at the same time, each with a few descriptors; a leak would be 300.
         #expect(try openDescriptors() < before + 100)
     }
 

@@ -6,15 +6,15 @@ import Tiers
 
 @Suite("Packets that tc_fanout forwards", .tags(.network), .loadsPrograms, .takesFanout)
 struct ForwardedPacketTests {
-    @Test("is led to its receiver, one hop older, with right checksums", arguments: try cases())
+    @Test("is forwarded to its receiver, one hop older, with correct checksums", arguments: try cases())
     func forwarded(packet: PacketCase) throws {
         try packet.check()
     }
 
-    /// Without tags in the frame: the kernel corrects the sum for those by the length of the link header,
-    /// which a test run does not set.
+    /// Without tags in the frame: for those the kernel corrects the sum by the length of the link header, which a
+    /// test run does not set.
     @Test(
-        "leaves with the sum that a NIC made of all of it still right",
+        "keeps the packet sum of the NIC correct",
         .enabled(if: TCFixture.checksSums, "NOT TESTED: such sums need Linux 6.11"),
         arguments: try plain() + odd() + checksums())
     func summed(packet: PacketCase) throws {
@@ -29,7 +29,7 @@ struct ForwardedPacketTests {
             .forwarded("a plain datagram over IPv6", .v6),
             .forwarded("a datagram without payload") { $0.payload = [] },
             .forwarded("a datagram without payload over IPv6", .v6) { $0.payload = [] },
-            .forwarded("a datagram as long as the listener takes") {
+            .forwarded("a datagram of the listener's maximum size") {
                 $0.payload = [UInt8](repeating: 7, count: 1000)
             },
             .forwarded("a datagram with TTL 2") { $0.timeToLive = 2 },
@@ -40,7 +40,7 @@ struct ForwardedPacketTests {
             .forwarded("a datagram from source port 0") {
                 $0.source = Endpoint($0.source.address, port: 0)
             },
-            .forwarded("a datagram in a frame that was padded to 60 bytes") {
+            .forwarded("a datagram in a frame padded to 60 bytes") {
                 $0.payload = [1]
                 $0.padding = 17
             },
@@ -78,7 +78,7 @@ struct ForwardedPacketTests {
             .forwarded("a datagram with three extension headers", .v6) {
                 $0.extensions = [.hopByHop, .destinationOptions, .destinationOptions]
             },
-            .forwarded("a datagram that is called a fragment and is whole (RFC 6946)", .v6) {
+            .forwarded("a whole datagram with a fragment header (RFC 6946)", .v6) {
                 $0.fragment = Datagram.Fragment(
                     identification: 9, range: 0..<$0.udp.count, isLast: true)
             },
@@ -110,14 +110,14 @@ struct ForwardedPacketTests {
         try PacketCase.receiver(family)
     }
 
-    /// A payload of which the datagram's checksum at `destination` is 0.
+    /// A payload that makes the checksum of the datagram to `destination` 0.
     private static func payload(summingToZeroFor datagram: Datagram, at destination: Endpoint)
         throws -> [UInt8]
     {
         var there = datagram.led(to: destination)
         there.payload = [0, 0]
         there.payload = Array(there.udp[6...7])
-        // Adding the checksum to the words that it is of makes them sum to 0xffff, whose complement is 0.
+        // With the checksum added, the words sum to 0xffff, whose complement is 0.
         try #require(there.udp[6...7] == [0xff, 0xff])
         return there.payload
     }

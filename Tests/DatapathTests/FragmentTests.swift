@@ -5,8 +5,7 @@ import FanoutCore
 import Testing
 import Tiers
 
-/// Datagrams in three fragments, to two listeners that take their receivers in turn: fragments that
-/// were chosen for one by one would part.
+/// Datagrams in three fragments, to two round-robin listeners: if each fragment chose a receiver, they would part.
 @Suite("Fragments in tc_fanout", .tags(.network), .loadsPrograms, .takesFanout)
 struct FragmentTests {
     static let families = [IPAddress.Family.v4, .v6]
@@ -30,7 +29,7 @@ struct FragmentTests {
     }
 
     @Test(
-        "when a later fragment comes first, all of the datagram goes to the stack, uncounted",
+        "when a later fragment comes first, the whole datagram goes to the stack, uncounted",
         arguments: families)
     func laterFirst(family: IPAddress.Family) throws {
         let fixture = try TCFixture.withBothFamilies()
@@ -56,7 +55,7 @@ struct FragmentTests {
     }
 
     @Test(
-        "fragments of a datagram that was dropped are dropped and not counted", arguments: families)
+        "fragments of a dropped datagram are dropped and not counted", arguments: families)
     func dropped(family: IPAddress.Family) throws {
         let fixture = try TCFixture.withBothFamilies(maxPacketSize: 59)
         for fragment in fragments(of: try datagram(family), 5) {
@@ -77,7 +76,7 @@ struct FragmentTests {
         #expect(outcome == .init(verdict: .redirected, output: left[1].frame))
     }
 
-    @Test("an identification that comes again is another datagram", arguments: families)
+    @Test("a reused identification is another datagram", arguments: families)
     func identificationAgain(family: IPAddress.Family) throws {
         let fixture = try TCFixture.withBothFamilies()
         let whole = try datagram(family)
@@ -90,7 +89,7 @@ struct FragmentTests {
         }
     }
 
-    @Test("a fragment to an address that no listener serves is left alone", arguments: families)
+    @Test("a fragment to an address that no listener serves passes", arguments: families)
     func elsewhere(family: IPAddress.Family) throws {
         let fixture = try TCFixture.withBothFamilies()
         var whole = try datagram(family)
@@ -102,8 +101,8 @@ struct FragmentTests {
         }
     }
 
-    @Test("a first fragment with no receiver is counted once and its later ones dropped")
-    func nobody() throws {
+    @Test("a first fragment without a receiver is counted once, and the later ones are dropped")
+    func noReceiver() throws {
         let fixture = try TCFixture.withBothFamilies()
         try fixture.fill(.roundRobin, [])
         for fragment in fragments(of: try datagram(.v4), 5) {

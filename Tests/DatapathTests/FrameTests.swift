@@ -5,10 +5,10 @@ import FanoutCore
 import Testing
 import Tiers
 
-/// lb_readdress_frame, as AF_XDP's workers compile it. The packets are those that tc_fanout is tried with.
-@Suite("A frame in memory is led to its receiver", .tags(.network))
+/// lb_readdress_frame, as the workers of AF_XDP compile it, with the packets of the tests of tc_fanout.
+@Suite("A frame in memory is rewritten for its receiver", .tags(.network))
 struct FrameTests {
-    @Test("one hop older, with right checksums", arguments: try ForwardedPacketTests.cases())
+    @Test("one hop older, with correct checksums", arguments: try ForwardedPacketTests.cases())
     func led(packet: PacketCase) throws {
         guard case .forwarded(let wanted) = packet.fate else {
             Issue.record("\(packet.testDescription) is not forwarded")
@@ -21,8 +21,8 @@ struct FrameTests {
         #expect(family == (wanted[12] == 0x86 ? .v6 : .v4))
     }
 
-    /// What addresses and checksums are made of, bit by bit at the ends of their ranges.
-    @Test("whatever the sums come to", arguments: [IPAddress.Family.v4, .v6])
+    /// Addresses and checksums, bit by bit at the ends of their ranges.
+    @Test("for every value of the sums", arguments: [IPAddress.Family.v4, .v6])
     func sums(family: IPAddress.Family) throws {
         for word in stride(from: UInt16(0), to: .max, by: 61) {
             var packet = try PacketCase.datagram(family)
@@ -36,7 +36,7 @@ struct FrameTests {
     }
 
     @Test(
-        "a checksum that was left to a device is made, of any length, and a right one stays",
+        "an offloaded checksum is completed, for any length, and a complete one is kept",
         arguments: [IPAddress.Family.v4, .v6])
     func completed(family: IPAddress.Family) throws {
         for length in 0...70 {
@@ -55,7 +55,7 @@ struct FrameTests {
         }
     }
 
-    /// The UDP checksum that a frame would leave with.
+    /// The UDP checksum of the rewritten frame.
     private func completed(_ frame: [UInt8]) -> [UInt8]? {
         var packet = lb_packet()
         return frame.withUnsafeBufferPointer { raw in
@@ -70,7 +70,7 @@ struct FrameTests {
 
     private static let link: [UInt8] = [2, 0, 0, 0, 0, 5, 2, 0, 0, 0, 0, 6]
 
-    /// The frame as it leaves for the receiver of its family; nil unless it is a whole datagram.
+    /// The frame rewritten for the receiver of its family; nil unless it is a whole datagram.
     private func lead(_ frame: [UInt8]) -> (family: IPAddress.Family, led: [UInt8])? {
         var frame = frame
         var packet = lb_packet()

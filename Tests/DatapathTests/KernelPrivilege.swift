@@ -6,8 +6,7 @@ import Testing
 
 /// Whether this process may load kernel programs.
 enum KernelPrivilege {
-    /// True for root, whatever it may turn out to be unable to do: CI is root, and there a test that
-    /// cannot run has failed.
+    /// Always true for root: CI runs as root, and a test that cannot run there must fail.
     static let isHeld = geteuid() == 0 || holds(39 /* CAP_BPF */) && holds(12 /* CAP_NET_ADMIN */)
 
     private static func holds(_ capability: UInt64) -> Bool {

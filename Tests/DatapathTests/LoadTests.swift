@@ -9,15 +9,14 @@ import Tiers
 
 @Suite("Every kernel program", .tags(.network), .loadsPrograms)
 struct LoadTests {
-    /// The oldest kernel that takes an object as it is, for those that not every kernel takes
-    /// (docs/kernels.md).
+    /// The oldest kernel that accepts an object unmodified, for the objects that need a minimum (docs/kernels.md).
     private static let oldest: [String: KernelRelease] = [
         "reuseport_select": .takesMigration, "tc_fanout": .takesFanout, "xdp_nat": .takesNAT,
         "xdp_steer": .takesFrags,
     ]
 
     @Test(
-        "is taken from the documented Linux on, and refused by an older one",
+        "loads on the documented Linux and later, and not on an older one",
         arguments: EmbeddedObjectTests.names)
     func loads(name: String) throws {
         var object = try open(name)
@@ -36,7 +35,7 @@ struct LoadTests {
         }
     }
 
-    @Test("without its program for connections that move, reuseport_select is taken by all of them")
+    @Test("without its program for migrating connections, reuseport_select loads on all of them")
     func withoutMigration() throws {
         var object = try open("reuseport_select")
         let migrating = bpf_object__find_program_by_name(object.handle, "lb_migrate")

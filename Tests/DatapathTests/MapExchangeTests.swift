@@ -9,7 +9,7 @@ import LabNet
 import Testing
 import Tiers
 
-/// Maps that take their places in an array of maps, of a program of ours.
+/// Maps that are exchanged in an array of maps, of a program of the tests.
 @Suite(
     "Maps that are exchanged", .tags(.network), .loadsPrograms,
     .enabled(if: KernelRelease.running >= .takesFanout))
@@ -36,7 +36,7 @@ struct MapExchangeTests {
         try tables.map.value(of: place)?.words(of: UInt32.self).first
     }
 
-    @Test("are in their places when it has begun")
+    @Test("are in their places once the exchange has begun")
     func inPlace() throws {
         let maps = try makeMaps(0..<3)
         let exchange = try MapExchange.begin(in: tables, maps)
@@ -46,15 +46,15 @@ struct MapExchangeTests {
         #expect(try number(at: 3) == nil)
     }
 
-    @Test("a place that is not there is refused")
+    @Test("a missing place is refused")
     func refused() throws {
         let maps = try makeMaps(0..<1).map { (place: UInt32.max, map: $0.map) }
         #expect(throws: BPFError.self) { try MapExchange.begin(in: tables, maps).wait() }
     }
 
-    @Test("wait for nobody else who waits in the kernel")
+    @Test("do not wait for other threads that block")
     func crowded() throws {
-        // As many as there may be threads for, each of which waits.
+        // As many blocked threads as the queue may have.
         let release = DispatchSemaphore(value: 0)
         let waiting = DispatchGroup()
         let count = 4 * sysconf(Int32(_SC_NPROCESSORS_ONLN))
@@ -67,7 +67,7 @@ struct MapExchangeTests {
             for _ in 0..<count { release.signal() }
             waiting.wait()
         }
-        // Were they waited for, it would be until they give up.
+        // If the exchange waited for them, it would wait until this releases them.
         DispatchQueue(label: "release").asyncAfter(deadline: .now() + 30) {
             for _ in 0..<count { release.signal() }
         }

@@ -8,11 +8,11 @@ import Tiers
 
 @Suite("Garbage in tc_fanout", .tags(.network), .loadsPrograms, .takesFanout)
 struct MutationTests {
-    @Test("5000 mutated packets: each has the verdict that it should, and is accounted for")
+    @Test("5000 mutated packets: each has the right verdict, and is accounted for")
     func some() throws { try run(Garbage.some, seed: 1) }
 
     @Test(
-        "20 000 mutated packets: each has the verdict that it should, and is accounted for",
+        "20 000 mutated packets: each has the right verdict, and is accounted for",
         .tags(.exhaustive), arguments: [2, 3])
     func many(seed: UInt64) throws { try run(Garbage.many, seed: seed) }
 
@@ -33,7 +33,7 @@ struct MutationTests {
             do {
                 outcome = try fixture.run(frame)
             } catch {
-                // The kernel takes no frame of IP that is shorter than an IP header for a test.
+                // A test run refuses an IP frame that is shorter than an IP header.
                 try #require(frame.count < 14 + 40, "\(error)")
                 continue
             }
@@ -48,7 +48,7 @@ struct MutationTests {
             }
             try check(frame, outcome, step, comment)
         }
-        // The packets were not so bad that they tested nothing.
+        // Enough packets were still valid.
         for verdict in [TCVerdict.passed, .redirected, .dropped] {
             #expect(healthStatuses[verdict, default: 0] > count / 50, "\(healthStatuses)")
         }
@@ -71,7 +71,7 @@ struct MutationTests {
             #expect(outcome.verdict == .passed, comment)
             return
         }
-        // When a later fragment came first, the datagram is the stack's.
+        // When a later fragment came first, the datagram goes to the stack.
         if reading.kind == .firstFragment, outcome.verdict == .passed { return }
         #expect(step.received == 1, comment)
         #expect(step.receivedBytes == UInt64(reading.statedBytes), comment)
@@ -87,7 +87,7 @@ struct MutationTests {
         }
     }
 
-    @Test("noise is left alone")
+    @Test("noise passes")
     func noise() throws {
         let fixture = try TCFixture.withBothFamilies()
         var random = SplitMix64(seed: 3)

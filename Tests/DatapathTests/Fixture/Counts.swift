@@ -19,7 +19,7 @@ struct Counts: Equatable, CustomStringConvertible {
     var forwardedBytes: UInt64 { self[LB_COUNT_BYTES_FORWARDED] }
     var dropped: UInt64 { words[Int(LB_COUNT_DROPS.rawValue)...].reduce(0, +) }
 
-    /// Whether every datagram that was received has been accounted for.
+    /// Whether received equals forwarded plus the drops.
     var isBalanced: Bool { received == forwarded + dropped }
 
     static func + (left: Counts, right: Counts) -> Counts {

@@ -2,9 +2,9 @@
 
 import FanoutCore
 
-/// A UDP datagram and the frame around it. A right frame needs a source and a destination; every other
-/// field bends it. Checksums are made from scratch, byte by byte, by the words of RFC 1071, so that they
-/// share nothing with the program that updates them.
+/// A UDP datagram and the frame around it. A valid frame needs a source and a destination; every other field
+/// changes it. Checksums are computed from scratch as RFC 1071 describes, so that they share no code with the
+/// program that updates them.
 struct Datagram: Sendable {
     var source: Endpoint
     var destination: Endpoint
@@ -21,22 +21,21 @@ struct Datagram: Sendable {
     var extensions: [Extension] = []
     var checksum = Checksum.right
     var protocolNumber: UInt8 = 17
-    /// What the UDP header gives as its length, and the IP header as that of what follows it; right when
-    /// nil.
+    /// The length that the UDP header gives, and the IP header for its payload; correct when nil.
     var udpLength: Int?
     var ipLength: Int?
     /// Bytes that follow the IP packet in the frame.
     var padding = 0
     var ethernetDestination = [UInt8](repeating: 0, count: 6)
     var ethernetSource: [UInt8] = [2, 0, 0, 0, 0, 9]
-    /// The part of the IP payload that this packet has, if it is a fragment.
+    /// The part of the IP payload in this packet, if it is a fragment.
     var fragment: Fragment?
-    /// Of an IPv4 packet that is whole: whether a router may make fragments of it.
+    /// Whether a router may fragment a whole IPv4 packet.
     var mayBeCut = false
 
     enum Checksum: Sendable {
         case right, absent, wrong
-        /// Left to a device: the sum of the pseudo header, not complemented.
+        /// Checksum offload: the sum of the pseudo header, not complemented.
         case leftToDevice
     }
 
@@ -96,7 +95,7 @@ struct Datagram: Sendable {
         var sum: UInt16 = 0
         if checksum != .absent {
             sum = internetChecksum(pseudoHeader + whole)
-            // RFC 768: zero stands for "none", so a sum of zero is sent as its other spelling.
+            // RFC 768: zero means "none", so a sum of zero is sent as 0xffff.
             if sum == 0 { sum = 0xffff }
             if checksum == .wrong { sum ^= 0x5555 }
             if checksum == .leftToDevice { sum = ~internetChecksum(pseudoHeader) }
@@ -104,7 +103,7 @@ struct Datagram: Sendable {
         return Array(whole[..<6]) + bytes(sum) + whole[8...]
     }
 
-    /// The IP payload that this packet has: all of it, or a fragment.
+    /// The IP payload of this packet: all of it, or a fragment.
     private var body: [UInt8] { fragment.map { Array(udp[$0.range]) } ?? udp }
 
     private var addresses: [UInt8] {

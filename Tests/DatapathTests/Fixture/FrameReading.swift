@@ -2,8 +2,8 @@
 
 import FanoutCore
 
-/// What a host makes of a frame with UDP in it, worked out byte by byte from the RFCs and from the limits that
-/// lb/packet.h states. It shares no code with the programs, so that their verdicts can be held against it.
+/// How a host reads a frame with UDP in it, computed byte by byte from the RFCs and from the limits that
+/// lb/packet.h states. It shares no code with the programs, so that tests can check their verdicts against it.
 struct FrameReading {
     enum Kind { case datagram, firstFragment, laterFragment }
 
@@ -13,7 +13,7 @@ struct FrameReading {
     private(set) var timeToLive: UInt8 = 0
     private(set) var payload: ArraySlice<UInt8> = []
     private(set) var tags = 0
-    /// Whether the datagram has a right checksum, or none; nil of fragments.
+    /// Whether the datagram has a correct checksum or none; nil for fragments.
     private(set) var isSumRight: Bool?
     private var frame: [UInt8]
     /// Where the header that is read next begins, and the end of the packet.
@@ -84,7 +84,7 @@ struct FrameReading {
         return readUDP(offset: flags & 0x1fff, hasMore: flags & 0x2000 != 0)
     }
 
-    /// Eight are looked at. No host takes a source route (131, 137).
+    /// At most eight options are read. No host accepts a source route (131, 137).
     private func takesOptions(_ first: Int, _ end: Int) -> Bool {
         var place = first
         for _ in 0..<8 {
@@ -109,7 +109,7 @@ struct FrameReading {
         var next = frame[ip + 6]
         var (offset, hasMore) = (0, false)
         for _ in 0..<6 where next != 17 && offset == 0 {
-            // Headers are looked at as far as this.
+            // The limit for headers.
             guard at <= 134, at + 8 <= end else { return false }
             var bytes = 8
             switch next {

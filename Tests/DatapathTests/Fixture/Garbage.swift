@@ -4,13 +4,13 @@ import FanoutCore
 import GoldenVectors
 import Testing
 
-/// Frames of every kind, and what becomes of them when something happens on their way.
+/// Frames of every kind, and random mutations of them.
 enum Garbage {
-    /// How many frames the tests of each run take, and those that take minutes.
+    /// The number of frames in a normal run, and in a run of minutes.
     static let some = 5000
     static let many = 20_000
 
-    /// A right datagram, and one of each kind that a program may meet in its place.
+    /// A valid datagram, and one frame of each other kind that a program may receive.
     static func kinds(of datagram: Datagram) throws -> [[UInt8]] {
         var frames: [[UInt8]] = []
         for variant in 0..<14 {
@@ -36,7 +36,7 @@ enum Garbage {
         return frames
     }
 
-    /// From the destination of a datagram, about it.
+    /// An ICMP error about a datagram, from its destination.
     private static func error(about datagram: Datagram) throws -> IPPacket {
         var error = try IPPacket.error(
             datagram.isV6 ? 1 : 3, code: 1, from: "\(datagram.destination.address)",
@@ -45,8 +45,8 @@ enum Garbage {
         return error
     }
 
-    /// One to three of: a bit turned, a byte set, bytes cut off, bytes added; now and then nothing. An IPv4
-    /// header is made to add up again half of the time, so that what is behind its checksum is tested too.
+    /// Applies one to three mutations: flip a bit, set a byte, cut bytes, add bytes; sometimes none. In half of the
+    /// cases the IPv4 header checksum is corrected, so that the code behind its check is tested too.
     static func mutate(_ original: [UInt8], _ random: inout SplitMix64) -> [UInt8] {
         var frame = original
         for _ in 0..<Int.random(in: 0...3, using: &random) {
@@ -69,7 +69,7 @@ enum Garbage {
         return frame
     }
 
-    /// Holds a datagram that leaves against the one that came.
+    /// Compares a forwarded datagram with the received one.
     static func expect(
         _ output: [UInt8], of frame: [UInt8], _ reading: FrameReading, from source: [Endpoint],
         to destinations: [Endpoint], _ comment: Comment

@@ -9,13 +9,13 @@ struct IPPacket: Sendable {
     var destination: IPAddress
     var protocolNumber: UInt8
     var timeToLive: UInt8 = 64
-    /// What the IP header is followed by, its checksum as zeros.
+    /// The bytes after the IP header, with the checksum as zeros.
     var body: [UInt8]
-    /// Where in `body` its checksum is.
+    /// The offset of the checksum in `body`.
     var checksumOffset: Int
-    /// Whether the checksum is of the addresses, too.
+    /// Whether the checksum covers the addresses, too.
     var sumsAddresses = true
-    /// Whether the checksum is left to a device: the sum of the pseudo header is in its place.
+    /// Checksum offload: the checksum field has the sum of the pseudo header.
     var leavesChecksum = false
     /// IPv4 options, whole words of them.
     var options: [UInt8] = []

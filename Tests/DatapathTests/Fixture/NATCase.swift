@@ -6,23 +6,23 @@ import FanoutCore
 import Synchronization
 import Testing
 
-/// A sentence about one packet: what it is, what comes in, and what becomes of it.
+/// A test case for one packet: a description, the frame, and the expected result.
 struct NATCase: Sendable, CustomTestStringConvertible {
     enum Fate: Sendable {
-        /// Translated, and back out of the interface: this frame leaves.
+        /// Translated, and sent out of the interface it came in by, as this frame.
         case translated([UInt8], NATFixture.Direction)
-        /// Left to the stack as it came.
+        /// Passed to the stack unchanged.
         case untouched(lb_nat_event)
         /// Dropped and counted with the listener.
         case dropped(lb_nat_event, DropReason, NATFixture.Direction)
-        /// Dropped as malformed: no listener can be told.
+        /// Dropped as malformed, without a listener to count it with.
         case malformed(lb_nat_event)
     }
 
     let testDescription: String
     let frame: [UInt8]
     let fate: Fate
-    /// Of payload, that the counters should say.
+    /// Payload bytes that the counters should show.
     let payload: Int
 
     init(_ sentence: String, _ packet: Datagram, _ fate: Fate) {
@@ -103,10 +103,10 @@ struct NATCase: Sendable, CustomTestStringConvertible {
         try Datagram(from: "\(server(family))", to: "\(client(family))")
     }
 
-    /// One program for all sentences, since it takes the kernel a while to verify; it runs one at a time.
+    /// One program for all cases, since the kernel takes a while to verify it; it runs one case at a time.
     private static let shared = Mutex<NATFixture?>(nil)
 
-    /// Two listeners, each with the one server of its family; at most 1000 bytes.
+    /// Two listeners, each with one server of its family; at most 1000 bytes.
     private static func fixture() throws -> NATFixture {
         let fixture = try NATFixture(.init(packetMax: 1000))
         for (number, family) in families.enumerated() {
@@ -118,7 +118,7 @@ struct NATCase: Sendable, CustomTestStringConvertible {
 
     // MARK: The check
 
-    /// Runs the packet and holds what comes out, byte by byte, and the counters against the sentence.
+    /// Runs the packet and compares the output, byte by byte, and the counters with the case.
     func check() throws {
         let (outcome, rows, nobody) = try Self.shared.withLock { shared in
             let fixture = try shared ?? Self.fixture()

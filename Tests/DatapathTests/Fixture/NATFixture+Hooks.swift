@@ -4,13 +4,13 @@ import CDatapath
 import CLibBPF
 import Testing
 
-// The interfaces that the program is attached to, as far as it knows.
+// The interfaces that the program takes as hooked.
 
 extension NATFixture {
-    /// Where packets of a test run come in, whose own address is all zeros.
+    /// The interface of packets in a test run; its own address is all zeros.
     static let loopback: UInt32 = 1
 
-    /// Says that the program is attached to an interface.
+    /// Tells the program that it is attached to an interface.
     func hook(_ interface: UInt32, mac: UInt8 = 0, place: UInt32? = nil) throws {
         var hook = lb_nat_hook()
         hook.ifindex = interface
@@ -19,7 +19,7 @@ extension NATFixture {
         try writeHooked()
     }
 
-    /// Says that it is attached to no interface in this place.
+    /// Tells the program that this place has no interface.
     func unhook(place: UInt32) throws {
         hooked[Int(place)] = lb_nat_hook()
         try writeHooked()

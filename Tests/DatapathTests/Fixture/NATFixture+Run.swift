@@ -8,7 +8,7 @@ import Glibc
 import Testing
 
 extension NATFixture {
-    /// What became of a packet.
+    /// The result for a packet.
     struct Outcome: Equatable, CustomStringConvertible {
         let verdict: XDPVerdict?
         let output: [UInt8]
@@ -37,11 +37,11 @@ extension NATFixture {
     struct Association: Equatable {
         let server: Endpoint
         let isAnswered: Bool
-        /// Whether the server is still the one that it was.
+        /// Whether the server's generation is unchanged.
         let isAlive: Bool
     }
 
-    /// The association of a client; nil when there is none. Reading does not make it any younger.
+    /// The association of a client; nil when there is none. Reading does not refresh it.
     func association(
         of client: Endpoint, listener: UInt8 = 0, protocolNumber: UInt8 = 17
     ) throws -> Association? {
@@ -61,7 +61,7 @@ extension NATFixture {
         return nil
     }
 
-    /// How many associations a map has.
+    /// The number of associations in a map.
     func count(in map: String) -> Int {
         var count = 0
         var key = lb_nat_client()
@@ -83,7 +83,7 @@ extension NATFixture {
         try NATCounts(words: sums("nat_rows", 2 * listener + direction.rawValue, NATCounts.width))
     }
 
-    /// Of packets that no listener can be told of.
+    /// Counters of packets that belong to no known listener.
     func nobody() throws -> NATCounts {
         try NATCounts(words: sums("nat_rows", UInt32(LB_NAT_NO_LISTENER), NATCounts.width))
     }
@@ -94,7 +94,7 @@ extension NATFixture {
                 "server_rows", 2 * UInt32(number) + direction.rawValue, Int(LB_COUNTERS.rawValue)))
     }
 
-    /// A row, all CPUs together.
+    /// A row, summed over all CPUs.
     private func sums(_ map: String, _ row: UInt32, _ width: Int) throws -> [UInt64] {
         let cpus = Int(libbpf_num_possible_cpus())
         var words = [UInt64](repeating: 0, count: width * cpus)
@@ -118,7 +118,7 @@ struct NATCounts: CustomStringConvertible {
         words[Int(LB_COUNTERS.rawValue) + Int(event.rawValue)]
     }
 
-    /// All events together.
+    /// The sum of all events.
     var events: UInt64 { words[Int(LB_COUNTERS.rawValue)...].reduce(0, +) }
 
     static func - (left: NATCounts, right: NATCounts) -> NATCounts {

@@ -9,24 +9,24 @@ import KernelPrograms
 import LabNet
 import Testing
 
-/// The program of xdp_nat.bpf.c with services and servers that a test names. It is attached to nothing.
+/// The program of xdp_nat.bpf.c with services and servers that a test adds. It is attached to no interface.
 final class NATFixture {
     /// Constants and sizes, as the loader sets them.
     struct Settings {
         var isRouted = false
         var takesTCP = false
-        /// The program for packets in the network stack, in place of the driver's.
+        /// The program for packets in the network stack, instead of the driver's.
         var isInStack = false
-        /// Whether associations that nobody answered lie in a map of their own.
+        /// Whether unanswered associations have a map of their own.
         var waits = true
         var packetMax: UInt32 = 65535
         var associations: Int = 1024
         var unanswered: Int = 1024
-        /// How long the answer of a route holds, in ticks of the kernel; 0: it is asked every time.
+        /// How long a route lookup stays cached, in kernel ticks; 0: no cache.
         var wayTicks: UInt32 = 250
-        /// The interface by which servers are reached, if that is another one than the clients'.
+        /// The interface that leads to the servers, if it is not that of the clients.
         var from: UInt32 = 0
-        /// What the program knows of every interface of the namespace: bits of enum lb_nat_link.
+        /// The link bits of every interface of the namespace (enum lb_nat_link).
         var link =
             LB_NAT_LINK_TRANSMITS.rawValue | LB_NAT_LINK_TRANSMITS_PIECES.rawValue
             | LB_NAT_LINK_TX.rawValue
@@ -78,7 +78,7 @@ final class NATFixture {
         if settings.isRouted { try know(settings.link) }
     }
 
-    /// Says the same of every interface.
+    /// Sets the same bits for every interface.
     private func know(_ link: UInt32) throws {
         guard let all = if_nameindex() else { throw Failed("if_nameindex") }
         defer { if_freenameindex(all) }
@@ -91,7 +91,7 @@ final class NATFixture {
 
     deinit { for table in tables { close(table) } }
 
-    /// Has a listener serve its services, and spread what comes over its servers in their order.
+    /// Makes a listener serve its services, and balance over its servers in their order.
     func listen(
         _ listener: UInt32 = 0, on services: [String], servers: [String],
         _ balance: Balance = .roundRobin, protocolNumber: UInt8 = 17
@@ -115,25 +115,25 @@ final class NATFixture {
         try publish()
     }
 
-    /// Says that routes, neighbours or links are no longer what they were.
+    /// Tells the program that routes, neighbours or links have changed.
     func changeRoutes() throws {
         routes += 2
         try update("routes", 0, routes)
     }
 
-    /// Says that routes depend on more than the destination.
+    /// Tells the program that routes depend on more than the destination.
     func routeByFlow() throws {
         routes |= UInt32(LB_NAT_BY_FLOW)
         try update("routes", 0, routes)
     }
 
-    /// Says that an address is the host's own.
+    /// Tells the program that an address is the host's own.
     func own(_ address: String) throws {
         hosts.append(try .parsed(address))
         try publish()
     }
 
-    /// Removes a server as the daemon does: out of the table, then its generation.
+    /// Removes a server as the daemon does: from the table, then its generation.
     func remove(_ number: Int, _ balance: Balance = .roundRobin) throws {
         servers[number].generation = 0
         let listener = servers[number].listener
@@ -145,7 +145,7 @@ final class NATFixture {
         try publish()
     }
 
-    /// Puts a server back, with a new generation; the table stays as it is.
+    /// Adds a server again, with a new generation; the table stays as it is.
     func revive(_ number: Int) throws {
         lastGeneration += 1
         servers[number].generation = lastGeneration
@@ -153,7 +153,7 @@ final class NATFixture {
         try publish()
     }
 
-    /// Gives a listener a table of these servers alone.
+    /// Gives a listener a table of only these servers.
     func fill(_ listener: UInt32, _ balance: Balance, _ numbers: [Int]) throws {
         let downstreams = numbers.map {
             Downstream(name: "\($0)", endpoint: servers[$0].endpoint, weight: 1)
@@ -174,7 +174,7 @@ final class NATFixture {
         try put(value, into: "tables", at: listener)
     }
 
-    /// Puts a new table of endpoints in the old one's place.
+    /// Replaces the table of endpoints.
     private func publish() throws {
         var places = [lb_nat_endpoint](repeating: lb_nat_endpoint(), count: Self.places)
         for (number, party) in services.enumerated() {
@@ -240,7 +240,7 @@ final class NATFixture {
             protocol: party.protocolNumber, is_v6: party.endpoint.address.family == .v6 ? 1 : 0)
     }
 
-    /// The service that a server's packets leave as when it speaks first.
+    /// The service whose address a server's packets get when the server sends first.
     private func service(of party: Party) -> Int {
         services.firstIndex {
             $0.listener == party.listener && $0.protocolNumber == party.protocolNumber

@@ -4,7 +4,7 @@ import BPFRuntime
 import FanoutCore
 import Testing
 
-/// One service with three servers on another port, and as many clients as a test likes, by number.
+/// One service with three servers on another port, and any number of clients.
 struct NATLab {
     let family: IPAddress.Family
     let fixture: NATFixture
@@ -41,7 +41,9 @@ struct NATLab {
         try fixture.association(of: self.client(client))
     }
 
-    /// Sends a request of a client; where it leaves for, nil when it is dropped.
+    /// Sends a client's request.
+    ///
+    /// - Returns: the server that gets it; nil when it is dropped.
     @discardableResult
     func request(_ client: Int) throws -> Endpoint? { try request(from: self.client(client)) }
 
@@ -57,7 +59,9 @@ struct NATLab {
         return server
     }
 
-    /// Has a server send to a client; whom it leaves as, nil when it is dropped.
+    /// Sends a packet of a server to a client.
+    ///
+    /// - Returns: the source that the client sees; nil when the packet is dropped.
     @discardableResult
     func answer(_ server: Int, to client: Int) throws -> Endpoint? {
         let packet = try Datagram(from: "\(self.server(server))", to: "\(self.client(client))")

@@ -3,12 +3,12 @@
 import Glibc
 import Testing
 
-/// Runs `body` with this thread on one CPU, where what is counted a CPU is one sequence.
+/// Runs `body` with this thread on one CPU, so that per-CPU counters form one sequence.
 ///
-/// - Parameter last: on the last of those that the thread may use, rather than the first.
+/// - Parameter last: whether to take the last CPU that the thread may use, rather than the first.
 @discardableResult
 func onOneCPU<Value>(last: Bool = false, _ body: () throws -> Value) throws -> Value {
-    // Hidden in the C library's headers without _GNU_SOURCE.
+    // The C library's headers hide it without _GNU_SOURCE.
     typealias Affinity = @convention(c) (pid_t, Int, UnsafeMutableRawPointer) -> Int32
     let get = unsafeBitCast(dlsym(nil, "sched_getaffinity"), to: Affinity.self)
     let set = unsafeBitCast(dlsym(nil, "sched_setaffinity"), to: Affinity.self)

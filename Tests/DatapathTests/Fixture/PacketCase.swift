@@ -5,12 +5,12 @@ import FanoutCore
 import Synchronization
 import Testing
 
-/// A sentence about a packet: what it is, what comes in, and what becomes of it.
+/// A test case for one packet: a description, the frame, and the expected result.
 struct PacketCase: Sendable, CustomTestStringConvertible {
     enum Fate: Sendable {
-        /// Led to the receiver: this frame leaves.
+        /// Forwarded to the receiver as this frame.
         case forwarded([UInt8])
-        /// Left to the stack as it came, and counted nowhere.
+        /// Passed to the stack unchanged, and not counted.
         case untouched
         case dropped(DropReason)
     }
@@ -18,7 +18,7 @@ struct PacketCase: Sendable, CustomTestStringConvertible {
     let testDescription: String
     let frame: [UInt8]
     let fate: Fate
-    /// Of payload, that the counters should say.
+    /// Payload bytes that the counters should show.
     let payload: Int
 
     init(_ sentence: String, _ packet: Datagram, _ fate: Fate) {
@@ -35,7 +35,7 @@ struct PacketCase: Sendable, CustomTestStringConvertible {
         payload = 0
     }
 
-    /// A datagram that leaves for the only receiver, bent by `bend` on its way in and out.
+    /// A datagram that is forwarded to the only receiver; `bend` changes it before and after.
     static func forwarded(
         _ sentence: String, _ family: IPAddress.Family = .v4,
         _ bend: (inout Datagram) throws -> Void = { _ in }
@@ -69,16 +69,16 @@ struct PacketCase: Sendable, CustomTestStringConvertible {
             : try Datagram(from: "[2001:db8:7::7]:40000", to: TCFixture.service6)
     }
 
-    /// Over IPv6 the address is not one by which the sum of the destination grows as that of the hop limit
-    /// shrinks: what makes up for nothing would go unseen.
+    /// The IPv6 address must not raise the sum of the destination by as much as the hop limit lowers it: a
+    /// missing update would then go unnoticed.
     static func receiver(_ family: IPAddress.Family) throws -> Endpoint {
         try Endpoint(parsing: family == .v4 ? "10.1.0.1:5140" : "[2001:db8:51::1]:5140")
     }
 
-    /// One program for all sentences, since it takes the kernel a while to verify; it runs one at a time.
+    /// One program for all cases, since the kernel takes a while to verify it; it runs one case at a time.
     private static let shared = Mutex<TCFixture?>(nil)
 
-    /// Two listeners, each with the one receiver of its family; rows 0 and 1.
+    /// Two listeners, each with one receiver of its family; rows 0 and 1.
     private static func fixture() throws -> TCFixture {
         let fixture = try TCFixture()
         for (number, family) in [IPAddress.Family.v4, .v6].enumerated() {
@@ -91,7 +91,7 @@ struct PacketCase: Sendable, CustomTestStringConvertible {
         return fixture
     }
 
-    /// Runs the packet and holds what comes out, byte by byte, and the counters against the sentence.
+    /// Runs the packet and compares the output, byte by byte, and the counters with the case.
     func check(isSummed: Bool = false) throws {
         let (outcome, counts) = try Self.shared.withLock { shared in
             let fixture = try shared ?? Self.fixture()

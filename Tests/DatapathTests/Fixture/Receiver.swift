@@ -3,13 +3,13 @@
 import CDatapath
 import FanoutCore
 
-/// A receiver in a table that a test makes.
+/// A receiver in a table of a test.
 struct Receiver: Sendable {
     var downstream: Downstream
     var path = LB_PATH_NEIGH
-    /// Of the way out; the loopback, where nothing goes in a test run.
+    /// The interface to send by; the loopback, where a test run sends nothing.
     var interface: UInt32 = 1
-    /// Of the route; 0: any.
+    /// The MTU of the route; 0: any.
     var mtu: UInt32 = 0
     /// Whether it is known to be on another host.
     var isRemote = false
@@ -37,7 +37,7 @@ struct Receiver: Sendable {
         return record
     }
 
-    /// Three of one family, in an order that is not that of their addresses, on another port.
+    /// Three of one family, on another port, in an order other than that of their addresses.
     static func three(_ family: IPAddress.Family, path: lb_path = LB_PATH_NEIGH) throws
         -> [Receiver]
     {

@@ -9,8 +9,8 @@ import LabNet
 import Testing
 import XDPSockets
 
-/// The program of xdp_steer.bpf.c, with a socket in the first place of its map. It is attached to nothing:
-/// a test run asks for the verdict alone.
+/// The program of xdp_steer.bpf.c, with a socket in the first place of its map. It is attached to no interface:
+/// a test run returns only the verdict.
 final class SteerFixture {
     static let mac: [UInt8] = [2, 0, 0, 0, 0, 1]
     static let longest = 1792
@@ -52,7 +52,7 @@ final class SteerFixture {
 
     func closeSocket() { socket = nil }
 
-    /// Has the program steer datagrams to the endpoint, or to every address on its port.
+    /// Makes the program steer datagrams to the endpoint, or to every address on its port.
     func serve(_ endpoint: Endpoint, any: Bool = false) throws {
         var key = lb_listener_key()
         if !any { key.address = endpoint.address.datapath }
@@ -61,7 +61,7 @@ final class SteerFixture {
         try listeners.set(key, to: UInt32(0))
     }
 
-    /// What becomes of a frame that comes in by a queue of `near`.
+    /// The verdict on a frame that comes in by a queue of `near`.
     func verdict(_ frame: [UInt8], queue: UInt32 = 0) throws -> XDPVerdict? {
         var output = [UInt8](repeating: 0, count: frame.count)
         var context = xdp_md()

@@ -7,14 +7,14 @@ import LabNet
 
 /// What a program at the TC hook decides (include/uapi/linux/pkt_cls.h).
 enum TCVerdict: UInt32 {
-    /// TC_ACT_UNSPEC, -1: the next program at the hook has it, then the stack.
+    /// TC_ACT_UNSPEC, -1: continue with the next program at the hook, then the stack.
     case passed = 0xffff_ffff
     case dropped = 2
     case redirected = 7
 }
 
 extension TCFixture {
-    /// What became of a packet.
+    /// The result for a packet.
     struct Outcome: Equatable, CustomStringConvertible {
         let verdict: TCVerdict?
         let output: [UInt8]
@@ -28,8 +28,8 @@ extension TCFixture {
         }
     }
 
-    /// Whether the kernel can be told that a NIC has summed up the packet; where it cannot, packets run
-    /// without that.
+    /// Whether a test run can mark a packet's checksum as verified by the NIC (CHECKSUM_COMPLETE); otherwise packets
+    /// run without that mark.
     static let checksSums = KernelRelease.running >= KernelRelease(6, 11)
 
     func run(
@@ -48,11 +48,11 @@ extension TCFixture {
         try run(datagram.frame, isSummed: isSummed)
     }
 
-    /// The addresses that the clients know.
+    /// The addresses that the clients use.
     static let service4 = "192.0.2.1:514"
     static let service6 = "[2001:db8::1]:514"
 
-    /// Two listeners in turn, one a family, with three receivers each: rows 0...2 and 3...5.
+    /// Two round-robin listeners, one a family, with three receivers each: rows 0...2 and 3...5.
     static func withBothFamilies(
         _ balance: Balance = .roundRobin, path: lb_path = LB_PATH_NEIGH,
         maxPacketSize: UInt32 = 9000

@@ -8,15 +8,15 @@ import Glibc
 import KernelPrograms
 import Testing
 
-/// The program of tc_fanout.bpf.c with tables that a test fills. It is attached to nothing.
+/// The program of tc_fanout.bpf.c with tables that a test fills. It is attached to no interface.
 final class TCFixture {
-    /// The number that packets say they came in by.
+    /// The interface index of the packets.
     static let interface: UInt32 = 7
 
     private let object: BPFObject
     let program: BPFProgram
     private var tables: [Int32] = []
-    /// The destinations that are alone on their ports, by the listener's number; of other ports nil.
+    /// The only destination of each port, by the listener's number; nil for ports with several.
     private var soles: [UInt16: (listener: UInt32, key: lb_listener_key)?] = [:]
     private let receiversMax: Int
     private let slotsMax: Int
@@ -38,8 +38,8 @@ final class TCFixture {
 
     deinit { for table in tables { close(table) } }
 
-    /// Has listener `number` serve the endpoint (or every address on its port) on an interface. Its
-    /// table comes after this.
+    /// Makes listener `number` serve the endpoint (or every address on its port) on an interface. `fill` sets its
+    /// table afterwards.
     func serve(
         _ endpoint: Endpoint, any: Bool = false, on interface: UInt32 = TCFixture.interface,
         listener number: UInt32 = 0
@@ -62,9 +62,9 @@ final class TCFixture {
         try update("ports", &index, soles[port]! == nil ? LB_PORT_SHARED : number + 1)
     }
 
-    /// Puts a listener's table in place of the one before.
+    /// Replaces a listener's table.
     ///
-    /// - Parameter row: of the listener's counters; its receivers have those from `firstRow` on.
+    /// - Parameter row: the row of the listener's counters; its receivers have those from `firstRow` on.
     func fill(
         listener number: UInt32 = 0, _ balance: Balance, _ receivers: [Receiver], seed: UInt64 = 0,
         maxPacketSize: UInt32 = 9000, firstRow: UInt32 = 0

@@ -5,17 +5,17 @@ import CLibBPF
 import Glibc
 import Testing
 
-/// A program that puts VLAN tags on its packet the way in which the kernel takes them off a frame that
-/// comes in, the outer one beside the packet and the inner one in it, and goes on with another program.
-/// A test run alone leaves all tags in the frame.
+/// A program that moves VLAN tags as the kernel does for a received frame, the outer one into the packet's metadata
+/// and the inner one into the packet, and continues with another program. A plain test run leaves all tags in the
+/// frame.
 struct TagBeside: ~Copyable {
     let program: BPFProgram
-    /// The kernel empties an array of programs when nobody has it open.
+    /// Kept open, since the kernel empties an array of programs when its last descriptor closes.
     private let array: Int32
 
     /// - Parameters:
     ///   - tags: EtherTypes, outermost first.
-    ///   - vlans: that they name.
+    ///   - vlans: the VLAN of each tag.
     init(_ tags: [UInt16], vlans: [UInt16], before next: borrowing BPFProgram) throws {
         let array = bpf_map_create(BPF_MAP_TYPE_PROG_ARRAY, "next", 4, 4, 1, nil)
         try #require(array >= 0)
