@@ -18,7 +18,7 @@ struct BPFObjectTests {
         #expect(object.constantNames == ["lb_seed"])
     }
 
-    @Test("bytes that are not an ELF object are refused", arguments: [[], [1, 2, 3], ELF.magicAlone])
+    @Test("bytes that form no ELF object are refused", arguments: [[], [1, 2, 3], ELF.magicAlone])
     func noObject(bytes: [UInt8]) throws {
         let error = try #require(throws: BPFError.self) {
             _ = try BPFObject(opening: bytes, name: "mine.o")

@@ -37,7 +37,7 @@ struct FlowKeyProgramTests {
         }
     }
 
-    @Test("every golden vector gives its keys", arguments: Set(GoldenVector.all.map(\.seed)).sorted())
+    @Test("every golden vector has its keys", arguments: Set(GoldenVector.all.map(\.seed)).sorted())
     func goldenVectors(seed: UInt64) throws {
         let program = try program(seed: seed)
         for vector in GoldenVector.all where vector.seed == seed {
@@ -50,7 +50,7 @@ struct FlowKeyProgramTests {
     }
 
     @Test(
-        "10 000 random flows have the same keys as in Swift", arguments: [0, 1, 0x5eed, UInt64.max] as [UInt64])
+        "10 000 random flows have Swift's keys", arguments: [0, 1, 0x5eed, UInt64.max] as [UInt64])
     func randomFlows(seed: UInt64) throws {
         let program = try program(seed: seed)
         var random = SplitMix64(seed: seed ^ 0xf10e)

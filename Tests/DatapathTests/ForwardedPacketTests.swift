@@ -6,7 +6,7 @@ import Tiers
 
 @Suite("Packets that tc_fanout forwards", .tags(.network), .loadsPrograms, .takesFanout)
 struct ForwardedPacketTests {
-    @Test("is forwarded to its receiver, one hop older, with correct checksums", arguments: try cases())
+    @Test("leaves for its receiver, one hop older, with correct checksums", arguments: try cases())
     func forwarded(packet: PacketCase) throws {
         try packet.check()
     }

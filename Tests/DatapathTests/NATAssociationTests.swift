@@ -5,7 +5,7 @@ import FanoutCore
 import Testing
 import Tiers
 
-@Suite("Who xdp_nat associates with whom", .tags(.network), .loadsPrograms, .takesNAT)
+@Suite("Associations in xdp_nat", .tags(.network), .loadsPrograms, .takesNAT)
 struct NATAssociationTests {
     static let families = [IPAddress.Family.v4, .v6]
 
@@ -27,7 +27,7 @@ struct NATAssociationTests {
         }
     }
 
-    @Test("clients on several CPUs take turns as on one", arguments: families)
+    @Test("round robin over several CPUs is the same as on one", arguments: families)
     func turns(family: IPAddress.Family) throws {
         let lab = try NATLab(family)
         for client in 0..<12 {
@@ -48,7 +48,7 @@ struct NATAssociationTests {
         }
     }
 
-    @Test("the associated server answers as the service", arguments: families)
+    @Test("replies of the associated server come from the service", arguments: families)
     func answered(family: IPAddress.Family) throws {
         let lab = try NATLab(family)
         let first = try lab.request(0)
@@ -58,7 +58,7 @@ struct NATAssociationTests {
         #expect(counts[LB_NAT_EGRESS_REUSED_NAT] == 1 && counts.common.forwarded == 1)
     }
 
-    @Test("another server's packet is dropped and counted with it", arguments: families)
+    @Test("another server's packet is dropped and counted as that server's", arguments: families)
     func notAuthorized(family: IPAddress.Family) throws {
         let lab = try NATLab(family)
         let first = try lab.request(0)
@@ -73,7 +73,7 @@ struct NATAssociationTests {
         #expect(try onOneCPU { try lab.request(0) } == lab.server(0))
     }
 
-    @Test("a server that speaks first has the client from then on", arguments: families)
+    @Test("a server that sends first is associated with the client", arguments: families)
     func serverInitiated(family: IPAddress.Family) throws {
         let lab = try NATLab(family)
         #expect(try lab.answer(2, to: 0) == lab.service)
@@ -84,7 +84,7 @@ struct NATAssociationTests {
         #expect(try lab.answer(1, to: 0) == nil)
     }
 
-    @Test("the first answer moves an association to those that were answered", arguments: families)
+    @Test("the first reply moves an association to the answered ones", arguments: families)
     func promoted(family: IPAddress.Family) throws {
         let lab = try NATLab(family)
         let suffix = family == .v4 ? "4" : "6"
@@ -98,7 +98,7 @@ struct NATAssociationTests {
         #expect(try lab.request(0) == lab.server(0))
     }
 
-    @Test("without waiting for answers there is one map", arguments: families)
+    @Test("without a map for unanswered associations there is one map", arguments: families)
     func unwaiting(family: IPAddress.Family) throws {
         let lab = try NATLab(family, .init(waits: false))
         try lab.request(0)
@@ -108,7 +108,7 @@ struct NATAssociationTests {
         #expect(lab.fixture.count(in: family == .v4 ? "unanswered4" : "unanswered6") == 0)
     }
 
-    @Test("what expires or is too long makes no association")
+    @Test("an expired or oversize packet makes no association")
     func noAssociation() throws {
         let lab = try NATLab(.v4, .init(packetMax: 10))
         var packet = try Datagram(from: "\(lab.client(0))", to: "\(lab.service)")
@@ -119,8 +119,8 @@ struct NATAssociationTests {
         #expect(try lab.association(0) == nil)
     }
 
-    @Test("without a server a request is dropped, and with the next one it goes there")
-    func nobody() throws {
+    @Test("a request is dropped while there is no server, and goes to the next one added")
+    func noServer() throws {
         let lab = try NATLab(.v4)
         try lab.fixture.fill(0, .roundRobin, [])
         #expect(try lab.request(0) == nil)
@@ -132,7 +132,7 @@ struct NATAssociationTests {
         #expect(try lab.request(0) == lab.server(1))
     }
 
-    @Test("by source address every port of a client meets the same server", arguments: families)
+    @Test("with source_ip all ports of a client get the same server", arguments: families)
     func sourceAddress(family: IPAddress.Family) throws {
         let lab = try NATLab(family, balance: .sourceIP)
         let first = try lab.request(0)
@@ -142,7 +142,7 @@ struct NATAssociationTests {
         }
     }
 
-    @Test("a server's packet to this host itself is left alone", arguments: families)
+    @Test("a server's packet to this host passes", arguments: families)
     func toHost(family: IPAddress.Family) throws {
         let lab = try NATLab(family)
         let host = try lab.client(9)
@@ -153,7 +153,7 @@ struct NATAssociationTests {
         #expect(try lab.fixture.nobody()[LB_NAT_TO_HOST] == 1)
     }
 
-    @Test("a client meets two listeners' servers separately, and each service answers as itself")
+    @Test("a client has one server per listener, and replies come from the right service")
     func listeners() throws {
         let fixture = try NATFixture()
         try fixture.listen(0, on: ["192.0.2.1:5683"], servers: ["10.1.0.1:5683", "10.1.0.2:5683"])
@@ -174,7 +174,7 @@ struct NATAssociationTests {
         }
     }
 
-    @Test("a listener of two addresses answers from the one that the client spoke to last")
+    @Test("replies of a listener with two addresses come from the one the client used last")
     func twoAddresses() throws {
         let fixture = try NATFixture()
         try fixture.listen(

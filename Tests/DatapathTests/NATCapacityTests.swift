@@ -5,12 +5,12 @@ import FanoutCore
 import Testing
 import Tiers
 
-@Suite("How many clients xdp_nat remembers", .tags(.network), .loadsPrograms, .takesNAT)
+@Suite("The capacity of xdp_nat", .tags(.network), .loadsPrograms, .takesNAT)
 struct NATCapacityTests {
-    /// As many as both maps have room for in these tests.
+    /// The room of both maps in these tests.
     static let capacity = 1024
 
-    @Test("as many as there is room for, and none is forgotten before")
+    @Test("a map holds its full capacity before it evicts")
     func room() throws {
         let lab = try NATLab(.v4, .init(waits: false))
         try onOneCPU { () throws in
@@ -23,20 +23,20 @@ struct NATCapacityTests {
         #expect(try lab.fixture.counts(0, .ingress)[LB_NAT_INGRESS_NEW_NAT] == 1024)
     }
 
-    @Test("beyond that the oldest are forgotten first")
+    @Test("a full map evicts the oldest first")
     func oldestFirst() throws {
         let lab = try NATLab(.v4, .init(waits: false))
         try onOneCPU { () throws in
             for client in 0..<Self.capacity + 256 { try lab.request(client) }
         }
         let known = try (0..<Self.capacity + 256).filter { try lab.association($0) != nil }
-        // The kernel evicts in batches of 128, from the old end (kernel/bpf/bpf_lru_list.c).
+        // The kernel evicts in batches of 128, the oldest first (kernel/bpf/bpf_lru_list.c).
         #expect(known.count > Self.capacity - 256)
         #expect(known.allSatisfy { $0 >= 256 })
         #expect(known.last == Self.capacity + 255)
     }
 
-    @Test("who was heard of meanwhile is not among the oldest")
+    @Test("a client that sends again is not among the oldest")
     func recentlyUsed() throws {
         let lab = try NATLab(.v4, .init(waits: false))
         try onOneCPU { () throws in
@@ -49,7 +49,7 @@ struct NATCapacityTests {
         }
     }
 
-    @Test("a flood that no host answers pushes out nobody who was answered")
+    @Test("an unanswered flood evicts no answered client")
     func flood() throws {
         let lab = try NATLab(.v4)
         try onOneCPU { () throws in
@@ -67,7 +67,7 @@ struct NATCapacityTests {
         #expect(lab.fixture.count(in: "associations4") == 500)
     }
 
-    @Test("without waiting for answers, the same flood pushes them out")
+    @Test("without a map for unanswered associations, the same flood evicts them")
     func floodUnwaiting() throws {
         let lab = try NATLab(.v4, .init(waits: false))
         try onOneCPU { () throws in
@@ -77,7 +77,7 @@ struct NATCapacityTests {
         #expect(try (0..<500).allSatisfy { try lab.association($0) == nil })
     }
 
-    @Test("families have room of their own")
+    @Test("each family has its own capacity")
     func families() throws {
         let fixture = try NATFixture()
         try fixture.listen(0, on: ["192.0.2.1:5683"], servers: ["10.1.0.1:5683"])

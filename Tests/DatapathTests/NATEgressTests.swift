@@ -8,7 +8,7 @@ import Testing
 import Tiers
 
 /// Test runs come in by the loopback, and leave by `near`.
-@Suite("What xdp_nat minds of links", .tags(.network), .loadsPrograms, .takesNAT)
+@Suite("xdp_nat and the state of links", .tags(.network), .loadsPrograms, .takesNAT)
 struct NATEgressTests {
     static let families = [IPAddress.Family.v4, .v6]
 
@@ -45,7 +45,7 @@ struct NATEgressTests {
     }
 
     @Test(
-        "what would leave by a link that is down is unreachable, whether the neighbour is known or not",
+        "a packet for a link that is down is unreachable, with a known neighbour or without",
         arguments: families)
     func down(family: IPAddress.Family) async throws {
         try await NATRouteTests.inNetwork {
@@ -65,7 +65,7 @@ struct NATEgressTests {
         }
     }
 
-    @Test("what is too long for its way is dropped, and its sender is told", arguments: families)
+    @Test("a packet above the MTU is dropped, and its sender is informed", arguments: families)
     func tooLong(family: IPAddress.Family) async throws {
         try await NATRouteTests.inNetwork {
             for isInStack in [false, true] {
@@ -89,14 +89,14 @@ struct NATEgressTests {
         }
     }
 
-    @Test("behind options and extension headers the ports are quoted, too", arguments: families)
+    @Test("the error quotes the ports behind options and extension headers", arguments: families)
     func manyHeaders(family: IPAddress.Family) async throws {
         try await NATRouteTests.inNetwork {
             let fixture = try Self.fixture(family)
             var packet = try NATCase.request(family)
             packet.payload = [UInt8](repeating: 1, count: 1473)
             if family == .v4 {
-                // The route that it takes (RFC 791), which nobody writes down.
+                // The recorded route (RFC 791); no router writes it here.
                 packet.options = [7, 39, 4] + [UInt8](repeating: 0, count: 37)
             } else {
                 packet.extensions = [.hopByHop, .destinationOptions]
@@ -109,10 +109,10 @@ struct NATEgressTests {
         }
     }
 
-    @Test("what may be cut, and what is several packets in one, goes to the stack")
+    @Test("packets that may be fragmented, and super-packets, go to the stack")
     func divisible() async throws {
         try await NATRouteTests.inNetwork {
-            // What is longer than the loopback takes came in as several.
+            // Packets longer than the loopback's MTU came in as super-packets.
             try Namespace.ip("link set lo mtu 1500")
             for isInStack in [false, true] {
                 let fixture = try Self.fixture(.v4, isInStack: isInStack)
@@ -127,7 +127,7 @@ struct NATEgressTests {
         }
     }
 
-    @Test("of what is too long every packet is counted, and so many errors a second are sent")
+    @Test("every packet above the MTU is counted, and errors are limited per second")
     func limited() async throws {
         try await NATRouteTests.inNetwork {
             try onOneCPU { () throws in
@@ -141,7 +141,7 @@ struct NATEgressTests {
                     if try fixture.run(packet).verdict == .redirect { told += 1 }
                 }
                 let seconds = Int((clock.now - start).components.seconds)
-                // 250 in each second that was begun.
+                // 250 in each second, also in the first and the last.
                 #expect(told >= 250 && told <= 250 * (seconds + 2), "\(told)")
                 let counts = try fixture.counts(0, .ingress)
                 #expect(counts.common[.messageTooLong] == 1000 && counts.common.isBalanced)
@@ -149,7 +149,7 @@ struct NATEgressTests {
         }
     }
 
-    /// Holds a frame against the error that it should be: about `packet`, which is too long for a link of 1500 bytes.
+    /// Checks that a frame is the error about `packet`, which is too long for a link of 1500 bytes.
     private static func check(
         _ frame: [UInt8], from source: IPAddress, to destination: IPAddress, about packet: Datagram
     ) throws {

@@ -10,7 +10,7 @@ import Tiers
     "ICMP errors about packets with more headers in xdp_nat", .tags(.network), .loadsPrograms,
     .takesNAT)
 struct NATErrorHeaderTests {
-    /// What stands between the IP header and UDP of the packet that is quoted.
+    /// The headers between the IP header and UDP of the quoted packet.
     struct Headers: Sendable, CustomTestStringConvertible {
         let testDescription: String
         let family: IPAddress.Family
@@ -56,7 +56,7 @@ struct NATErrorHeaderTests {
             $0.fragment = .init(identification: 9, range: 16..<32, isLast: false)
         },
         Headers("a source route that goes on") { $0.extensions = [.routing(segmentsLeft: 1)] },
-        Headers("more extension headers than one looks at") {
+        Headers("more extension headers than the program reads") {
             $0.extensions = [Datagram.Extension](repeating: .hopByHop, count: 7)
         },
     ]
@@ -87,7 +87,7 @@ struct NATErrorHeaderTests {
         headers.bend(&seen)
         var known = seen
         known.source = try lab.server(0)
-        // A fragment's checksum is that of all, which the client has seen as the service's.
+        // A fragment's checksum covers the whole datagram, which the client received from the service.
         let bytes = isCut ? cut(seen) : 128
         let error = try error(
             from: lab.client(0), to: lab.service, quoting: seen, bytes: bytes)
@@ -98,7 +98,7 @@ struct NATErrorHeaderTests {
         #expect(try lab.fixture.counts(0, .ingress)[LB_NAT_INGRESS_ICMP_ERROR] == 1)
     }
 
-    @Test("without ports behind them it is left alone", arguments: left)
+    @Test("without ports behind them it passes", arguments: left)
     func untouched(headers: Headers) throws {
         let lab = try associated(headers.family)
         let (seen, _) = try quoted(headers, from: lab.client(0), to: (lab.server(0), lab.service))
@@ -131,7 +131,7 @@ struct NATErrorHeaderTests {
         return (seen, known)
     }
 
-    /// As many bytes as must be quoted: all headers, and eight of what follows.
+    /// The bytes that must be quoted: all headers, and eight bytes of UDP.
     private func cut(_ seen: Datagram) -> Int {
         seen.frame.count - 14 - (seen.fragment?.range.count ?? seen.udp.count) + 8
     }

@@ -6,7 +6,7 @@ import FanoutCore
 import Testing
 import Tiers
 
-/// ICMP errors quote a packet as it was where the error arose; who gets one must know that packet.
+/// ICMP errors quote the packet as their sender saw it; the host that gets the error must recognise that packet.
 @Suite("ICMP errors in xdp_nat", .tags(.network), .loadsPrograms, .takesNAT)
 struct NATErrorTests {
     /// An error of either family.
@@ -72,7 +72,7 @@ struct NATErrorTests {
         #expect(ledger.received == 1 && ledger.isBalanced)
     }
 
-    @Test("from a router on the way, it hides the servers' network too", arguments: families)
+    @Test("from a router on the way, without the servers' addresses", arguments: families)
     func fromRouter(family: IPAddress.Family) throws {
         let lab = try associated(family)
         let isV6 = family == .v6
@@ -107,7 +107,7 @@ struct NATErrorTests {
             try lab.fixture.run(error.frame) == .init(verdict: .transmit, output: expected.frame))
     }
 
-    @Test("one that quotes eight bytes of the datagram is translated too", arguments: families)
+    @Test("an error that quotes eight bytes of the datagram is translated too", arguments: families)
     func short(family: IPAddress.Family) throws {
         let lab = try associated(family)
         let isV6 = family == .v6
@@ -139,14 +139,14 @@ struct NATErrorTests {
             try lab.fixture.run(error.frame) == .init(verdict: .transmit, output: expected.frame))
     }
 
-    @Test("is left alone when it quotes a packet that nobody sent", arguments: families)
+    @Test("passes when it quotes a packet that was not sent", arguments: families)
     func spoofed(family: IPAddress.Family) throws {
         let lab = try associated(family)
         let isV6 = family == .v6
         let type: UInt8 = isV6 ? 1 : 3
         let client = try lab.client(0)
         for (from, to, quoted) in [
-            // No association; another server's client; for another process than who sent the quoted packet.
+            // No association; another server's client; another port than that of the quoted packet.
             (lab.service, try lab.client(5), lab.service),
             (try lab.client(0), try lab.server(1), try lab.client(0)),
             (lab.service, client, try lab.client(3)),
@@ -162,7 +162,7 @@ struct NATErrorTests {
         #expect(try lab.fixture.nobody()[LB_NAT_UNHANDLED_TRAFFIC] == 4)
     }
 
-    @Test("one that has no hop left is dropped, and one that is cut left alone")
+    @Test("an error without a hop left is dropped, and a truncated one passes")
     func expired() throws {
         let lab = try associated(.v4)
         let seen = try Datagram(from: "\(lab.client(0))", to: "\(lab.server(0))")

@@ -5,7 +5,7 @@ import FanoutCore
 import Testing
 import Tiers
 
-/// Datagrams in three fragments. Round robin would send them apart if each were chosen for.
+/// Datagrams in three fragments. If each chose a server, round robin would part them.
 @Suite("Fragments in xdp_nat", .tags(.network), .loadsPrograms, .takesNAT)
 struct NATFragmentTests {
     static let families = [IPAddress.Family.v4, .v6]
@@ -30,7 +30,7 @@ struct NATFragmentTests {
         #expect(try lab.fixture.nobody()[LB_NAT_INGRESS_FRAGMENT] == 12)
     }
 
-    @Test("an answer's fragments all leave as the service's", arguments: families)
+    @Test("a reply's fragments all leave as the service's", arguments: families)
     func answers(family: IPAddress.Family) throws {
         let lab = try NATLab(family)
         let whole = try datagram(from: lab.server(1), to: lab.client(0))
@@ -68,7 +68,7 @@ struct NATFragmentTests {
     }
 
     @Test(
-        "fragments of a datagram that was dropped are dropped, and counted once",
+        "fragments of a dropped datagram are dropped, and counted once",
         arguments: families)
     func dropped(family: IPAddress.Family) throws {
         let lab = try NATLab(family, .init(packetMax: 59))
@@ -80,7 +80,7 @@ struct NATFragmentTests {
         #expect(try lab.fixture.nobody()[LB_NAT_DROPPED_FRAGMENT] == 2)
     }
 
-    @Test("a later fragment follows a server that is gone", arguments: families)
+    @Test("a later fragment follows a removed server", arguments: families)
     func serverGone(family: IPAddress.Family) throws {
         let lab = try NATLab(family)
         let whole = try datagram(from: lab.client(0), to: lab.service)
@@ -102,7 +102,7 @@ struct NATFragmentTests {
         #expect(try lab.fixture.nobody()[LB_NAT_LIFETIME_EXPIRED] == 1)
     }
 
-    @Test("fragments between others are left alone", arguments: families)
+    @Test("fragments between other hosts pass", arguments: families)
     func elsewhere(family: IPAddress.Family) throws {
         let lab = try NATLab(family)
         let whole = try datagram(from: lab.client(0), to: lab.client(1))

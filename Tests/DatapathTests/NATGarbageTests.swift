@@ -10,16 +10,16 @@ import Tiers
 @Suite("Garbage in xdp_nat", .tags(.network), .loadsPrograms, .takesNAT)
 struct NATGarbageTests {
     @Test(
-        "5000 mutated packets: each has the verdict that it should, and is accounted for",
+        "5000 mutated packets: each has the right verdict, and is accounted for",
         arguments: [false, true])
     func some(inStack: Bool) throws { try run(Garbage.some, seed: 1, isInStack: inStack) }
 
     @Test(
-        "20 000 mutated packets: each has the verdict that it should, and is accounted for",
+        "20 000 mutated packets: each has the right verdict, and is accounted for",
         .tags(.exhaustive), arguments: [false, true])
     func many(inStack: Bool) throws { try run(Garbage.many, seed: 2, isInStack: inStack) }
 
-    /// A packet's outcome, and what it added to the counters.
+    /// A packet's outcome, and the counters it added to.
     private struct Result {
         let outcome: NATFixture.Outcome
         let steps: [NATFixture.Direction: NATCounts]
@@ -44,7 +44,7 @@ struct NATGarbageTests {
             let comment: Comment = "packet \(number): \(outcome.verdict as Any) \(frame)"
             let verdict = try #require(outcome.verdict)
             healthStatuses[verdict, default: 0] += 1
-            // An answer to a new client counts as one, and that the association was answered.
+            // A reply to a new client counts as a packet and as an answered association.
             #expect((1...2).contains(steps.map(\.events).reduce(0, +)), comment)
             #expect(steps.dropLast().allSatisfy { $0.common.isBalanced }, comment)
             #expect(outcome.output.count == frame.count, comment)
@@ -53,14 +53,14 @@ struct NATGarbageTests {
                 outcome: outcome, steps: [.ingress: steps[0], .egress: steps[1]], comment: comment)
             try check(frame, result)
         }
-        // The packets were not so bad that they tested nothing.
+        // Enough packets were still valid.
         for verdict in [XDPVerdict.pass, .transmit, .drop] {
             #expect(healthStatuses[verdict, default: 0] > count / 50, "\(healthStatuses)")
         }
         #expect(healthStatuses.count == 3)
     }
 
-    /// What is malformed, or no datagram, is judged by the tests of each kind.
+    /// Malformed frames, and those without a datagram, are covered by the tests of each kind.
     private func check(_ frame: [UInt8], _ result: Result) throws {
         let (outcome, comment) = (result.outcome, result.comment)
         guard frame[..<6].allSatisfy({ $0 == 0 }) else {
@@ -91,7 +91,7 @@ struct NATGarbageTests {
             to: [direction == .ingress ? server : reading.destination], comment)
     }
 
-    @Test("noise is left alone")
+    @Test("noise passes")
     func noise() throws {
         let fixture = try Self.fixture(false)
         var random = SplitMix64(seed: 3)
@@ -114,7 +114,7 @@ struct NATGarbageTests {
         return fixture
     }
 
-    /// Both listeners together, a direction each; then what is nobody's.
+    /// Both listeners together, a row for each direction; then the row without a listener.
     private static func rows(_ fixture: NATFixture) throws -> [NATCounts] {
         try NATFixture.Direction.allCases.map {
             try fixture.counts(0, $0) + fixture.counts(1, $0)

@@ -12,11 +12,11 @@ import Tiers
 struct NATInStackTests {
     static let families = [IPAddress.Family.v4, .v6]
 
-    /// Bytes of payload: none, those of one turn of the sum and some more, in all remainders.
+    /// Bytes of payload: none, one iteration of the sum and a bit more, with every remainder.
     static let lengths = [0, 1, 2, 3, 33, 504, 505, 1017, 1400]
 
     @Test(
-        "a checksum that is left to a device is left to it, both ways, by the long way and the quick",
+        "checksum offload is kept in both directions, on the slow path and the fast one",
         arguments: families)
     func leftToDevice(family: IPAddress.Family) throws {
         let fixture = try served(family)
@@ -29,7 +29,7 @@ struct NATInStackTests {
                 #expect(
                     try fixture.run(packet) == .init(verdict: .transmit, output: expected.frame),
                     "\(length)")
-                // Behind a tag nothing is quick.
+                // A tag always takes the slow path.
                 (packet.tags, expected.tags) = ([0x8100], [0x8100])
                 #expect(
                     try fixture.run(packet) == .init(verdict: .transmit, output: expected.frame))
@@ -37,7 +37,7 @@ struct NATInStackTests {
         }
     }
 
-    @Test("a checksum that was made is updated", arguments: families)
+    @Test("a complete checksum is updated", arguments: families)
     func made(family: IPAddress.Family) throws {
         let fixture = try served(family)
         for length in Self.lengths {
@@ -53,7 +53,7 @@ struct NATInStackTests {
     }
 
     @Test(
-        "a right checksum that is the sum of the pseudo header is told from one that is left to a device",
+        "a correct checksum equal to the pseudo header's sum is not taken for an offloaded one",
         arguments: families)
     func lookalike(family: IPAddress.Family) throws {
         let fixture = try served(family)
@@ -63,7 +63,7 @@ struct NATInStackTests {
                 packet.payload = [0, 0] + Self.filler(length)
                 var left = packet
                 left.checksum = .leftToDevice
-                // The word that makes the sum of all, the checksum too, 0xffff.
+                // The word that makes the sum, with the checksum, 0xffff.
                 let sums = Array(left.udp[6...7])
                 packet.payload.replaceSubrange(
                     0..<2, with: bytes(internetChecksum(sums + left.udp)))
@@ -76,7 +76,7 @@ struct NATInStackTests {
         }
     }
 
-    @Test("a segment's checksum that is left to a device is left to it", arguments: families)
+    @Test("checksum offload of a segment is kept", arguments: families)
     func segment(family: IPAddress.Family) throws {
         let fixture = try served(family, protocolNumber: 6)
         let (client, service) = (try NATCase.client(family), try NATCase.service(family))
@@ -102,7 +102,7 @@ struct NATInStackTests {
         }
     }
 
-    @Test("in a driver every checksum is taken for one that was made")
+    @Test("in a driver every checksum counts as complete")
     func inDriver() throws {
         let fixture = try served(.v4, isInStack: false)
         var packet = try NATCase.request(.v4)
@@ -114,7 +114,7 @@ struct NATInStackTests {
         #expect(try fixture.run(packet).output == expected.frame)
     }
 
-    @Test("segments have no limit, in the stack nor in a driver", arguments: [true, false])
+    @Test("segments have no size limit, in the stack or in a driver", arguments: [true, false])
     func segments(isInStack: Bool) throws {
         let fixture = try served(.v4, protocolNumber: 6, isInStack: isInStack)
         var packet = IPPacket.segment(from: try NATCase.client(.v4), to: try NATCase.service(.v4))
@@ -122,13 +122,13 @@ struct NATInStackTests {
         #expect(try fixture.run(packet.frame).verdict == .transmit)
     }
 
-    @Test("what the stack put together is no datagram that is too long", arguments: families)
+    @Test("a packet that the stack merged is not an oversize datagram", arguments: families)
     func aggregate(family: IPAddress.Family) async throws {
         try await Namespace.run(["link set lo mtu 2500", "link set lo up"]) {
             for isInStack in [true, false] {
                 let fixture = try served(family, isInStack: isInStack)
                 let headers = family == .v4 ? 28 : 48
-                // The longest that may be; longer, and a packet of the link; longer than the link takes.
+                // The longest allowed; longer, and a packet of the link; longer than the link's MTU.
                 for (length, passes) in [
                     (2000, true), (2001, false), (2500 - headers, false),
                     (2501 - headers, isInStack), (3001, isInStack),
@@ -153,7 +153,7 @@ struct NATInStackTests {
         (0..<count).map { UInt8(truncatingIfNeeded: $0 &* 37 &+ 11) }
     }
 
-    /// A request and its answer, each with what becomes of it.
+    /// A request and its reply, each with its outcome.
     private func exchange(_ family: IPAddress.Family) throws -> [(Datagram, Datagram)] {
         let (request, answer) = (try NATCase.request(family), try NATCase.answer(family))
         return try [

@@ -6,12 +6,12 @@ import Testing
 import Tiers
 
 /// Test runs come in by the loopback, whose own address is all zeros.
-@Suite("Which frames xdp_nat takes for its own", .tags(.network), .loadsPrograms, .takesNAT)
+@Suite("Frames that xdp_nat accepts", .tags(.network), .loadsPrograms, .takesNAT)
 struct NATLinkTests {
     static let families = [IPAddress.Family.v4, .v6]
 
     @Test(
-        "a frame for another host passes untouched, whatever is in it",
+        "a frame for another host passes untouched, whatever its content",
         arguments: families, [false, true])
     func foreign(family: IPAddress.Family, inStack: Bool) throws {
         let lab = try NATLab(family, .init(isInStack: inStack))
@@ -41,7 +41,7 @@ struct NATLinkTests {
         #expect(try lab.fixture.counts(0, .egress).common.received == 1)
     }
 
-    @Test("when the interface gets another address, frames to the old one are another host's")
+    @Test("when the interface gets another address, frames to the old one pass")
     func changed() throws {
         let lab = try NATLab(.v4)
         var request = try Datagram(from: "\(lab.client(0))", to: "\(lab.service)")
@@ -52,7 +52,7 @@ struct NATLinkTests {
         #expect(try lab.fixture.run(request).verdict == .transmit)
     }
 
-    @Test("interfaces whose places are the same are all known")
+    @Test("interfaces that share a place are all known")
     func crowded() throws {
         let lab = try NATLab(.v4)
         let places = UInt32(LB_NAT_HOOKS)
@@ -67,7 +67,7 @@ struct NATLinkTests {
     }
 
     @Test(
-        "what comes by an interface below the hooked one, as a bond's do, has any unicast address")
+        "a frame from an interface below the hooked one, as in a bond, has any unicast address")
     func below() throws {
         let lab = try NATLab(.v4, .init(from: 77))
         try lab.fixture.unhook(place: NATFixture.loopback)

@@ -5,13 +5,13 @@ import FanoutCore
 import Testing
 import Tiers
 
-/// Anyone can write a server's address into a packet as its source.
+/// Any host can send packets with a server's address as their source.
 @Suite("Packets from a server's address in xdp_nat", .tags(.network), .loadsPrograms, .takesNAT)
 struct NATPretenderTests {
     static let families = [IPAddress.Family.v4, .v6]
 
     @Test(
-        "by another interface than the server's they pass untouched and associate nobody",
+        "by another interface than the server's they pass untouched and make no association",
         arguments: families)
     func otherInterface(family: IPAddress.Family) throws {
         let lab = try NATLab(family, .init(from: 77))
@@ -33,7 +33,7 @@ struct NATPretenderTests {
         #expect(try lab.fixture.counts(0, .egress).events == 0)
     }
 
-    @Test("an association that is answered is of no use to a pretender", arguments: families)
+    @Test("a spoofed packet cannot use an answered association", arguments: families)
     func known(family: IPAddress.Family) throws {
         let lab = try NATLab(family, .init(from: 77))
         try lab.fixture.hook(77)
@@ -48,7 +48,7 @@ struct NATPretenderTests {
     }
 
     @Test(
-        "by the server's own interface they are the server's, as many as there are",
+        "all packets that come by the server's own interface are the server's",
         arguments: families)
     func ownInterface(family: IPAddress.Family) throws {
         let lab = try NATLab(family, .init(associations: 1024, from: NATFixture.loopback))
@@ -59,7 +59,7 @@ struct NATPretenderTests {
     }
 
     @Test(
-        "where a client cannot be told from a server, 6000 of them evict no client",
+        "where clients and servers share an interface, 6000 of them evict no client",
         arguments: families)
     func flood(family: IPAddress.Family) throws {
         let (room, clients) = (1024, 100)
@@ -72,10 +72,10 @@ struct NATPretenderTests {
         }
         #expect(lab.fixture.count(in: map) == clients)
         for other in 0..<6000 {
-            // Nothing is dropped: a server that does speak first is heard.
+            // Nothing is dropped: a server that does send first is associated.
             #expect(try lab.answer(other % 3, to: 1000 + other) == lab.service)
         }
-        // A sixteenth of the room at once; the test takes a while, and more may come by then.
+        // A sixteenth of the capacity at once; more may come in later, since the test takes a while.
         let begun = lab.fixture.count(in: map) - clients
         #expect(begun >= room / 16 && begun < room / 2, "\(begun)")
         for client in 0..<clients { #expect(try lab.association(client)?.isAnswered == true) }

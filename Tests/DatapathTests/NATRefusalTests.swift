@@ -7,7 +7,7 @@ import Tiers
 
 @Suite("Packets that xdp_nat does not translate", .tags(.network), .loadsPrograms, .takesNAT)
 struct NATRefusalTests {
-    @Test("is left to the stack as it came", arguments: try notOurs() + beyond())
+    @Test("passes to the stack unchanged", arguments: try notOurs() + beyond())
     func untouched(packet: NATCase) throws {
         try packet.check()
     }
@@ -47,7 +47,7 @@ struct NATRefusalTests {
                 $0.protocolNumber = 6
             },
             .untouched("UDP-Lite to the service", LB_NAT_NOT_UDP, .v6) { $0.protocolNumber = 136 },
-            .untouched("an ICMP message that is no error", LB_NAT_NOT_UDP) {
+            .untouched("an ICMP message other than an error", LB_NAT_NOT_UDP) {
                 $0.protocolNumber = 1
                 $0.source = Endpoint($0.source.address, port: 0x0800)
             },
@@ -63,7 +63,7 @@ struct NATRefusalTests {
             .untouched("a datagram in a service provider's VLAN", LB_NAT_UNHANDLED_TRAFFIC) {
                 ($0.tags, $0.vlans) = ([0x88a8, 0x8100], [7, 0])
             },
-            .untouched("a datagram in a frame for many hosts", LB_NAT_UNHANDLED_TRAFFIC) {
+            .untouched("a datagram in a multicast frame", LB_NAT_UNHANDLED_TRAFFIC) {
                 $0.ethernetDestination = [1, 0, 0x5e, 0, 0, 1]
             },
             .untouched("a request from a multicast address", LB_NAT_UNHANDLED_TRAFFIC) {
@@ -75,7 +75,7 @@ struct NATRefusalTests {
             .untouched("a request from no address over IPv6", LB_NAT_UNHANDLED_TRAFFIC, .v6) {
                 $0.source = try Endpoint(parsing: "[::]:40000")
             },
-            .untouched("what a server sends to a multicast group", LB_NAT_UNHANDLED_TRAFFIC) {
+            .untouched("a server's packet to a multicast group", LB_NAT_UNHANDLED_TRAFFIC) {
                 $0.source = try NATCase.server(.v4)
                 $0.destination = try Endpoint(parsing: "224.0.0.251:5353")
             },
@@ -87,16 +87,16 @@ struct NATRefusalTests {
             .untouched("a strict source route", LB_NAT_TOO_BIG_IP_HEADER) {
                 $0.options = [137, 7, 4, 10, 0, 0, 1, 0]
             },
-            .untouched("more options than one looks at", LB_NAT_TOO_BIG_IP_HEADER) {
+            .untouched("more options than the program reads", LB_NAT_TOO_BIG_IP_HEADER) {
                 $0.options = [UInt8](repeating: 1, count: 12)
             },
             .untouched("a source route that goes on", LB_NAT_NOT_UDP, .v6) {
                 $0.extensions = [.routing(segmentsLeft: 1)]
             },
-            .untouched("more extension headers than one looks at", LB_NAT_NOT_UDP, .v6) {
+            .untouched("more extension headers than the program reads", LB_NAT_NOT_UDP, .v6) {
                 $0.extensions = [Datagram.Extension](repeating: .hopByHop, count: 7)
             },
-            .untouched("extension headers longer than one looks at", LB_NAT_TOO_BIG_IP_HEADER, .v6)
+            .untouched("extension headers above the program's limit", LB_NAT_TOO_BIG_IP_HEADER, .v6)
             {
                 $0.extensions = [.init(type: 60, body: [30] + [UInt8](repeating: 0, count: 246))]
             },
@@ -116,21 +116,21 @@ struct NATRefusalTests {
         let v6 = try NATCase.request(.v6).frame
         return try [
             NATCase(
-                "an IPv4 header that does not add up", frame: badSum,
+                "an IPv4 header with a wrong checksum", frame: badSum,
                 .malformed(LB_NAT_INVALID_IP_CHECKSUM)),
             NATCase(
                 "an IPv4 header of 16 bytes", frame: shortHeader,
                 .malformed(LB_NAT_TOO_SMALL_IP_HEADER)),
             NATCase(
-                "a packet that is cut", frame: Array(v4.dropLast()),
+                "a truncated packet", frame: Array(v4.dropLast()),
                 .malformed(LB_NAT_INVALID_IP_SIZE)),
             NATCase(
-                "a packet that is cut in its UDP header over IPv6", frame: Array(v6[..<60]),
+                "a packet truncated in its UDP header over IPv6", frame: Array(v6[..<60]),
                 .malformed(LB_NAT_INVALID_IP_SIZE)),
             .malformed("an IP length without room for a UDP header", LB_NAT_INVALID_UDP_SIZE) {
                 $0.ipLength = 7
             },
-            .malformed("an IP length of nothing over IPv6", LB_NAT_INVALID_UDP_SIZE, .v6) {
+            .malformed("an IP length of 0 over IPv6", LB_NAT_INVALID_UDP_SIZE, .v6) {
                 $0.ipLength = 0
             },
             .malformed("a UDP length past its packet", LB_NAT_INVALID_UDP_SIZE) {
@@ -176,11 +176,11 @@ struct NATRefusalTests {
                 .ttlExpired
             ) { $0.timeToLive = 1 },
             dropped(
-                "an answer with TTL 1", NATCase.answer(.v4), LB_NAT_LIFETIME_EXPIRED, .ttlExpired,
+                "a reply with TTL 1", NATCase.answer(.v4), LB_NAT_LIFETIME_EXPIRED, .ttlExpired,
                 .egress
             ) { $0.timeToLive = 1 },
             dropped(
-                "a request that is too long", NATCase.request(.v4), LB_NAT_OVERSIZE, .oversize
+                "an oversize request", NATCase.request(.v4), LB_NAT_OVERSIZE, .oversize
             ) { $0.payload = [UInt8](repeating: 1, count: 1001) },
         ]
     }

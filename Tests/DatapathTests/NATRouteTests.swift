@@ -7,7 +7,7 @@ import LabNet
 import Testing
 import Tiers
 
-/// Test runs come in by the loopback, so every way out is another interface.
+/// Test runs come in by the loopback, so packets leave by another interface.
 @Suite("How xdp_nat routes", .tags(.network), .loadsPrograms, .takesNAT)
 struct NATRouteTests {
     static let commands = [
@@ -22,7 +22,7 @@ struct NATRouteTests {
     ]
 
     @Test(
-        "a request and its answer leave by the route, with the addresses of that link",
+        "a request and its reply leave by the route, with the addresses of that link",
         arguments: [IPAddress.Family.v4, .v6])
     func routed(family: IPAddress.Family) async throws {
         try await Self.inNetwork {
@@ -45,7 +45,7 @@ struct NATRouteTests {
         }
     }
 
-    @Test("what needs the stack goes there translated, with its TTL as it was")
+    @Test("a packet that needs the stack goes there translated, with its TTL unchanged")
     func toStack() async throws {
         try await Self.inNetwork {
             let tagged: (inout Datagram) -> Void = { $0.tags = [0x8100] }
@@ -54,7 +54,7 @@ struct NATRouteTests {
                 $0.mayBeCut = true
             }
             for (server, bend) in [
-                // Nobody has said yet what the neighbour's address is; this host; a tag; beyond the MTU.
+                // An unresolved neighbour; this host; a tag; beyond the MTU.
                 ("10.1.0.77:7001", { _ in }), ("10.1.0.254:7001", { _ in }),
                 ("10.1.0.1:7001", tagged), ("10.1.0.1:7001", long),
                 ("[2001:db8:51::77]:7001", { _ in }),
@@ -73,7 +73,7 @@ struct NATRouteTests {
         }
     }
 
-    @Test("a packet as long as the link takes is not too long for it")
+    @Test("a packet of exactly the MTU is forwarded")
     func mtu() async throws {
         try await Self.inNetwork {
             let fixture = try Self.fixture(server: NATCase.server(.v4))
@@ -83,7 +83,7 @@ struct NATRouteTests {
         }
     }
 
-    @Test("a route that leads nowhere drops and counts")
+    @Test("a route without a destination drops and counts")
     func nowhere() async throws {
         try await Self.inNetwork {
             for (server, event, reason) in [

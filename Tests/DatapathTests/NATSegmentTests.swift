@@ -47,7 +47,7 @@ struct NATSegmentTests {
         }
     }
 
-    @Test("a segment whose header does not fit is dropped")
+    @Test("a segment with a truncated header is dropped")
     func malformed() throws {
         let fixture = try served(.v4)
         for offset in [0x40, 0xf0] as [UInt8] {
@@ -59,7 +59,7 @@ struct NATSegmentTests {
         #expect(try fixture.nobody()[LB_NAT_INVALID_UDP_SIZE] == 2)
     }
 
-    @Test("UDP to a port that is served for TCP alone is left alone")
+    @Test("UDP to a port that serves only TCP passes")
     func otherProtocol() throws {
         let fixture = try served(.v4)
         let packet = try NATCase.request(.v4)
@@ -67,7 +67,7 @@ struct NATSegmentTests {
     }
 
     private func served(_ family: IPAddress.Family) throws -> NATFixture {
-        // The longest datagram is no matter of TCP: segments here bear 9 bytes.
+        // The maximum size of datagrams does not apply to TCP: segments here carry 9 bytes.
         let fixture = try NATFixture(.init(takesTCP: true, packetMax: 8))
         try fixture.listen(
             on: ["\(NATCase.service(family))"], servers: ["\(NATCase.server(family))"],

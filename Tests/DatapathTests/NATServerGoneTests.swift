@@ -5,13 +5,13 @@ import FanoutCore
 import Testing
 import Tiers
 
-/// A server leaves by its generation: whatever names the old one is void at once.
+/// A removed server has a new generation: every reference to the old one is invalid at once.
 @Suite("Servers that leave xdp_nat", .tags(.network), .loadsPrograms, .takesNAT)
 struct NATServerGoneTests {
     static let families = [IPAddress.Family.v4, .v6]
 
     @Test(
-        "clients of a server that is gone get another with their next packet", arguments: families)
+        "clients of a removed server get another with their next packet", arguments: families)
     func remade(family: IPAddress.Family) throws {
         let lab = try NATLab(family)
         try onOneCPU { () throws in
@@ -33,7 +33,7 @@ struct NATServerGoneTests {
         #expect(lab.fixture.count(in: family == .v4 ? "unanswered4" : "unanswered6") == 30)
     }
 
-    @Test("one that was answered stays among those, with its new server", arguments: families)
+    @Test("an answered client stays answered, with its new server", arguments: families)
     func remadeAnswered(family: IPAddress.Family) throws {
         let lab = try NATLab(family)
         try onOneCPU { () throws in
@@ -46,7 +46,7 @@ struct NATServerGoneTests {
         }
     }
 
-    @Test("another server may speak to a client whose server is gone", arguments: families)
+    @Test("another server may send to a client of a removed server", arguments: families)
     func speaks(family: IPAddress.Family) throws {
         let lab = try NATLab(family)
         try lab.request(0)
@@ -57,7 +57,7 @@ struct NATServerGoneTests {
         #expect(try lab.answer(1, to: 0) == nil)
     }
 
-    @Test("the one that is gone no longer speaks for the service", arguments: families)
+    @Test("a removed server's packets no longer leave as the service's", arguments: families)
     func gone(family: IPAddress.Family) throws {
         let lab = try NATLab(family)
         try lab.request(0)
@@ -66,7 +66,7 @@ struct NATServerGoneTests {
         #expect(try lab.fixture.run(packet) == .init(verdict: .pass, output: packet.frame))
     }
 
-    @Test("a server that comes back has none of its old clients")
+    @Test("a server that is added again has none of its old clients")
     func back() throws {
         let lab = try NATLab(.v4)
         try lab.request(0)
@@ -78,7 +78,7 @@ struct NATServerGoneTests {
         #expect(try lab.answer(0, to: 0) == nil)
     }
 
-    @Test("a server without a share of new clients keeps those it has")
+    @Test("a server without slots keeps its clients")
     func draining() throws {
         let lab = try NATLab(.v4)
         try onOneCPU { for client in 0..<6 { try lab.request(client) } }
@@ -89,7 +89,7 @@ struct NATServerGoneTests {
         }
     }
 
-    @Test("when all are gone, requests are dropped")
+    @Test("without servers, requests are dropped")
     func allGone() throws {
         let lab = try NATLab(.v4)
         try lab.request(0)

@@ -6,24 +6,24 @@ import LabNet
 import Testing
 import Tiers
 
-/// The kernel is not asked about the route of each packet: its answer holds for a while.
-@Suite("What xdp_nat remembers of routes", .tags(.network), .loadsPrograms, .takesNAT)
+/// The program caches the kernel's route lookups for a while.
+@Suite("Cached routes in xdp_nat", .tags(.network), .loadsPrograms, .takesNAT)
 struct NATWayTests {
     static let families = [IPAddress.Family.v4, .v6]
-    /// Where the neighbour is, and where it has moved to.
+    /// The neighbour's address, and its later one.
     static let (old, new): ([UInt8], [UInt8]) = ([2, 0, 0, 0, 0, 0xbb], [2, 0, 0, 0, 0, 0xcc])
     /// Longer than a test takes.
     static let long: UInt32 = 1_000_000
 
     @Test(
-        "an answer holds until user space says that something changed, both ways",
+        "a lookup holds until user space reports a change, in both directions",
         arguments: families)
     func untilToldOtherwise(family: IPAddress.Family) async throws {
         try await NATRouteTests.inNetwork {
             try onOneCPU { () throws in
                 let fixture = try Self.fixture(family, ticks: Self.long)
                 let packets = [try NATCase.request(family), try NATCase.answer(family)]
-                // The first packet of a client goes the long way, and so does its first answer.
+                // The first packet of a client takes the slow path, and so does its first reply.
                 for _ in 0..<2 {
                     for packet in packets { #expect(try Self.hop(fixture, packet) == Self.old) }
                 }
@@ -35,7 +35,7 @@ struct NATWayTests {
         }
     }
 
-    @Test("it holds no longer than it may, though nobody says anything", arguments: families)
+    @Test("a lookup expires without a reported change", arguments: families)
     func noLonger(family: IPAddress.Family) async throws {
         try await NATRouteTests.inNetwork {
             try onOneCPU { () throws in
@@ -49,7 +49,7 @@ struct NATWayTests {
         }
     }
 
-    @Test("it holds for all clients of a server, where routes are by destination")
+    @Test("with routes by destination a lookup holds for all clients of a server")
     func byDestination() async throws {
         try await NATRouteTests.inNetwork {
             try onOneCPU { () throws in
@@ -68,7 +68,7 @@ struct NATWayTests {
         }
     }
 
-    @Test("it holds for a flow alone, where routes are by flow", arguments: families)
+    @Test("with routes by flow a lookup holds for one flow", arguments: families)
     func sameQuestion(family: IPAddress.Family) async throws {
         try await NATRouteTests.inNetwork {
             try onOneCPU { () throws in
@@ -79,20 +79,20 @@ struct NATWayTests {
                 others[0].source = Endpoint(known.source.address, port: 40001)
                 others[1].trafficClass = 0x20
                 for _ in 0..<2 { #expect(try Self.hop(fixture, known) == Self.old) }
-                // Known clients, so that nothing but the route is asked anew.
+                // Known clients, so that only the route is looked up again.
                 _ = try fixture.run(others[0])
                 try fixture.changeRoutes()
                 for _ in 0..<2 { #expect(try Self.hop(fixture, known) == Self.old) }
                 try Self.move(family)
                 #expect(try Self.hop(fixture, others[0]) == Self.new)
                 #expect(try Self.hop(fixture, known) == Self.old)
-                // In the same place as the known one.
+                // In the same place of the cache as the known one.
                 #expect(try Self.hop(fixture, others[1]) == Self.new)
             }
         }
     }
 
-    @Test("a packet longer than a remembered way takes does not go by it")
+    @Test("a packet above the MTU of a cached route does not use it")
     func tooLong() async throws {
         try await NATRouteTests.inNetwork {
             try onOneCPU { () throws in
@@ -108,7 +108,7 @@ struct NATWayTests {
         }
     }
 
-    @Test("what goes by a remembered way is counted as what asked for it", arguments: families)
+    @Test("packets on a cached route count as on a looked-up route", arguments: families)
     func counted(family: IPAddress.Family) async throws {
         try await NATRouteTests.inNetwork {
             try onOneCPU { () throws in
@@ -133,13 +133,13 @@ struct NATWayTests {
         return fixture
     }
 
-    /// Where a packet goes on its link; nil when it does not leave.
+    /// The link-layer destination of a packet; nil when it does not leave.
     private static func hop(_ fixture: NATFixture, _ packet: Datagram) throws -> [UInt8]? {
         let outcome = try fixture.run(packet)
         return outcome.verdict == .redirect ? Array(outcome.output[0..<6]) : nil
     }
 
-    /// The neighbour has another address from now on.
+    /// Changes the neighbour's address.
     private static func move(_ family: IPAddress.Family) throws {
         try Namespace.ip(
             family == .v4

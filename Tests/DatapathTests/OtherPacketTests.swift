@@ -6,7 +6,7 @@ import Tiers
 
 @Suite("Packets that tc_fanout does not forward", .tags(.network), .loadsPrograms, .takesFanout)
 struct OtherPacketTests {
-    @Test("goes on to the stack untouched and uncounted", arguments: try foreign())
+    @Test("passes to the stack untouched and uncounted", arguments: try foreign())
     func untouched(packet: PacketCase) throws {
         try packet.check()
     }
@@ -21,7 +21,7 @@ struct OtherPacketTests {
             .dropped("a datagram with TTL 1", .ttlExpired) { $0.timeToLive = 1 },
             .dropped("a datagram with TTL 0", .ttlExpired) { $0.timeToLive = 0 },
             .dropped("a datagram with hop limit 1", .ttlExpired, .v6) { $0.timeToLive = 1 },
-            .dropped("a datagram longer than the listener takes", .oversize) {
+            .dropped("a datagram above the listener's maximum size", .oversize) {
                 $0.payload = [UInt8](repeating: 7, count: 1001)
             },
         ]
@@ -92,15 +92,15 @@ struct OtherPacketTests {
             .untouched("an IP length past the frame") { $0.ipLength = 500 },
             .untouched("an IP length past the frame over IPv6", .v6) { $0.ipLength = 500 },
             .untouched("an IP length without room for a UDP header") { $0.ipLength = 7 },
-            .untouched("an IP length of nothing over IPv6", .v6) { $0.ipLength = 0 },
+            .untouched("an IP length of 0 over IPv6", .v6) { $0.ipLength = 0 },
             .untouched("a UDP length past its packet") { $0.udpLength = 100 },
             .untouched("a UDP length past its packet over IPv6", .v6) { $0.udpLength = 100 },
             .untouched("a UDP length below its header") { $0.udpLength = 7 },
-            PacketCase("an IPv4 header that does not add up", frame: badSum, .untouched),
+            PacketCase("an IPv4 header with a wrong checksum", frame: badSum, .untouched),
             PacketCase("a UDP header cut short", frame: Array(v4[..<41]), .untouched),
             PacketCase("a UDP header cut short over IPv6", frame: Array(v6[..<61]), .untouched),
             PacketCase(
-                "a tag and nothing behind it", frame: Array(v4[..<12]) + [0x81, 0, 0, 1],
+                "a tag without a payload", frame: Array(v4[..<12]) + [0x81, 0, 0, 1],
                 .untouched),
         ]
     }
@@ -118,17 +118,17 @@ struct OtherPacketTests {
             .untouched("a loose source route behind padding") {
                 $0.options = [1, 131, 7, 4, 10, 0, 0, 1]
             },
-            .untouched("an option of no length") { $0.options = [68, 0, 0, 0] },
-            .untouched("more options than one looks at") {
+            .untouched("an option of length 0") { $0.options = [68, 0, 0, 0] },
+            .untouched("more options than the program reads") {
                 $0.options = [UInt8](repeating: 1, count: 12)
             },
             .untouched("a source route that goes on", .v6) {
                 $0.extensions = [.routing(segmentsLeft: 1)]
             },
-            .untouched("more extension headers than one looks at", .v6) {
+            .untouched("more extension headers than the program reads", .v6) {
                 $0.extensions = [Datagram.Extension](repeating: .hopByHop, count: 7)
             },
-            .untouched("extension headers longer than one looks at", .v6) {
+            .untouched("extension headers above the program's limit", .v6) {
                 $0.extensions = [.init(type: 60, body: [30] + [UInt8](repeating: 0, count: 246))]
             },
             .untouched("a datagram from a multicast address", .v4, from("224.0.0.1")),

@@ -6,14 +6,14 @@ import GoldenVectors
 import Testing
 import Tiers
 
-/// lb_parse_frame as every mode but the kernel's compiles it.
+/// lb_parse_frame, compiled for user space.
 @Suite("The packet parser", .tags(.network))
 struct PacketParserTests {
     private func parse(
         _ frame: [UInt8], atHand: Int? = nil
     ) -> (kind: lb_parse, packet: lb_packet) {
         var packet = lb_packet()
-        // A copy of its own size, so that a read past the end is one past the allocation.
+        // A copy of exactly its size, so that a read past the end leaves the allocation.
         let kind = Array(frame[..<(atHand ?? frame.count)]).withUnsafeBufferPointer { bytes in
             guard let start = bytes.baseAddress else { return LB_PARSE_SHORT }
             return lb_parse_datagram(start, start + bytes.count, UInt32(frame.count), &packet)
@@ -22,7 +22,7 @@ struct PacketParserTests {
     }
 
     @Test(
-        "finds the flow, the payload and the offsets behind whatever stands before them",
+        "finds the flow, the payload and the offsets behind all other headers",
         arguments: [IPAddress.Family.v4, .v6])
     func fields(family: IPAddress.Family) throws {
         for tags in [[], [0x8100], [0x88a8, 0x8100]] as [[UInt16]] {
@@ -50,7 +50,7 @@ struct PacketParserTests {
         }
     }
 
-    @Test("tells the first fragment from later ones", arguments: [IPAddress.Family.v4, .v6])
+    @Test("distinguishes the first fragment from later ones", arguments: [IPAddress.Family.v4, .v6])
     func fragments(family: IPAddress.Family) throws {
         var datagram = try PacketCase.datagram(family)
         datagram.fragment = .init(identification: 0x1234, range: 0..<16, isLast: false)
@@ -63,7 +63,7 @@ struct PacketParserTests {
         #expect(later.packet.flow.destination_port == 0)
     }
 
-    @Test("asks for the headers that are not at hand, and for no more")
+    @Test("asks for missing headers, and for no more bytes")
     func short() throws {
         var frames = try [PacketCase.datagram(.v4), PacketCase.datagram(.v6)]
         frames[0].options = [148, 4, 0, 0]
@@ -78,7 +78,7 @@ struct PacketParserTests {
         }
     }
 
-    @Test("a frame that ends within its headers is no datagram, wherever it ends")
+    @Test("a frame that ends within its headers is not a datagram, wherever it ends")
     func runts() throws {
         for family in [IPAddress.Family.v4, .v6] {
             let frame = try PacketCase.datagram(family).frame
@@ -89,7 +89,7 @@ struct PacketParserTests {
         }
     }
 
-    @Test("100 000 mutated frames: what is called a datagram lies within its frame")
+    @Test("100 000 mutated frames: every datagram found lies within its frame")
     func mutated() throws {
         var random = SplitMix64(seed: 5)
         var datagrams = 0

@@ -10,7 +10,7 @@ import Tiers
 struct PathTests {
     static let families = [IPAddress.Family.v4, .v6]
 
-    @Test("what goes to the stack keeps its TTL, for the stack to lower", arguments: families)
+    @Test("a packet to the stack keeps its TTL, since the stack lowers it", arguments: families)
     func stack(family: IPAddress.Family) throws {
         let fixture = try fixture(family, LB_PATH_STACK)
         for timeToLive in [1, 64] as [UInt8] {
@@ -24,7 +24,7 @@ struct PathTests {
         #expect(try fixture.listenerCounts().forwarded == 2)
     }
 
-    @Test("to a veth's other end goes a frame with its hardware address", arguments: families)
+    @Test("a frame to a veth's peer has the peer's hardware address", arguments: families)
     func peer(family: IPAddress.Family) throws {
         let fixture = try fixture(family, LB_PATH_PEER)
         let packet = try PacketCase.datagram(family)
@@ -34,7 +34,7 @@ struct PathTests {
         #expect(outcome == .init(verdict: .redirected, output: expected.frame))
     }
 
-    @Test("what is longer than the route's MTU goes to the stack, led to the receiver")
+    @Test("a datagram above the route's MTU goes to the stack, addressed to the receiver")
     func tooLong() throws {
         let fixture = try fixture(.v4, LB_PATH_NEIGH, mtu: 128)
         var packet = try PacketCase.datagram(.v4)
@@ -44,7 +44,7 @@ struct PathTests {
         var expected = packet.led(to: try PacketCase.receiver(.v4))
         expected.timeToLive += 1
         #expect(try fixture.run(packet) == .init(verdict: .passed, output: expected.frame))
-        // Of a super-packet the segments count.
+        // For a super-packet the size of its segments counts.
         packet.payload = [UInt8](repeating: 1, count: 400)
         let cut = try fixture.run(packet.frame, segmentBytes: 100, segments: 4)
         #expect(cut.verdict == .redirected)
@@ -53,7 +53,7 @@ struct PathTests {
         #expect(try fixture.listenerCounts().forwarded == 10)
     }
 
-    @Test("a route that is looked up leads on, and one that leads nowhere drops and counts")
+    @Test("a looked-up route forwards; without a destination it drops and counts")
     func lookedUp() async throws {
         let commands = [
             "link set lo up", "link add near type veth peer name far",
@@ -70,7 +70,7 @@ struct PathTests {
                 ("10.1.0.1", TCVerdict.redirected, DropReason?.none),
                 ("10.2.0.1", .dropped, .unreachable), ("10.3.0.1", .dropped, .unreachable),
                 ("10.4.0.1", .dropped, .notPermitted),
-                // The stack's own business: an address of this host, and no route at all.
+                // Cases for the stack: an address of this host, and no route at all.
                 ("10.1.0.254", .passed, nil),
                 ("2001:db8:51::1", .redirected, nil), ("2001:db8:2::1", .dropped, .unreachable),
                 ("2001:db8:51::254", .passed, nil),
@@ -80,7 +80,7 @@ struct PathTests {
         }
     }
 
-    @Test("the stack gets what it will send on, and not what it would drop")
+    @Test("the stack gets only packets that it will forward")
     func byStack() async throws {
         let commands = [
             "link set lo up", "link add near type veth peer name far",
@@ -128,7 +128,7 @@ struct PathTests {
         var packet = try PacketCase.datagram(family)
         try fixture.serve(packet.destination, on: 1)
         try fixture.fill(.sourceIP, [receiver])
-        // The stack drops a datagram from elsewhere that comes by the loopback; here it goes no further.
+        // The stack drops a datagram from another source address that comes by the loopback, so it ends here.
         packet.trafficClass = 0x10
         let outcome = try fixture.run(packet.frame, on: 1)
         #expect(outcome.verdict == verdict, "\(address)")

@@ -6,7 +6,7 @@ import Testing
 import Tiers
 
 @Suite(
-    "Destinations that share a port, or have it for themselves", .tags(.network), .loadsPrograms,
+    "Destinations with a shared port or their own", .tags(.network), .loadsPrograms,
     .takesFanout)
 struct PortTests {
     private static let service = "192.0.2.1:514"
@@ -32,7 +32,7 @@ struct PortTests {
     }
 
     @Test(
-        "one destination on a port: that alone is served",
+        "one destination on a port: only that is served",
         arguments: [
             (service, TCFixture.interface, TCVerdict.redirected),
             (other, TCFixture.interface, .passed),
@@ -46,7 +46,7 @@ struct PortTests {
             try fixture.listenerCounts().received == (verdict == .redirected ? 1 : 0))
     }
 
-    @Test("several on a port: each leads to its own listener, the others go on")
+    @Test("several on a port: each goes to its own listener, all others pass")
     func shared() throws {
         let fixture = try fixture([Self.service, Self.other])
         for (number, destination) in [Self.service, Self.other].enumerated() {

@@ -8,11 +8,11 @@ import Tiers
 
 @Suite("Garbage in xdp_steer", .tags(.network), .loadsPrograms, .takesSteering)
 struct SteerMutationTests {
-    @Test("5000 mutated packets: a socket gets what it should, and nothing else")
+    @Test("5000 mutated packets: a socket gets the listener's datagrams, and nothing else")
     func some() throws { try run(Garbage.some, seed: 11) }
 
     @Test(
-        "20 000 mutated packets: a socket gets what it should, and nothing else",
+        "20 000 mutated packets: a socket gets the listener's datagrams, and nothing else",
         .tags(.exhaustive), arguments: [12, 13])
     func many(seed: UInt64) throws { try run(Garbage.many, seed: seed) }
 

@@ -52,10 +52,10 @@ struct SteerPassTests {
             SteerCase("UDP-Lite") { $0.protocolNumber = 136 },
             SteerCase("ARP", frame: arp),
             SteerCase("a datagram behind three tags") { $0.tags = [0x88a8, 0x8100, 0x8100] },
-            SteerCase("a datagram that is longer than a frame") {
+            SteerCase("a datagram longer than a frame") {
                 $0.payload = [UInt8](repeating: 7, count: SteerFixture.longest - 41)
             },
-            SteerCase("a datagram in several pieces of memory") {
+            SteerCase("a datagram in several buffers") {
                 $0.payload = [UInt8](repeating: 7, count: 6000)
             },
         ]
@@ -73,7 +73,7 @@ struct SteerPassTests {
             SteerCase("a UDP length past its packet") { $0.udpLength = 100 },
             SteerCase("a UDP length past its packet over IPv6", .v6) { $0.udpLength = 100 },
             SteerCase("a UDP length below its header") { $0.udpLength = 7 },
-            SteerCase("an IPv4 header that does not add up", frame: badSum),
+            SteerCase("an IPv4 header with a wrong checksum", frame: badSum),
             SteerCase("an Ethernet header alone", frame: Array(v4[..<14])),
             SteerCase("a UDP header cut short", frame: Array(v4[..<41])),
             SteerCase("a UDP header cut short over IPv6", frame: Array(v6[..<61])),

@@ -6,7 +6,7 @@ import Synchronization
 import Testing
 import Tiers
 
-/// A sentence about a packet, and whether a socket gets it.
+/// A test case for one packet: a description, the frame, and whether a socket gets it.
 struct SteerCase: Sendable, CustomTestStringConvertible {
     let testDescription: String
     let frame: [UInt8]
@@ -28,7 +28,7 @@ struct SteerCase: Sendable, CustomTestStringConvertible {
 
     private static let shared = Mutex<SteerFixture?>(nil)
 
-    /// One program for all sentences, with a listener a family.
+    /// One program for all cases, with one listener a family.
     static func verdict(_ frame: [UInt8], queue: UInt32 = 0) throws -> XDPVerdict? {
         try shared.withLock { shared in
             let fixture = try shared ?? SteerFixture()
@@ -43,7 +43,7 @@ struct SteerCase: Sendable, CustomTestStringConvertible {
     }
 }
 
-@Suite("Packets that xdp_steer gives to a socket", .tags(.network), .loadsPrograms, .takesSteering)
+@Suite("Packets that xdp_steer redirects", .tags(.network), .loadsPrograms, .takesSteering)
 struct SteerTests {
     @Test("goes to the socket of its queue", arguments: try taken())
     func steered(packet: SteerCase) throws {
@@ -65,7 +65,7 @@ struct SteerTests {
             SteerCase("a datagram behind extension headers", .v6) {
                 $0.extensions = [.hopByHop, .destinationOptions, .routing(segmentsLeft: 0)]
             },
-            SteerCase("a datagram in a frame that is filled up") { $0.padding = 18 },
+            SteerCase("a datagram in a padded frame") { $0.padding = 18 },
             SteerCase("a datagram that is shorter than its packet") { $0.udpLength = 20 },
             SteerCase("a datagram that just fits a frame") {
                 $0.payload = [UInt8](repeating: 7, count: SteerFixture.longest - 42)
@@ -83,7 +83,7 @@ struct SteerTests {
     @Test("when its socket is closed, a packet passes")
     func closedSocket() throws {
         let frame = try SteerCase("").frame
-        // The socket goes with its fixture; a map keeps none alive.
+        // The socket closes with its fixture; a map does not keep it open.
         let fixture = try SteerFixture()
         try fixture.serve(Endpoint(parsing: TCFixture.service4))
         #expect(try fixture.verdict(frame) == .redirect)
@@ -91,7 +91,7 @@ struct SteerTests {
         #expect(try fixture.verdict(frame) == .pass)
     }
 
-    @Test("with a listener for every address, its port alone decides")
+    @Test("a listener for every address matches by port only")
     func servesAny() throws {
         let fixture = try SteerFixture(servesAny: true)
         try fixture.serve(Endpoint(parsing: TCFixture.service4), any: true)
@@ -106,7 +106,7 @@ struct SteerTests {
         #expect(try fixture.verdict(otherPort.frame) == .pass)
     }
 
-    @Test("before user space has said a word, everything passes")
+    @Test("everything passes before user space sets a listener")
     func nothingKnown() throws {
         let fixture = try SteerFixture(longest: 0)
         try fixture.serve(Endpoint(parsing: TCFixture.service4))

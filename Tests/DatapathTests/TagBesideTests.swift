@@ -6,10 +6,10 @@ import Testing
 import Tiers
 
 @Suite(
-    "Tags that the kernel keeps beside the packet", .tags(.network), .loadsPrograms, .takesFanout)
+    "Tags in the metadata of a packet", .tags(.network), .loadsPrograms, .takesFanout)
 struct TagBesideTests {
     @Test(
-        "that give a priority alone come off with those in the frame, up to two of them",
+        "of a priority only are removed with those in the frame, up to two of them",
         arguments: [IPAddress.Family.v4, .v6], [[0x8100], [0x88a8, 0x8100]] as [[UInt16]])
     func untagged(family: IPAddress.Family, tags: [UInt16]) throws {
         let fixture = try TCFixture.withBothFamilies()
@@ -25,7 +25,7 @@ struct TagBesideTests {
     }
 
     @Test(
-        "of a VLAN leave the packet to the VLAN's own interface, uncounted",
+        "of a VLAN pass the packet to the VLAN's interface, uncounted",
         arguments: [IPAddress.Family.v4, .v6], [[100], [0, 100], [100, 0]] as [[UInt16]])
     func inVLAN(family: IPAddress.Family, vlans: [UInt16]) throws {
         let fixture = try TCFixture.withBothFamilies()

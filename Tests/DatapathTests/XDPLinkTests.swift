@@ -26,7 +26,7 @@ struct XDPLinkTests {
         }
     }
 
-    /// A program that is not ours: any of kind XDP that takes packets in one piece alone.
+    /// A foreign program of type XDP that accepts only packets in one buffer.
     private static func program() throws -> BPFProgram {
         var object = try BPFObject(opening: .flowKey)
         try object.load()
@@ -39,14 +39,14 @@ struct XDPLinkTests {
         return try HookProgram(xdp: "udp_fanout_xdp", of: object)
     }
 
-    /// Attaches in the driver, and where that refuses in the network stack.
+    /// Attaches in the driver, and in the network stack if the driver refuses.
     private func attach(_ program: HookProgram, to interface: UInt32) throws -> PinnedHook {
         let hook = PinnedHook(HostInterface(index: interface, name: "a0"))
         try hook.replace(with: program, trying: [.native, .skb])
         return hook
     }
 
-    @Test("a veth takes a program in its driver, and is without it when the link goes")
+    @Test("a veth's driver takes a program, and loses it with the link")
     func native() throws {
         let veth = try Veth()
         try veth.near.enter {
@@ -66,7 +66,7 @@ struct XDPLinkTests {
         return occupant.number
     }
 
-    @Test("where the driver refuses, the network stack takes it, and the refusal says what to do")
+    @Test("when the driver refuses, the network stack takes it, and the error names the remedy")
     func fallback() throws {
         let veth = try Veth(mtu: 9000)
         try veth.near.enter {
@@ -81,7 +81,7 @@ struct XDPLinkTests {
         }
     }
 
-    @Test("the program for AF_XDP is taken at an MTU of 9000, where one for single pages is not")
+    @Test("the AF_XDP program attaches at an MTU of 9000, a single-buffer program does not")
     func jumbo() throws {
         let veth = try Veth(mtu: 9000)
         try veth.near.enter {
@@ -116,7 +116,7 @@ struct XDPLinkTests {
         }
     }
 
-    @Test("a pinned link outlives its owner; the next one finds it and exchanges the program")
+    @Test("a pinned link outlives its owner; the next owner opens it and replaces the program")
     func adoption() throws {
         let (veth, pins) = (try Veth(), try BPFFileSystem())
         try veth.near.enter {
@@ -124,9 +124,9 @@ struct XDPLinkTests {
             let path = "\(pins.path)/xdp_link"
             #expect(try isAbsent(path))
             let first = try attachPinned(to: interface, path)
-            // What is left after a kill: the pin, and the program behind it.
+            // A kill leaves the pin, and the program behind it.
             #expect(try XDPOccupant.of(interface: interface)?.number == first)
-            // Nobody takes it off by mistake.
+            // The program cannot be detached by mistake.
             #expect(throws: CommandFailed.self) {
                 try Namespace.command("ip link set dev a0 xdp off")
             }
@@ -155,7 +155,7 @@ struct XDPLinkTests {
         try link.detach()
     }
 
-    @Test("a link whose interface went is as good as none")
+    @Test("a link of a deleted interface counts as none")
     func interfaceGone() throws {
         let (veth, pins) = (try Veth(), try BPFFileSystem())
         try veth.near.enter {
@@ -166,7 +166,7 @@ struct XDPLinkTests {
         }
     }
 
-    @Test("a missing interface is named as one")
+    @Test("the error names a missing interface")
     func missing() throws {
         let error = try #require(throws: BPFError.self) {
             _ = try attach(Self.steer(), to: 4711)
@@ -174,7 +174,7 @@ struct XDPLinkTests {
         #expect(error.errno == ENODEV && error.remedy.contains("no such interface"), "\(error)")
     }
 
-    @Test("a map of sockets takes sockets alone, and as many as it has room for")
+    @Test("a map of sockets takes only sockets, up to its capacity")
     func sockets() throws {
         var object = try BPFObject(opening: .xdpSteer)
         try object.size("xsks", entries: 2)

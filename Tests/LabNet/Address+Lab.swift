@@ -11,15 +11,15 @@ extension IPAddress {
     public static let any = IPAddress(v4: 0)
     public static let any6 = IPAddress(high: 0, low: 0)
 
-    /// 127.0.0.0 + `number`: every one of them is this host.
+    /// 127.0.0.0 + `number`; all of these are addresses of this host.
     public static func loopback(_ number: UInt32) -> IPAddress {
         IPAddress(v4: 0x7f00_0000 + number)
     }
 }
 
 extension Endpoint {
-    /// An endpoint on `address` whose UDP port nobody has at the moment. It is taken from below the
-    /// range of the kernel's own choices, so that a sender's port does not become it in the meantime.
+    /// An endpoint on `address` with a free UDP port. The port is below the kernel's ephemeral range, so that a
+    /// sender's port does not take it in the meantime.
     public static func free(on address: IPAddress = .loopback) throws -> Endpoint {
         for _ in 0..<1000 {
             let endpoint = Endpoint(address, port: .random(in: 10_000...32_000))
@@ -42,7 +42,7 @@ extension Endpoint {
         }
     }
 
-    /// Reads what the kernel wrote: a sockaddr_in or sockaddr_in6. A zone is left out.
+    /// Reads a sockaddr_in or sockaddr_in6 from the kernel, without the zone.
     public init(native bytes: UnsafeRawPointer) {
         let port = UInt16(bigEndian: bytes.load(fromByteOffset: 2, as: UInt16.self))
         if Int32(bytes.load(as: sa_family_t.self)) == AF_INET {

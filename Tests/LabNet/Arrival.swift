@@ -1,16 +1,16 @@
 // SPDX-License-Identifier: Apache-2.0
 
-/// A stamped datagram at a receiver, and when that had it.
+/// A stamped datagram at a receiver, and its time.
 public struct Arrival: Equatable, Sendable {
     public let stamp: Stamp
-    /// Just after the call that took it from the socket, so not before it arrived.
+    /// Just after the call that read it from the socket, so not before it arrived.
     public let read: ContinuousClock.Instant
 }
 
-/// Stamped datagrams of one flow that a load gave to the kernel in one call.
+/// Stamped datagrams of one flow that a load sent in one call.
 public struct Burst: Equatable, Sendable {
     public let flow: UInt32
-    /// Of the first of them.
+    /// The number of the first.
     public let sequence: UInt64
     /// Just before the call, so not after any of them was sent.
     public let sent: ContinuousClock.Instant

@@ -3,8 +3,8 @@
 import Foundation
 import Glibc
 
-/// A BPF file system of one's own in a temporary folder, gone with its last reference, and with it what
-/// is pinned in it. Needs root.
+/// A private BPF file system in a temporary folder. It goes with its last reference, together with its pins. Needs
+/// root.
 public final class BPFFileSystem: Sendable {
     public let path: String
 
@@ -21,10 +21,10 @@ public final class BPFFileSystem: Sendable {
         rmdir(path)
     }
 
-    /// Whether nothing is there but what the kernel puts into every one for its debugging.
+    /// Whether it has only the entries that the kernel adds to each one for debugging.
     public var isEmpty: Bool { pins(".").allSatisfy { $0.hasSuffix(".debug") } }
 
-    /// What is pinned in the folder `name`, in order; empty when there is none.
+    /// The pins in the folder `name`, sorted; empty when there is no such folder.
     public func pins(_ name: String) -> [String] {
         ((try? FileManager.default.contentsOfDirectory(atPath: "\(path)/\(name)")) ?? []).sorted()
     }

@@ -3,23 +3,23 @@
 import Foundation
 public import Glibc
 
-/// A program that a test started: its output line by line, and how it ended. It is killed by its own
-/// id when the last reference goes, if nothing ended it before.
+/// A process that a test started: its output line by line, and how it ended. When the last reference goes, the
+/// process is killed by its id if it still runs.
 public final class ChildProcess: Sendable {
     public let pid: pid_t
     public let record: ChildRecord
-    /// Stays as long as the process may need it.
+    /// An object that is kept as long as the process may need it.
     private let folder: ScratchFolder?
 
     /// How a standard stream of the child is connected.
     public enum Stream { case collected, closed, inherited(Int32) }
 
-    /// Starts `path` with default signal handling and an empty signal mask, whatever this process has.
+    /// Starts `path` with default signal handling and an empty signal mask, whatever those of this process are.
     ///
     /// - Parameters:
-    ///   - environment: added to a small one that has nothing but PATH.
+    ///   - environment: added to a small one with only PATH.
     ///   - passing: open in the child from 3 on, as systemd passes them (sd_listen_fds(3)): each with its name.
-    ///   - folder: where it works.
+    ///   - folder: the working directory.
     public init(
         _ path: String, _ arguments: [String], environment: [String: String] = [:],
         input: Stream = .inherited(Files.null), output: Stream = .collected,
@@ -44,7 +44,7 @@ public final class ChildProcess: Sendable {
                 posix_spawn_file_actions_adddup2(&actions, pair.1, number)
             }
         }
-        // Out of the way first: one of them may have the number that another is to get.
+        // Moved away first: one of them may have the number that another needs.
         let passed = passing.map { fcntl($0.descriptor, F_DUPFD_CLOEXEC, 200) }
         defer { for descriptor in passed { close(descriptor) } }
         for (index, descriptor) in passed.enumerated() {
@@ -55,11 +55,11 @@ public final class ChildProcess: Sendable {
             environment["LISTEN_FDS"] = "\(passing.count)"
             environment["LISTEN_FDNAMES"] = passing.map(\.name).joined(separator: ":")
         }
-        // The shell knows the number of the process, which stays the same.
+        // The shell knows the process id, which stays the same.
         let shell =
             passing.isEmpty
             ? [] : ["/bin/sh", "-c", "LISTEN_PID=$$; export LISTEN_PID; exec \"$@\"", "sh"]
-        // env(1) changes the folder and becomes the program, so the id stays the same.
+        // env(1) changes the folder and executes the program, so the id stays the same.
         let command =
             shell + (folder.map { ["/usr/bin/env", "-C", $0.url.path] } ?? []) + [path]
             + arguments
@@ -115,7 +115,7 @@ public final class ChildProcess: Sendable {
         }
     }
 
-    /// Kills it, if it still runs, and waits until the kernel has taken it down.
+    /// Kills it, if it still runs, and waits until the kernel has removed it.
     public func end() async {
         send(SIGKILL)
         _ = try? await record.wait("the end of process \(pid)") { $0.ending }
@@ -127,14 +127,14 @@ public enum Ending: Equatable, Sendable {
     case exited(Int32)
     case killed(Int32)
 
-    /// Of waitpid(2).
+    /// The status of waitpid(2).
     public init(status: Int32) {
         let signal = status & 0x7f
         self = signal == 0 ? .exited((status >> 8) & 0xff) : .killed(signal)
     }
 }
 
-/// A call of the test itself that failed.
+/// A failed call of the test itself.
 public struct Failed: Error, CustomStringConvertible {
     public let description: String
 

@@ -3,15 +3,14 @@
 import Foundation
 import Glibc
 
-/// What is known of a child: written by the threads that read its output and wait for its end, read by
-/// whoever waits for something to happen.
+/// The state of a child: written by the threads that read its output and wait for its end, read by waiting tests.
 public final class ChildRecord: @unchecked Sendable {
-    /// A snapshot of it.
+    /// A snapshot of the record.
     public struct State: Sendable {
         /// Whole lines of standard output and standard error.
         public var output: [String] = []
         public var errors: [String] = []
-        /// Standard streams that are collected and not yet at their end.
+        /// Collected standard streams that have not ended yet.
         public var open: Set<Int32> = []
         public var ending: Ending?
     }
@@ -30,7 +29,7 @@ public final class ChildRecord: @unchecked Sendable {
 
     /// Waits until `probe` finds something in the state.
     ///
-    /// - Throws: `NotInTime`, with everything that the child has said.
+    /// - Throws: `NotInTime`, with the whole output of the child.
     @discardableResult
     public func wait<Value: Sendable>(
         _ what: String, within limit: Duration = .seconds(20),
@@ -41,7 +40,7 @@ public final class ChildRecord: @unchecked Sendable {
             return try self.condition.withLock {
                 while true {
                     if let value = probe(self.current) { return value }
-                    // Nothing more can come of a child that has ended and been read to its end.
+                    // A child that has ended and whose output is read does not change any more.
                     let isOver = self.current.ending != nil && self.current.open.isEmpty
                     guard !isOver, self.condition.wait(until: end) else {
                         throw NotInTime(
@@ -87,15 +86,15 @@ public final class ChildRecord: @unchecked Sendable {
         }
     }
 
-    /// Stops listening to a stream: what the child writes from now on fails with EPIPE.
+    /// Stops reading a stream: the child's later writes fail with EPIPE.
     public func hangUp(_ number: Int32) {
         condition.withLock {
             if let descriptor = collected[number] { shutdown(descriptor, Int32(SHUT_RDWR)) }
         }
     }
 
-    /// Notices the end of `pid`. It is reaped under the lock, so that `kill` never meets another
-    /// process that got the same id.
+    /// Records the end of `pid`. It is reaped under the lock, so that `kill` never signals another process with the
+    /// same id.
     func awaitEnd(of pid: pid_t) {
         Thread.detachNewThread {
             var information = siginfo_t()
@@ -125,7 +124,7 @@ public struct NotInTime: Error, CustomStringConvertible {
     }
 }
 
-/// Runs blocking work on a thread that no Swift task needs to get on.
+/// Runs blocking work on a thread outside of the task pool.
 public func offPool<Value: Sendable>(
     _ work: @escaping @Sendable () throws -> Value
 ) async throws -> Value {

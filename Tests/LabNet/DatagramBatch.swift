@@ -47,11 +47,11 @@ struct DatagramBatch {
 
     func name(_ index: Int) -> UnsafeMutableRawPointer { names + index * Self.nameBytes }
 
-    /// Gives a received message its room for a name back.
+    /// Restores the name buffer of a received message.
     func rearm(_ index: Int) { messages[index].header.msg_namelen = socklen_t(Self.nameBytes) }
 
-    /// Makes message `index` one of `size` bytes to the peer of a connected socket, cut into datagrams of
-    /// `segment` bytes on the way.
+    /// Makes message `index` one of `size` bytes to the peer of a connected socket, which the kernel splits into
+    /// datagrams of `segment` bytes.
     func prepareToSend(_ index: Int, size: Int, segment: Int? = nil) {
         vectors[index].iov_len = size
         messages[index].header.msg_name = nil

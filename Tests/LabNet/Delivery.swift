@@ -1,17 +1,17 @@
 // SPDX-License-Identifier: Apache-2.0
 
-/// What became of a load: its report held against what the sinks got.
+/// The result of a load: its report compared with the sinks' records.
 public struct Delivery: Equatable, Sendable, CustomStringConvertible {
     public var sent: UInt64 = 0
-    /// Different datagrams that arrived, wherever.
+    /// Different datagrams that arrived at any sink.
     public var arrived: UInt64 = 0
     public var duplicates: UInt64 = 0
     /// Arrivals after a later datagram of the same flow at the same sink.
     public var disorders: UInt64 = 0
     public var damaged: UInt64 = 0
-    /// Datagrams that the kernel dropped at the sinks: ours to answer for, not the plane's.
+    /// Datagrams that the kernel dropped at the sinks: the fault of the test, not of the plane.
     public var droppedAtSinks: UInt64 = 0
-    /// The first missing numbers of some flow, for a report.
+    /// The first missing numbers of a flow, for a report.
     public var missing: [UInt64] = []
 
     public init(of report: LoadReport, at sinks: [Sink]) {
@@ -35,8 +35,8 @@ public struct Delivery: Equatable, Sendable, CustomStringConvertible {
 
     public var lost: UInt64 { sent - min(sent, arrived) }
 
-    /// Whether every datagram arrived once, intact and in order, but for what the kernel dropped at the
-    /// sinks or, before anybody could receive it, at the listener.
+    /// Whether every datagram arrived once, intact and in order, except for those that the kernel dropped at the sinks
+    /// or in the listener's receive queue.
     public func isExact(droppedAtListener: UInt64 = 0) -> Bool {
         duplicates == 0 && disorders == 0 && damaged == 0
             && arrived + droppedAtSinks + droppedAtListener == sent

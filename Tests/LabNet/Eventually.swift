@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 
-/// What was waited for did not come about.
+/// A condition that did not become true in time.
 public struct NeverHappened: Error, CustomStringConvertible {
     public let what: String
     public let limit: Duration
@@ -8,9 +8,9 @@ public struct NeverHappened: Error, CustomStringConvertible {
     public var description: String { "not within \(limit): \(what)" }
 }
 
-/// Asks again and again, every few milliseconds, until `condition` holds. The only way to wait here.
+/// Polls `condition` every few milliseconds until it is true. All tests wait by this function.
 ///
-/// - Throws: `NeverHappened` with `what`, a sentence that says what should have come about.
+/// - Throws: `NeverHappened` with `what`, a sentence that describes the condition.
 public func eventually(
     isolation: isolated (any Actor)? = #isolation, within limit: Duration = .seconds(30),
     _ what: String, _ condition: () async throws -> Bool

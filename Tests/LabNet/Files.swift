@@ -17,15 +17,15 @@ public enum Files {
         return (pair[0], pair[1])
     }
 
-    /// The folder of the test bundle, where the executables are. Not /proc/self/exe: in a mount namespace of a
-    /// test's own that shows another path if the root is a chroot.
+    /// The folder of the test bundle and the executables. Not from /proc/self/exe: in a private mount namespace it
+    /// shows another path if the root is a chroot.
     public static let products = URL(filePath: CommandLine.arguments[0]).deletingLastPathComponent()
 
-    /// An executable of this package, as it was built together with these tests.
+    /// An executable of this package, built together with these tests.
     public static func product(_ name: String) -> String { products.appending(path: name).path }
 }
 
-/// A folder that goes with its last reference. Anybody may read it.
+/// A folder that is removed with its last reference. All users may read it.
 public final class ScratchFolder: Sendable {
     public let url: URL
 
@@ -60,7 +60,7 @@ public final class ScratchFolder: Sendable {
         return path
     }
 
-    /// Writes beside and renames, so that nobody sees the file half-written.
+    /// Writes a temporary file and renames it, so that readers never see a partial file.
     public func replace(_ name: String, with text: String) throws {
         let beside = try write(text, to: ".\(name).new")
         guard rename(beside, path(name)) == 0 else { throw Failed("rename \(beside)") }

@@ -1,13 +1,13 @@
 // SPDX-License-Identifier: Apache-2.0
 
-/// What arrived of one flow: which sequence numbers, how often, in what order.
+/// The arrivals of one flow: which sequence numbers, how often, in what order.
 public struct FlowTally: Equatable, Sendable {
     /// A bit for each sequence number that arrived.
     private var seen: [UInt64] = []
     private var highest: Int64 = -1
     /// Different sequence numbers that arrived.
     public private(set) var count: UInt64 = 0
-    /// Arrivals of a number that was there already.
+    /// Arrivals of a number that had arrived before.
     public private(set) var duplicates: UInt64 = 0
     /// Arrivals after a higher number.
     public private(set) var disorders: UInt64 = 0
@@ -29,7 +29,7 @@ public struct FlowTally: Equatable, Sendable {
         if Int64(sequence) < highest { disorders += 1 } else { highest = Int64(sequence) }
     }
 
-    /// Adds what another receiver got of the same flow. Order is a matter of each receiver alone.
+    /// Adds the arrivals of the same flow at another receiver. Order is counted per receiver.
     public mutating func merge(_ other: FlowTally) {
         if other.seen.count > seen.count {
             seen.append(contentsOf: repeatElement(0, count: other.seen.count - seen.count))

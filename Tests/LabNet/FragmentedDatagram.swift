@@ -2,16 +2,16 @@
 
 public import FanoutCore
 
-/// A UDP datagram cut into IP packets by hand, to be sent in whatever order (RFC 791, 3.2; RFC 8200, 4.5).
+/// A UDP datagram in handmade IP fragments, which may be sent in any order (RFC 791, 3.2; RFC 8200, 4.5).
 public struct FragmentedDatagram: Sendable {
     public let source: Endpoint
     public let destination: Endpoint
-    /// In the order of the datagram.
+    /// The fragments in the order of the datagram.
     public let packets: [[UInt8]]
 
     /// - Parameters:
-    ///   - id: the identification; of IPv4 16 bits of it, and not 0.
-    ///   - bytes: of UDP header and payload in each fragment but the last, a multiple of 8.
+    ///   - id: the identification; IPv4 uses 16 bits of it, which must not be 0.
+    ///   - bytes: UDP header and payload bytes in each fragment but the last, a multiple of 8.
     public init(
         _ payload: [UInt8], from source: Endpoint, to destination: Endpoint, id: UInt32, bytes: Int
     ) {

@@ -2,7 +2,7 @@
 
 import Glibc
 
-/// The first two numbers of a kernel's version, for tests of what older kernels lack.
+/// The first two numbers of a kernel's version, for tests that depend on it.
 public struct KernelRelease: Comparable, Sendable, CustomStringConvertible {
     public let major: Int
     public let minor: Int
@@ -12,13 +12,13 @@ public struct KernelRelease: Comparable, Sendable, CustomStringConvertible {
         self.minor = minor
     }
 
-    /// Of a text such as `6.1.0-56-cloud-amd64`; what is no number counts as 0.
+    /// Parses a text such as `6.1.0-56-cloud-amd64`; anything but a number counts as 0.
     public init(parsing text: String) {
         let numbers = text.split { !$0.isNumber }.prefix(2).map { Int($0) ?? 0 } + [0, 0]
         self.init(numbers[0], numbers[1])
     }
 
-    /// The kernel that runs.
+    /// The running kernel.
     public static let running: KernelRelease = {
         var names = utsname()
         uname(&names)
@@ -28,21 +28,20 @@ public struct KernelRelease: Comparable, Sendable, CustomStringConvertible {
         return KernelRelease(parsing: text)
     }()
 
-    /// The first that verifies tc_fanout.bpf.c: it takes pointers to memory as arguments of global
-    /// functions.
+    /// The first that verifies tc_fanout.bpf.c: global functions may have pointers to memory as arguments.
     public static let takesFanout = KernelRelease(5, 12)
 
-    /// The first with programs of type sk_reuseport that say where a closing listener's connections go.
+    /// The first with programs of type sk_reuseport that migrate the connections of a closing listener.
     public static let takesMigration = KernelRelease(5, 14)
 
-    /// The first with XDP programs for packets of several buffers (`xdp.frags`), which xdp_steer.bpf.c and
-    /// xdp_nat.bpf.c are, and with live frames in test runs.
-    public static let takesFrags = KernelRelease(5, 18)
+    /// The first with XDP programs for multi-buffer packets (`xdp.frags`), as xdp_steer.bpf.c and xdp_nat.bpf.c are, and
+    /// The first with XDP programs for multi-buffer packets (`xdp.frags`), as xdp_steer.bpf.c and xdp_nat.bpf.c are,
+    /// and with live frames in test runs.
 
     /// The first that verifies xdp_nat.bpf.c: a global function's argument may be the key of a map.
     public static let takesNAT = KernelRelease(6, 2)
 
-    /// The first that has the hook TCX.
+    /// The first with the hook TCX.
     public static let hasTCX = KernelRelease(6, 6)
 
     public var description: String { "\(major).\(minor)" }

@@ -5,15 +5,15 @@ import Glibc
 import LinuxNet
 import Synchronization
 
-/// A thread that tasks can be made to run on, for what the kernel keeps by thread: its network
-/// namespace and its capabilities. Sockets and threads made there inherit both.
+/// A thread that tasks can run on, for what the kernel keeps per thread: the network namespace and capabilities.
+/// Sockets and threads made there inherit both.
 public final class LabThread: TaskExecutor {
     private let jobs = Mutex<[UnownedJob]>([])
     private let wake = DispatchSemaphore(value: 0)
     private let ending = Atomic(false)
     private let thread = Mutex<Thread?>(nil)
 
-    /// - Parameter setup: what makes the thread special; it runs there first.
+    /// - Parameter setup: prepares the thread; it runs there first.
     public init(setup: @escaping @Sendable () throws -> Void) async throws {
         guard PoolGate.stands else { throw SystemError("guard the task pool", code: ENOSYS) }
         thread.withLock {
@@ -36,7 +36,7 @@ public final class LabThread: TaskExecutor {
         try await withTaskExecutorPreference(self) { try await body() }
     }
 
-    /// Ends the thread, once what was given to it is done.
+    /// Ends the thread after its remaining work.
     public func end() {
         guard let thread = thread.withLock({ $0.take() }) else { return }
         ending.store(true, ordering: .releasing)

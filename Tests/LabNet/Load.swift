@@ -3,15 +3,15 @@
 import LinuxNet
 import Synchronization
 
-/// What a load has sent.
+/// The result of a load.
 public struct LoadReport: Equatable, Sendable {
-    /// Datagrams that the kernel took, by flow; their sequence numbers count up from 0.
+    /// Datagrams that the kernel accepted, by flow; their sequence numbers count up from 0.
     public var sent: [UInt32: UInt64] = [:]
     public var datagrams: UInt64 = 0
     public var bytes: UInt64 = 0
-    /// How often the destination answered that no socket listens (ECONNREFUSED).
+    /// Replies of the destination that no socket listens (ECONNREFUSED).
     public var refusals: UInt64 = 0
-    /// Sends that failed for another reason: errno to count. Their datagrams were tried again.
+    /// Sends that failed for another reason: errno to count. Their datagrams were sent again.
     public var errors: [Int32: UInt64] = [:]
     public var elapsed: Duration = .zero
     /// When the datagrams of each flow were sent, in order; empty unless the load keeps times.
@@ -27,8 +27,7 @@ public struct LoadReport: Equatable, Sendable {
     }
 }
 
-/// Stamped datagrams at a steady pace from one or more sources, sent by a thread of its own from the
-/// moment that it is made.
+/// Stamped datagrams at a steady pace from one or more sources. A thread sends them as soon as the load is created.
 public final class Load: Sendable {
     private static let nextFlow = Atomic<UInt32>(1)
 
@@ -36,13 +35,13 @@ public final class Load: Sendable {
     private let thread: Mutex<Thread?>
 
     /// - Parameters:
-    ///   - sources: taken in turn, a few datagrams each.
+    ///   - sources: used in rotation, a few datagrams each.
     ///   - flows: sequences of each source.
-    ///   - sharing: how many sources, one after the other in the list, count up the same sequences.
+    ///   - sharing: the number of consecutive sources that share one set of sequences.
     ///   - rate: datagrams a second, all sources together.
-    ///   - total: datagrams after which it ends; nil: no such limit.
+    ///   - total: datagrams after which it ends; nil: no limit.
     ///   - duration: time after which it ends; nil: until `stop`.
-    ///   - sizes: bytes, 24...65507, taken in turn.
+    ///   - sizes: bytes, 24...65507, used in rotation.
     ///   - segments: datagrams in one super-packet, all of one size; 1 sends them singly.
     ///   - keepsTimes: whether the report says when each was sent.
     public init(
@@ -82,7 +81,7 @@ public final class Load: Sendable {
         return report
     }
 
-    /// Where thread and owner meet.
+    /// The state that the thread shares with the owner.
     final class Outcome: Sendable {
         let progress = Atomic<UInt64>(0)
         private let ending = Atomic(false)

@@ -19,7 +19,7 @@ struct LoadSender {
         let keepsTimes: Bool
     }
 
-    /// Datagrams in one call; a burst that a receiver's default buffer takes easily.
+    /// Datagrams in one call; a burst that fits into a receiver's default buffer.
     private static let burst = 16
 
     private let plan: Plan
@@ -39,7 +39,7 @@ struct LoadSender {
         let each = Self.burst * plan.segments
         let longest = plan.sizes.max()! * plan.segments
         let batch = DatagramBatch(messages: Self.burst, room: longest)
-        // An interrupted schedule is made up for, but never by more than 20 ms at once.
+        // After an interruption it catches up, but by at most 20 ms at once.
         var due = start
         let interval = Duration.seconds(1) * each / plan.rate
         while !outcome.isEnding {
@@ -63,8 +63,8 @@ struct LoadSender {
         outcome.finish(report)
     }
 
-    /// One burst from one source; in a super-packet all datagrams belong to one flow and are of one
-    /// size, as they would in life.
+    /// One burst from one source. In a super-packet all datagrams belong to one flow and have one size, as in real
+    /// traffic.
     private mutating func sendBurst(_ batch: DatagramBatch) {
         let source = turn % plan.sources.count
         let round = turn / plan.sources.count
@@ -97,7 +97,7 @@ struct LoadSender {
         }
     }
 
-    /// What the kernel does not take is tried again, for a while: it then misses at the receivers.
+    /// Retries a refused datagram for a while; after that it is missing at the receivers.
     private mutating func send(_ batch: DatagramBatch, _ sizes: [Int], on source: Traffic) {
         var next = 0
         var failures = 0

@@ -3,7 +3,7 @@
 public import Logging
 import Synchronization
 
-/// Keeps what is logged.
+/// Keeps all log events.
 public final class LogRecorder: Sendable {
     /// One event.
     public struct Line: Sendable, CustomStringConvertible {
@@ -11,7 +11,7 @@ public final class LogRecorder: Sendable {
         public let message: String
         public let fields: [String: String]
 
-        /// Level, message, fields in the order of their keys, and a blank.
+        /// Level, message, fields sorted by key, and a blank.
         public var description: String {
             let pairs = fields.sorted { $0.key < $1.key }.map { "\($0.key)=\($0.value)" }
             return (["\(level)", message] + pairs).joined(separator: " ") + " "
@@ -24,14 +24,14 @@ public final class LogRecorder: Sendable {
 
     public var lines: [Line] { kept.withLock { $0 } }
 
-    /// The lines as they describe themselves.
+    /// The description of each event.
     public var texts: [String] { lines.map(\.description) }
 
     public func lines(_ message: String) -> [Line] { lines.filter { $0.message == message } }
 
     public func count(_ message: String) -> Int { lines(message).count }
 
-    /// Of every level.
+    /// The messages of all levels.
     public var logger: Logger { Logger(label: "test") { _ in Handler(recorder: self) } }
 
     private func keep(_ line: Line) { kept.withLock { $0.append(line) } }

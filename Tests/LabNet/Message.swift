@@ -2,12 +2,12 @@
 
 import CNet
 
-/// A message of a unix socket, and the descriptors that came with it, which are the receiver's to close.
+/// A message of a unix socket with its descriptors, which the receiver must close.
 public struct Message: Sendable {
     public let text: String
     public let descriptors: [Int32]
 
-    /// What waits at a socket that does not block; nil when there is nothing.
+    /// The next message of a non-blocking socket; nil when there is none.
     public static func next(at socket: Int32) -> Message? {
         guard cnet_wait_readable(socket, 0) > 0 else { return nil }
         var bytes = [UInt8](repeating: 0, count: 4096)

@@ -4,8 +4,8 @@ import Glibc
 import LinuxNet
 
 extension Namespace {
-    /// Runs `body` in a new network and a new mount namespace: what it and its children mount and pin is
-    /// seen by nobody else and ends with them, and they see nothing that is pinned outside.
+    /// Runs `body` in a new network and a new mount namespace: its mounts and pins, and those of its children, are
+    /// private and end with them, and they see no pins from outside.
     ///
     /// - Parameter commands: as for `run`.
     public static func withOwnMounts<Value: Sendable>(
@@ -27,7 +27,7 @@ extension Namespace {
         guard mount("none", "/", nil, flags, nil) == 0 else {
             throw SystemError("make mounts private", code: errno)
         }
-        // A namespace's copy of a mount shows the same pins, other tests' and killed daemons' among them.
+        // A namespace's copy of a mount shows the same pins, also those of other tests and killed daemons.
         while umount2("/sys/fs/bpf", Int32(MNT_DETACH)) == 0 {}
     }
 }

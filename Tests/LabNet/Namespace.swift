@@ -3,13 +3,13 @@
 import Glibc
 import LinuxNet
 
-/// A network of one's own, with nothing in it but a loopback that is down. Needs root.
+/// A private network with nothing but a loopback that is down. Needs root.
 public enum Namespace {
     private static let newNetwork: Int32 = 0x4000_0000  // CLONE_NEWNET, sched.h
 
     /// Runs `body` in a new namespace, which ends with the last socket in it.
     ///
-    /// - Parameter commands: arguments of ip(8), to begin with, such as `link set lo up`.
+    /// - Parameter commands: arguments of ip(8) that run first, such as `link set lo up`.
     public static func run<Value: Sendable>(
         _ commands: [String], _ body: @Sendable () async throws -> Value
     ) async throws -> Value {
@@ -33,7 +33,7 @@ public enum Namespace {
         for command in commands { try ip(command) }
     }
 
-    /// The calling thread's number, by which ip(8) finds its namespace: `link set x netns NUMBER`.
+    /// The calling thread's id, by which ip(8) finds its namespace: `link set x netns NUMBER`.
     public static var threadNumber: Int32 {
         typealias GetThread = @convention(c) () -> Int32
         return hidden("gettid", as: GetThread.self)()
@@ -42,7 +42,7 @@ public enum Namespace {
     /// Runs `ip` with these arguments in the namespace of the calling thread.
     public static func ip(_ arguments: String) throws { try command("ip " + arguments) }
 
-    /// Runs a command in the namespace of the calling thread; its words are parted by spaces.
+    /// Runs a command in the namespace of the calling thread; spaces separate its words.
     public static func command(_ line: String) throws {
         let words = line.split(separator: " ").map(String.init)
         var pointers = words.map { strdup($0) }
@@ -56,7 +56,7 @@ public enum Namespace {
         guard status == 0 else { throw CommandFailed(command: words.joined(separator: " ")) }
     }
 
-    /// Sets a variable below /proc/sys/net, as the calling thread's namespace has it.
+    /// Sets a variable below /proc/sys/net in the calling thread's namespace.
     public static func set(_ variable: String, to value: String) throws {
         let file = open("/proc/sys/net/" + variable, O_WRONLY | O_CLOEXEC)
         guard file >= 0 else { throw SystemError("open \(variable)", code: errno) }
@@ -67,7 +67,7 @@ public enum Namespace {
     }
 }
 
-/// A command that ended with a status other than 0; its own words are on standard error.
+/// A command that ended with a status other than 0; its messages are on standard error.
 public struct CommandFailed: Error, CustomStringConvertible {
     public let command: String
 

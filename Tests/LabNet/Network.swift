@@ -3,7 +3,7 @@
 import Glibc
 import LinuxNet
 
-/// A network namespace that lives as long as this does, and can be entered again and again.
+/// A network namespace that lives as long as this object, and can be entered many times.
 public final class Network: Sendable {
     private let descriptor: Int32
 
@@ -12,7 +12,7 @@ public final class Network: Sendable {
     private static let newNetwork: Int32 = 0x4000_0000  // CLONE_NEWNET, sched.h
     private static let mine = "/proc/thread-self/ns/net"
 
-    /// An empty one, in which `lo` is up.
+    /// Creates an empty one, in which `lo` is up.
     public init() throws {
         let outside = open(Self.mine, O_RDONLY | O_CLOEXEC)
         defer { close(outside) }
@@ -28,7 +28,7 @@ public final class Network: Sendable {
 
     deinit { close(descriptor) }
 
-    /// How ip(8) finds it: `link set x netns PATH`.
+    /// The path for ip(8): `link set x netns PATH`.
     public var path: String { "/proc/\(getpid())/fd/\(descriptor)" }
 
     /// Runs `body` in it, on the calling thread. Sockets and threads made there stay there.
@@ -44,8 +44,8 @@ public final class Network: Sendable {
 
     /// Runs `body` in it, and every default actor that it calls, on a thread of its own.
     ///
-    /// - Parameter ownMounts: whether what it and its children mount and pin is seen by nobody else and ends
-    ///   with them; no BPF file system is mounted there to begin with.
+    /// - Parameter ownMounts: whether mounts and pins of `body` and its children are private and end with them; no BPF
+    ///   file system is mounted at first.
     public func run<Value: Sendable>(
         ownMounts: Bool = false, _ body: @Sendable () async throws -> Value
     ) async throws -> Value {

@@ -3,7 +3,7 @@
 public import FanoutCore
 import Glibc
 
-/// A raw socket that sends IP packets as they are, in the network of the thread that made it.
+/// A raw socket that sends IP packets unchanged, in the network of the thread that made it.
 public final class PacketSender: Sendable {
     private let socket: Int32
     private let isV4: Bool

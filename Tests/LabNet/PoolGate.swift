@@ -7,10 +7,9 @@ import Synchronization
 
 /// Keeps the threads of Swift's task pool out of labs.
 ///
-/// The pool makes a thread whenever a task is enqueued and none is idle, from the thread that enqueues,
-/// and the new one inherits that one's namespace and privileges for good: a later test would run in a
-/// network that it knows nothing of. So what a lab's thread enqueues is handed on by a thread that is no
-/// lab's.
+/// When no thread is idle, the pool makes one from the thread that enqueues a task. The new thread inherits that
+/// thread's namespace and privileges for good, so a later test would run in a foreign network. Therefore another
+/// thread, which is not a lab's, passes on the tasks that a lab's thread enqueues.
 enum PoolGate {
     private typealias Original = @convention(thin) (UnownedJob) -> Void
     private typealias Hook = @convention(thin) (UnownedJob, Original) -> Void
@@ -28,10 +27,10 @@ enum PoolGate {
         return key
     }()
 
-    /// Stands from the first call on, which is to come from a thread outside of all labs.
+    /// Active from the first call on, which must come from a thread outside of all labs.
     static let stands: Bool = {
         _ = home
-        // Timers have a thread of their own, which makes threads as well.
+        // Timers have a thread of their own, which also makes threads.
         DispatchQueue.global().asyncAfter(deadline: .now()) {}
         guard let symbol = dlsym(nil, "swift_task_enqueueGlobal_hook"),
             (try? Thread(name: "pool-gate", body: { relay() })) != nil
@@ -44,7 +43,7 @@ enum PoolGate {
         return true
     }()
 
-    /// The network of the process, by the number of its file.
+    /// The network of the process, by inode number.
     private static let home = network
 
     private static var network: ino_t {
@@ -52,10 +51,10 @@ enum PoolGate {
         return stat("/proc/thread-self/ns/net", &found) == 0 ? found.st_ino : 0
     }
 
-    /// Whether the calling thread is one that a lab's thread made, and in that one's network.
+    /// Whether the calling thread was made by a lab's thread, and is in the network of that thread.
     private static var isAway: Bool { network != home }
 
-    /// Says that the calling thread is a lab's.
+    /// Marks the calling thread as a lab's.
     static func markThread() { pthread_setspecific(mark, UnsafeRawPointer(bitPattern: 1)) }
 
     private static func relay() {

@@ -3,11 +3,11 @@
 import Glibc
 import LinuxNet
 
-/// What this process may do, for the traits of tests that need it.
+/// The privileges of this process, for the traits of tests that need them.
 public enum Privilege {
     public static var isRoot: Bool { geteuid() == 0 }
 
-    /// Runs `body` on a thread that has no capability at all, though its user may be root.
+    /// Runs `body` on a thread without any capability, even as root.
     public static func without<Result: Sendable>(
         _ body: @Sendable () async throws -> Result
     ) async throws -> Result {

@@ -2,17 +2,17 @@
 
 import Glibc
 
-/// What the kernel says of this process. Other tests may run beside the one that asks, so both counts
-/// are of what bears a name or a port of the asker's own.
+/// The resources of this process as the kernel reports them. Other tests may run at the same time, so both counts
+/// select by a name or a port of the caller.
 public enum Probe {
-    /// The threads of this process whose name begins so; a name is cut after 15 bytes.
+    /// The number of threads of this process with this name prefix; a name has at most 15 bytes.
     public static func threads(named prefix: String) -> Int {
         entries(of: "/proc/self/task").count {
             text(of: "/proc/self/task/\($0)/comm").hasPrefix(prefix)
         }
     }
 
-    /// The UDP sockets of this host that are bound to `port` or connected to it.
+    /// The number of UDP sockets of this host that are bound or connected to `port`.
     public static func udpSockets(at port: UInt16) -> Int {
         let digits = String(port, radix: 16, uppercase: true)
         let wanted = ":" + String(repeating: "0", count: 4 - digits.count) + digits
@@ -24,7 +24,7 @@ public enum Probe {
         }
     }
 
-    /// Open descriptors of this process.
+    /// The number of open descriptors of this process.
     public static func descriptors() -> Int { entries(of: "/proc/self/fd").count - 1 }
 
     private static func entries(of path: String) -> [String] {

@@ -2,9 +2,9 @@
 
 import Glibc
 
-/// What a command prints, run in the namespaces of the calling thread.
+/// The output of a command, run in the namespaces of the calling thread.
 public enum Shell {
-    /// - Parameter line: its words are parted by spaces.
+    /// - Parameter line: the command; spaces separate its words.
     /// - Throws: `CommandFailed` unless it ends with status 0.
     public static func output(_ line: String) throws -> String {
         var ends: [Int32] = [0, 0]

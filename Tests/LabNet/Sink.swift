@@ -6,7 +6,7 @@ import Glibc
 import LinuxNet
 import Synchronization
 
-/// A datagram as a receiver got it.
+/// A received datagram.
 public struct Received: Equatable, Sendable {
     public let payload: [UInt8]
     public let source: Endpoint
@@ -17,9 +17,9 @@ public struct Received: Equatable, Sendable {
     }
 }
 
-/// A UDP receiver: a socket, a thread that reads it, and what arrived.
+/// A UDP receiver: a socket, a thread that reads it, and a record of the arrivals.
 public final class Sink: Sendable {
-    /// Bytes that wait in the kernel for the reader; above `net.core.rmem_max` for root alone.
+    /// The receive buffer in bytes; only root can exceed `net.core.rmem_max`.
     public static let bufferBytes = 64 << 20
 
     public let endpoint: Endpoint
@@ -28,10 +28,10 @@ public final class Sink: Sendable {
     private let thread: Mutex<Thread?>
 
     /// - Parameters:
-    ///   - address: where to listen.
-    ///   - port: 0 for one that is free.
-    ///   - keepsPayloads: false at high rates: stamped datagrams are then tallied by flow, all are
-    ///     counted, and none is kept.
+    ///   - address: the address to bind.
+    ///   - port: 0 for a free one.
+    ///   - keepsPayloads: false at high rates: stamped datagrams are then tallied by flow, all are counted, and none is
+    ///     kept.
     ///   - keepsTimes: whether `log` says when each stamped datagram was read.
     public init(
         on address: IPAddress = .loopback, port: UInt16 = 0, keepsPayloads: Bool = true,
@@ -49,8 +49,7 @@ public final class Sink: Sendable {
 
     deinit { stop() }
 
-    /// Closes nothing yet: the port stays taken until the sink is gone, and what is in the queue is
-    /// read first.
+    /// Stops the reader after it has read the queue. The port stays bound until the sink is released.
     public func stop() {
         guard let thread = thread.withLock({ $0.take() }) else { return }
         record.end()
@@ -79,6 +78,6 @@ public final class Sink: Sendable {
     /// Datagrams that the kernel dropped at this socket.
     public var kernelDrops: UInt64 { socket.kernelDrops }
 
-    /// Everything that reached the socket, read or dropped there.
+    /// All datagrams at the socket, read or dropped.
     public var arrivals: UInt64 { count + kernelDrops }
 }

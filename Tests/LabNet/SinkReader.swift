@@ -26,7 +26,7 @@ struct SinkReader {
             let count = cnet_receive_batch(
                 descriptor, batch.messages, UInt32(Self.batch), Int32(flags | CNET_TRUNCATED))
             if count > 0 { take(batch, Int(count)) }
-            // Woken up rather than served, or no more to read.
+            // Interrupted, or nothing more to read.
             if isEnding, count <= 0 { return }
         }
     }

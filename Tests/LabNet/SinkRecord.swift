@@ -2,7 +2,7 @@
 
 import Synchronization
 
-/// What a sink's reader writes and its owner reads.
+/// The record that a sink's reader writes and its owner reads.
 final class SinkRecord: Sendable {
     struct Content: Sendable {
         var count: UInt64 = 0

@@ -2,8 +2,8 @@
 
 import Glibc
 
-/// The first bytes of a payload that says which flow it belongs to and which one of it it is. The rest
-/// is drawn from a fixed noise at a place that depends on both, so any altered byte shows.
+/// The first bytes of a payload: its flow and its sequence number. The rest is copied from fixed noise at an offset
+/// that depends on both, so that any altered byte is detected.
 public struct Stamp: Equatable, Sendable {
     public let flow: UInt32
     public let sequence: UInt64
@@ -34,16 +34,16 @@ public struct Stamp: Equatable, Sendable {
         memcpy(base + Self.bytes, Self.noise + offset, size - Self.bytes)
     }
 
-    /// Where in the noise the payload begins.
+    /// The offset of the payload in the noise.
     private var offset: Int {
         Int((UInt64(flow) &* 0x9e37_79b9 &+ sequence &* 0x85eb_ca6b) & 0xffff)
     }
 
     enum Reading: Equatable {
         case stamp(Stamp)
-        /// A stamp, but not the bytes that belong to it.
+        /// A stamp with damaged bytes.
         case damaged
-        /// Some other payload.
+        /// A payload without a stamp.
         case foreign
     }
 

@@ -5,7 +5,7 @@ public import FanoutCore
 import Glibc
 import LinuxNet
 
-/// A sender: a socket with a source of its own, connected to one destination.
+/// A sender: a socket with its own source, connected to one destination.
 public final class Traffic: Sendable {
     public let source: Endpoint
     public let destination: Endpoint
@@ -29,8 +29,8 @@ public final class Traffic: Sendable {
 
     /// Sends one datagram of 0...65507 bytes.
     ///
-    /// - Returns: whether the kernel took it. A socket that nobody listened to reports that at the
-    ///   next send, which then fails without being tried.
+    /// - Returns: whether the kernel accepted it. If no socket listened for an earlier datagram, the next send reports
+    ///   that and sends nothing.
     @discardableResult
     public func send(_ payload: [UInt8]) -> Bool {
         Glibc.send(socket.descriptor, payload, payload.count, 0) == payload.count
@@ -38,7 +38,7 @@ public final class Traffic: Sendable {
 
     /// Sends datagrams in one call (UDP_SEGMENT): each of `segment` bytes, the last perhaps shorter.
     ///
-    /// - Returns: how many datagrams the kernel took; 0 when it refused.
+    /// - Returns: the number of datagrams that the kernel accepted; 0 when it refused.
     @discardableResult
     public func sendSuperPacket(_ bytes: [UInt8], segment: Int) -> Int {
         var option = Int32(segment)
@@ -53,16 +53,16 @@ public final class Traffic: Sendable {
         return (bytes.count + segment - 1) / segment
     }
 
-    /// The same with `count` bytes of no meaning.
+    /// Sends `count` datagrams without a meaning in one call.
     @discardableResult
     public func sendSuperPacket(bytes count: Int, segment: Int) -> Int {
         sendSuperPacket((0..<count).map { UInt8(truncatingIfNeeded: $0) }, segment: segment)
     }
 
-    /// Sends stamped datagrams at a steady pace from this one source and returns when all are sent.
+    /// Sends stamped datagrams at a steady pace from this source and returns when all are sent.
     ///
     /// - Parameters:
-    ///   - flows: sequences of their own, taken in turn.
+    ///   - flows: sequences of their own, used in rotation.
     ///   - rate: datagrams a second.
     ///   - size: bytes of each, 24...65507.
     public func run(

@@ -2,7 +2,7 @@
 
 public import FanoutCore
 
-/// client ── c0 │ lb0 ── balancer ── out0…2 │ in0 ── three receivers: each a network of its own.
+/// client ── c0 │ lb0 ── balancer ── out0…2 │ in0 ── three receivers, each in its own network.
 ///
 /// Addresses of IPv4 / IPv6: 10.8.0.x / fd08::x between client (2) and balancer (1), 10.8.9.x /
 /// fd08:9::x as further sources of the client, 10.8.N.x / fd08:N::x between balancer (1) and receiver
@@ -25,16 +25,16 @@ public final class VethLab: Sendable {
         }
     }
 
-    /// A veth between two networks: the first has address 1 and the other 2.
+    /// Adds a veth between two networks: the first has address 1 and the other 2.
     ///
-    /// - Parameter isRouted: whether the second gets its default routes by it.
+    /// - Parameter isRouted: whether the second gets its default routes through it.
     public static func connect(
         _ near: Network, _ nearName: String, _ far: Network, _ farName: String, subnet: Int,
         isRouted: Bool = true
     ) throws {
         try near.ip("link add \(nearName) type veth peer name \(farName) netns \(far.path)")
         for (network, name, number) in [(near, nearName, 1), (far, farName, 2)] {
-            // What comes by an interface that its source is not behind would be dropped.
+            // Reverse path filtering would drop packets whose source is not behind their interface.
             for scope in [name, "all"] { try network.set("ipv4/conf/\(scope)/rp_filter", to: "0") }
             try network.ip("link set \(name) up")
             try network.ip("address add \(v4(subnet, number))/24 dev \(name)")
