@@ -11,7 +11,7 @@ import XDPSockets
 extension AFXDPPlaneTests {
     @Suite("accounts for", .tags(.load))
     struct AccountingTests {
-        /// Every frame of every worker is in one place, and the moves made sense.
+        /// Every frame of every worker is in exactly one place, without violations.
         static func check(_ plane: any DataPlane) async throws {
             let plane = try #require(plane as? AFXDPPlane)
             let censuses = await plane.censuses()
@@ -19,8 +19,7 @@ extension AFXDPPlaneTests {
             for census in censuses { #expect(census.isExact, "\(census)") }
         }
 
-        /// Datagrams that did not get as far as the plane: the interface had no room for them, or the
-        /// queue's socket had none.
+        /// Datagrams lost before the plane: the interface or the queue's socket had no room for them.
         struct Losses: CustomStringConvertible {
             /// The veth's own ring of 256 packets was full: the sender counts it.
             var wire: UInt64 = 0
@@ -34,7 +33,7 @@ extension AFXDPPlaneTests {
             var description: String { "wire \(wire), ring \(ring), frames \(frames)" }
 
             init(in lab: VethLab, _ plane: any DataPlane) async throws {
-                // proc_net_dev(5): of what is sent, the fourth number behind eight of what comes.
+                // proc_net_dev(5): the fourth sent value, after eight received values.
                 let table = try lab.client.enter { try Shell.output("cat /proc/net/dev") }
                 let line = try #require(
                     table.split(separator: "\n").first { $0.contains("c0:") })

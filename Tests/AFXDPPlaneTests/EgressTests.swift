@@ -5,7 +5,7 @@ import Testing
 @testable import AFXDPPlane
 
 extension AFXDPPlaneTests {
-    /// No device here has zero copy, so what the kernel would do there is not tried.
+    /// No device here supports zero copy, so the kernel's part of it is not tested.
     @Suite("out of an interface without a listener")
     struct EgressTests {
         @Test("with zero copy the kernel sends, since no program is there; otherwise a ring does")

@@ -6,14 +6,14 @@ import Glibc
 import LabNet
 import LinuxNet
 
-/// Puts frames on the wire as they are, by a packet socket (packet(7)).
+/// Sends frames unchanged through a packet socket (packet(7)).
 final class FrameSender {
     private let socket: Socket
 
     /// - Parameter interface: in the network of the calling thread.
     init(on interface: String) throws {
         socket = try Socket(family: AF_PACKET, type: Int32(SOCK_RAW.rawValue))
-        // struct sockaddr_ll: family, protocol, interface, and what a sender leaves out.
+        // struct sockaddr_ll: family, protocol, interface; a sender leaves the rest zero.
         var name = [UInt8](repeating: 0, count: 20)
         name.withUnsafeMutableBytes {
             $0.storeBytes(of: UInt16(AF_PACKET), as: UInt16.self)
@@ -33,7 +33,7 @@ final class FrameSender {
 
     /// A frame with an IPv4 datagram without a UDP checksum.
     ///
-    /// - Parameter tag: the priority and VLAN of a tag, if it is to have one.
+    /// - Parameter tag: the priority and VLAN of a tag; nil for none.
     static func frame(
         to mac: [UInt8], from source: Endpoint, to destination: Endpoint, _ payload: [UInt8],
         timeToLive: UInt8 = 64, tag: UInt16? = nil

@@ -13,7 +13,7 @@ extension AFXDPPlaneTests {
     struct NetworkChangeTests {
         private static let attached = "attached XDP program"
 
-        /// Detaches every XDP link of an interface, as `bpftool link detach` does; in the interface's network.
+        /// Detaches every XDP link of an interface, as `bpftool link detach` does. Must run in the interface's network.
         private func detachLinks(of interface: UInt32) {
             var identifier: UInt32 = 0
             while bpf_link_get_next_id(identifier, &identifier) == 0 {
@@ -29,7 +29,7 @@ extension AFXDPPlaneTests {
             }
         }
 
-        @Test("a program that something detaches is attached again within two seconds, and counted")
+        @Test("a detached program is attached again within two seconds, and counted")
         func detached() async throws {
             let (lab, log) = (try VethLab(), LogRecorder())
             try await lab.withPost(log: log) { post in
@@ -51,7 +51,7 @@ extension AFXDPPlaneTests {
         @Test("a change to a mode that the driver refuses changes nothing")
         func refusedMode() async throws {
             let lab = try VethLab()
-            // A veth refuses a program when its peer has more queues to send than it has to receive.
+            // A veth refuses a program when its peer has more transmit queues than it has receive queues.
             try lab.balancer.ip("link delete lb0")
             try lab.balancer.ip(
                 "link add lb0 numrxqueues 1 numtxqueues 1 type veth peer name c0 netns "
@@ -73,7 +73,7 @@ extension AFXDPPlaneTests {
             }
         }
 
-        @Test("an interface that goes down and up serves on, with the program that it had")
+        @Test("an interface that goes down and up keeps forwarding, with the same program")
         func downAndUp() async throws {
             let (lab, log) = (try VethLab(), LogRecorder())
             try await lab.withPost(log: log) { post in
@@ -86,7 +86,7 @@ extension AFXDPPlaneTests {
             #expect(log.lines(Self.attached).count == 1)
         }
 
-        @Test("a receiver behind an interface that goes down and up is met again")
+        @Test("a receiver behind an interface that goes down and up is reached again")
         func receiverDownAndUp() async throws {
             let lab = try VethLab()
             try await lab.withPost { post in
@@ -101,7 +101,7 @@ extension AFXDPPlaneTests {
             }
         }
 
-        @Test("a receiver whose own end of the link is down: what is lost is counted, and said")
+        @Test("drops are counted and logged when the receiver's end of the link is down")
         func receiverUnplugged() async throws {
             let (lab, log) = (try VethLab(), LogRecorder())
             let (gone, back) = (
@@ -112,7 +112,7 @@ extension AFXDPPlaneTests {
                 try await post.forwards()
                 try await post.usesRing()
                 try lab.receivers[0].ip("link set in0 down")
-                try await eventually("it says so") { !log.lines(gone).isEmpty }
+                try await eventually("it is logged") { !log.lines(gone).isEmpty }
                 let said = try #require(log.lines(gone).first)
                 #expect(said.fields["reason"] == "the link to them has no carrier")
                 let (before, arrived) = (try await post.rig.counters(), post.sink.count)
@@ -127,11 +127,11 @@ extension AFXDPPlaneTests {
                 try await post.forwards()
                 try await post.usesRing()
                 try await post.forwardsExactly(50)
-                try await eventually("that is said, too") { log.lines(back).count == 1 }
+                try await eventually("that is logged, too") { log.lines(back).count == 1 }
             }
         }
 
-        @Test("an interface that is renamed is served on, also through a change of receivers")
+        @Test("an interface that is renamed stays served, also through a change of receivers")
         func renamed() async throws {
             let (lab, log) = (try VethLab(), LogRecorder())
             try await lab.withPost(log: log) { post in
@@ -162,7 +162,7 @@ extension AFXDPPlaneTests {
                 try stage.traffic(to: listener).send([1])
                 try await eventually("it arrives") { sinks[0].count == 1 }
                 try lab.balancer.ip("link delete lb0")
-                try await eventually("it says so") {
+                try await eventually("it is logged") {
                     !log.lines("interface is gone, its listeners wait for it to come back").isEmpty
                 }
                 try VethLab.connect(lab.balancer, "lb0", lab.client, "c0", subnet: 0)
@@ -182,7 +182,7 @@ extension AFXDPPlaneTests {
             }
         }
 
-        @Test("an interface that receivers are behind is deleted and made again, and they are met")
+        @Test("receivers are reached again after their interface is deleted and made again")
         func egressRecreated() async throws {
             let lab = try VethLab()
             try await lab.withPost { post in
@@ -198,7 +198,7 @@ extension AFXDPPlaneTests {
             }
         }
 
-        @Test("a route that changes is followed: by another interface, and back")
+        @Test("the plane follows a route to another interface and back")
         func route() async throws {
             let lab = try VethLab()
             let virtual = try #require(IPAddress("10.40.0.1"))
@@ -230,11 +230,11 @@ extension AFXDPPlaneTests {
         }
 
         @Test(
-            "a receiver whose hardware address changes is met again, whether it says so or not",
+            "a receiver whose hardware address changes is reached again, announced or not",
             arguments: [true, false])
         func hardwareAddress(says: Bool) async throws {
             let lab = try VethLab()
-            // A neighbour that was not heard of is asked soon.
+            // An unused neighbour is probed soon.
             for (name, value) in [
                 ("base_reachable_time_ms", "500"), ("delay_first_probe_time", "1"),
             ] {
@@ -258,7 +258,7 @@ extension AFXDPPlaneTests {
             }
         }
 
-        @Test("a neighbour that is forgotten is found again without a loss")
+        @Test("a deleted neighbour entry is resolved again without a loss")
         func forgotten() async throws {
             let lab = try VethLab()
             try await lab.withPost { post in
@@ -271,7 +271,7 @@ extension AFXDPPlaneTests {
             }
         }
 
-        @Test("the address of the interface's card changes, and its packets are still steered")
+        @Test("packets are still steered after the interface's hardware address changes")
         func ownHardwareAddress() async throws {
             let lab = try VethLab()
             try await lab.withPost { post in

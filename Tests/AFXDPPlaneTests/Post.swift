@@ -6,7 +6,7 @@ import LabNet
 import PlaneContract
 import Testing
 
-/// A plane with one listener and one receiver, and how to ask whether datagrams get there.
+/// A plane with one listener and one receiver, and helpers to check that datagrams arrive.
 struct Post {
     let rig: Rig
     let sink: Sink
@@ -22,7 +22,7 @@ struct Post {
         }
     }
 
-    /// Sends `count` datagrams, of which every one arrives once.
+    /// Sends `count` datagrams, and checks that each arrives once.
     func forwardsExactly(_ count: Int) async throws {
         // Others may still be on their way. No other payload begins with 0xff.
         let mark = [0xff] + (0..<7).map { _ in UInt8.random(in: 0...255) }
@@ -32,7 +32,7 @@ struct Post {
         }
     }
 
-    /// Datagrams that the kernel sent in place of a transmit ring.
+    /// Datagrams that the kernel sent instead of a transmit ring.
     func kernelSends() async -> UInt64 {
         await rig.plane.queueCounters().map(\.kernelSends).reduce(0, +)
     }
@@ -47,9 +47,9 @@ struct Post {
         }
     }
 
-    /// Ledger and frames are exact.
+    /// Checks the accounting of datagrams and frames.
     func isExact() async throws {
-        try await eventually("the ledger is exact") {
+        try await eventually("the counters add up") {
             try await rig.counters().isBalanced
         }
         try await AFXDPPlaneTests.AccountingTests.check(rig.plane)

@@ -11,7 +11,7 @@ import Testing
 extension AFXDPPlaneTests {
     @Suite("with several queues")
     struct QueueTests {
-        /// The client's wire anew, with queues.
+        /// Replaces the client's veth by one with several queues.
         private func widen(_ lab: VethLab, queues: Int) throws {
             try lab.balancer.ip("link delete lb0")
             let shape = "numrxqueues \(queues) numtxqueues \(queues)"
@@ -50,8 +50,8 @@ extension AFXDPPlaneTests {
             }
         }
 
-        /// The kernel lets no queue go that a socket is bound to.
-        @Test("queues that are added are served, and those that are served stay")
+        /// The kernel removes no queue that a socket is bound to.
+        @Test("added queues are served, and queues in use cannot be removed")
         func followed() async throws {
             let lab = try VethLab()
             try widen(lab, queues: 4)
@@ -76,7 +76,7 @@ extension AFXDPPlaneTests {
             }
         }
 
-        @Test("the next daemon takes over at once, and what is not the listener's never stops")
+        @Test("the next daemon takes over at once, without a break for other traffic")
         func restart() async throws {
             let lab = try VethLab()
             try await lab.balancer.run {

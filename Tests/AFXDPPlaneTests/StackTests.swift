@@ -26,8 +26,7 @@ extension AFXDPPlaneTests {
                 }
                 for _ in 0..<100 { other.send([1, 2]) }
                 try await eventually("all arrive") { beside.count == 100 }
-                // A datagram in three fragments: its port is the listener's, and the stack has nobody
-                // there.
+                // A datagram in three fragments to the listener's port; the stack has no socket for it.
                 let datagram = FragmentedDatagram(
                     [UInt8](repeating: 3, count: 2500),
                     from: Endpoint(VethLab.v4(9, 1), port: 4000), to: post.listener.bind, id: 77,
@@ -50,7 +49,7 @@ extension AFXDPPlaneTests {
         static let modes: [XDPAttach] = [.native, .skb]
 
         @Test(
-            "priority tags go, what is in a VLAN passes, padding does no harm, TTL 1 is dropped")
+            "priority tags are removed, VLANs pass, padding is ignored, TTL 1 is dropped")
         func frames() async throws {
             let lab = try VethLab()
             try await lab.withPost { post in
@@ -95,7 +94,7 @@ extension AFXDPPlaneTests {
         }
 
         @Test(
-            "an interface with the XDP program of another tool is refused by its name, and keeps it",
+            "an interface with another tool's XDP program is refused, and keeps the program",
             arguments: [HookMode.native, .skb])
         func othersProgram(mode: HookMode) async throws {
             let lab = try VethLab()

@@ -7,13 +7,13 @@ import PlaneContract
 import Testing
 
 extension AFXDPPlaneTests {
-    @Suite("says")
+    @Suite("reports")
     struct StatusTests {
         private func hook(_ name: String) -> [FanoutCore.Attachment] {
             [FanoutCore.Attachment(mode: .afXDP, interface: "lb0", hook: name)]
         }
 
-        @Test("where its program meets packets", arguments: XDPAttach.allCases)
+        @Test("where its program runs", arguments: XDPAttach.allCases)
         func attachments(mode: XDPAttach) async throws {
             let lab = try VethLab()
             try await lab.withPost(mode: mode) { post in
@@ -26,7 +26,7 @@ extension AFXDPPlaneTests {
         }
 
         @Test(
-            "that a worker without packets has nothing to do, and that one with packets makes progress"
+            "that a worker without packets is idle, and that one with packets makes progress"
         )
         func progress() async throws {
             let lab = try VethLab()
@@ -52,7 +52,7 @@ extension AFXDPPlaneTests {
             }
         }
 
-        @Test("another way of attaching, and busy polling, come with a change; the counts go on")
+        @Test("another attach mode and busy polling after a change, with continued counters")
         func changed() async throws {
             let lab = try VethLab()
             try await lab.withPost { post in
@@ -75,7 +75,7 @@ extension AFXDPPlaneTests {
             }
         }
 
-        @Test("a worker that polls busily keeps up with a load, and rests no more than it must")
+        @Test("that a worker with busy polling keeps up with a load, and rarely sleeps")
         func busyPolling() async throws {
             let lab = try VethLab()
             try await lab.withPost { post in
@@ -84,8 +84,8 @@ extension AFXDPPlaneTests {
                 try await post.rig.apply([listener])
                 let empty = { await post.rig.plane.queueCounters()[0].receiveRingEmpty }
                 let before = await empty()
-                // One that sleeps looks once a second.
-                try await eventually("it looks again and again") {
+                // A sleeping worker checks once a second.
+                try await eventually("it keeps polling") {
                     await empty() > before + 10_000
                 }
                 try await post.forwards()

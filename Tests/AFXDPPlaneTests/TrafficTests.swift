@@ -8,7 +8,7 @@ import Testing
 extension AFXDPPlaneTests {
     @Suite("on the wire")
     struct TrafficTests {
-        /// Datagrams that the receivers' hosts threw away for a wrong checksum.
+        /// Datagrams that the receivers' hosts dropped for a wrong checksum.
         private func checksumErrors(_ lab: VethLab) throws -> Int {
             try lab.receivers.reduce(0) { sum, receiver in
                 let shown = try receiver.enter {
@@ -22,7 +22,7 @@ extension AFXDPPlaneTests {
         }
 
         @Test(
-            "checksums are right and sources kept, whether or not a sender leaves them to a device",
+            "checksums are correct and sources are kept, with checksum offload and without",
             arguments: [IPAddress.Family.v4, .v6], ["on", "off"])
         func checksums(family: IPAddress.Family, offload: String) async throws {
             let lab = try VethLab()
@@ -72,7 +72,7 @@ extension AFXDPPlaneTests {
         func hairpin() async throws {
             let lab = try VethLab()
             try await lab.withPost(receiver: { lab in
-                // The source is its own.
+                // With its own source.
                 for scope in ["all", "c0"] {
                     try lab.client.set("ipv4/conf/\(scope)/accept_local", to: "1")
                 }
@@ -85,7 +85,7 @@ extension AFXDPPlaneTests {
         }
 
         @Test(
-            "a receiver on the balancer itself gets them by the kernel, with the client's source",
+            "the kernel delivers to a receiver on the balancer, with the client's source",
             arguments: [IPAddress.Family.v4, .v6])
         func local(family: IPAddress.Family) async throws {
             let lab = try VethLab()
@@ -105,7 +105,7 @@ extension AFXDPPlaneTests {
         }
 
         @Test(
-            "until its link-layer address is known a receiver is the kernel's to find",
+            "the kernel sends to a receiver until its link-layer address is known",
             arguments: [IPAddress.Family.v4, .v6])
         func unresolved(family: IPAddress.Family) async throws {
             let lab = try VethLab()
@@ -129,7 +129,7 @@ extension AFXDPPlaneTests {
             }
         }
 
-        @Test("a receiver behind two next hops gets them by the kernel")
+        @Test("the kernel sends to a receiver behind two next hops")
         func multipath() async throws {
             let lab = try VethLab()
             let far = try #require(IPAddress("10.41.0.1"))
@@ -148,7 +148,7 @@ extension AFXDPPlaneTests {
         }
 
         @Test(
-            "no route: unreachable; too long for the way: message_too_long; other family: mismatch")
+            "no route: unreachable; above the MTU: message_too_long; other family: mismatch")
         func refused() async throws {
             let lab = try VethLab()
             try await lab.balancer.run {

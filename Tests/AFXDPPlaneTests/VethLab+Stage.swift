@@ -8,12 +8,11 @@ import PlaneContract
 import Synchronization
 
 extension VethLab {
-    /// The plane with clients, listeners and receivers in their places. Calls of it are made in the
-    /// balancer.
+    /// The plane with clients, listeners and receivers in their networks. Its calls run in the balancer.
     func stage(logger: Logger = .silent, mode: XDPAttach = .native) throws -> Stage {
         let lab = self
         let nextSlot = Turn()
-        // What a veth hands over has no checksum yet unless it is told to make one.
+        // Without this setting, packets from a veth have no complete checksum.
         try client.command("ethtool -K c0 tx off")
         var stage = Stage(mode: .afXDP) { AFXDPPlane(logger: logger) }
         stage.keepsSource = true

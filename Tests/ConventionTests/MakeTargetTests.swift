@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 
+import Foundation
 import Testing
 import Tiers
 
@@ -21,5 +22,20 @@ struct MakeTargetTests {
             "make", ["--dry-run", "SETUP=no", "ARGS=6.1", name], in: SourceTree.root)
         #expect(plan.status == 0, "\(plan.errors)")
         #expect((help.output + plan.output).contains(runs), "\(plan.output)")
+    }
+
+    @Test("the workflows call only targets that there are")
+    func workflows() throws {
+        let help = try Command.run("make", ["help"], in: SourceTree.root).output
+        let targets = Set(help.split(separator: "\n").compactMap { $0.split(separator: " ").first })
+        let folder = SourceTree.root.appending(path: ".github/workflows")
+        let files = try FileManager.default.contentsOfDirectory(atPath: folder.path)
+        #expect(files.count >= 2)
+        for file in files {
+            let text = try String(contentsOf: folder.appending(path: file), encoding: .utf8)
+            let called = text.matches(of: /run: make (\S+)/).map(\.output.1)
+            #expect(!called.isEmpty, "\(file)")
+            #expect(called.filter { !targets.contains($0) } == [], "\(file)")
+        }
     }
 }

@@ -30,7 +30,7 @@ extension SetupTests {
 
             // A pattern of the shell; no package is called "-".
             let absent = missing.isEmpty ? "-" : missing.joined(separator: "|")
-            let lastKnowns = [
+            let fakes = [
                 "swift": "echo 'Swift version \(swift) (swift-\(swift)-RELEASE)'",
                 "id": "echo \(user)",
                 // dpkg-query -W -f=FORMAT PACKAGE...: a missing package is an error, the rest print.
@@ -52,7 +52,7 @@ extension SetupTests {
                 "update-rc.d": "echo \"update-rc.d $*\" >>'\(folder.path)/log'",
                 "sudo": "echo \"sudo $*\" >>'\(folder.path)/log'; exec \"$@\"",
             ]
-            for (name, body) in lastKnowns where !without.contains(name) {
+            for (name, body) in fakes where !without.contains(name) {
                 let program = programs.appending(path: name)
                 try Data("#!/bin/sh\n\(body)\n".utf8).write(to: program)
                 try FileManager.default.setAttributes(
@@ -69,13 +69,28 @@ extension SetupTests {
             try? FileManager.default.removeItem(at: folder)
         }
 
+        private var script: String { SourceTree.root.appending(path: "scripts/setup.sh").path }
+        private var variables: [String: String] {
+            ["PATH": folder.appending(path: "bin").path, "POLICY_RC_D": policy.path]
+        }
+
         func run(_ purposes: String...) throws -> Run {
-            let script = SourceTree.root.appending(path: "scripts/setup.sh").path
-            let command = try Command.run(
-                "/bin/sh", [script] + purposes, in: folder,
-                environment: [
-                    "PATH": folder.appending(path: "bin").path, "POLICY_RC_D": policy.path,
-                ])
+            try report(
+                Command.run("/bin/sh", [script] + purposes, in: folder, environment: variables))
+        }
+
+        /// The same on a terminal (script(1)), where the user answers `reply`.
+        func run(_ purposes: String..., replying reply: String) throws -> Run {
+            let words = variables.map { "\($0.key)='\($0.value)'" } + ["/bin/sh '\(script)'"]
+            let inner = (["env -i"] + words + purposes).joined(separator: " ")
+            return try report(
+                Command.run(
+                    "/bin/sh",
+                    ["-c", "echo \(reply) | script -qefc \"\(inner)\" /dev/null >&2"],
+                    in: folder))
+        }
+
+        private func report(_ command: Command) throws -> Run {
             let log = try String(contentsOf: folder.appending(path: "log"), encoding: .utf8)
             return Run(
                 status: command.status, called: log.split(separator: "\n").map(String.init),

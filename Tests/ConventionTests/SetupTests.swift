@@ -32,6 +32,26 @@ struct SetupTests {
         #expect(!FileManager.default.fileExists(atPath: machine.policy.path), "the policy stayed")
     }
 
+    @Test("asks on a terminal before it installs, with --ask")
+    func asks() throws {
+        let machine = try Machine(missing: ["clang-format"])
+        let refused = try machine.run("--ask", "lint", replying: "n")
+        #expect(refused.status == 1)
+        #expect(refused.called == [])
+        #expect(refused.said.contains("setup: missing: clang-format"))
+        #expect(refused.said.contains("apt-get install --no-install-recommends clang-format"))
+        let agreed = try machine.run("--ask", "lint", replying: "y")
+        #expect(agreed.status == 0, "\(agreed.said)")
+        #expect(agreed.called.first == "apt-get update -q")
+    }
+
+    @Test("asks nothing without a terminal")
+    func noTerminal() throws {
+        let run = try Machine(missing: ["clang-format"]).run("--ask", "lint")
+        #expect(run.status == 0, "\(run.said)")
+        #expect(run.called.first == "apt-get update -q")
+    }
+
     @Test("leaves a policy that was there as it was")
     func policyOfTheMachine() throws {
         let machine = try Machine(missing: ["curl"])

@@ -4,9 +4,8 @@ import FanoutCore
 
 /// A flow and its keys, computed by `golden.py`, which shares no code with the C header.
 ///
-/// The vectors are the contract between the modes: sockets, TC, XDP and AF_XDP all give these keys, so
-/// that a source meets the same receiver whichever carries it. They break when the C header changes;
-/// then LB_ABI_VERSION must rise too.
+/// The vectors are the contract between the modes: userspace, TC, XDP and AF_XDP compute the same keys, so a source
+/// gets the same receiver in each. They fail when the C header changes; then LB_ABI_VERSION must rise too.
 public struct GoldenVector: Sendable, CustomStringConvertible {
     public let seed: UInt64
     public let source: String

@@ -2,8 +2,8 @@
 
 import FanoutCore
 
-/// Random numbers that are the same on every run (Steele et al., OOPSLA 2014), so that a failure can be
-/// repeated from its seed.
+/// Random numbers that are the same on every run (Steele et al., OOPSLA 2014), so that a failure can be repeated from
+/// its seed.
 public struct SplitMix64: RandomNumberGenerator {
     private var state: UInt64
 
@@ -17,8 +17,8 @@ public struct SplitMix64: RandomNumberGenerator {
         return word ^ word >> 31
     }
 
-    /// A bit more often set or clear than a fair one would be: runs of zero groups and of all ones are
-    /// where address code goes wrong.
+    /// Random bits that are all ones or all zeros more often than fair ones: such groups are where address code goes
+    /// wrong.
     public mutating func word() -> UInt64 {
         (0..<4).reduce(UInt64(0)) { word, _ in
             let group: UInt64 =

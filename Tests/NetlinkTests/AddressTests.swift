@@ -19,7 +19,7 @@ extension NetlinkTests {
             let addr_info: [Address]
         }
 
-        @Test("says of an interface's addresses what ip says, and of no other interface's")
+        @Test("lists the addresses of an interface as ip does, and no other interface's")
         func compared() async throws {
             let commands =
                 Wire.addressed + [
@@ -37,7 +37,7 @@ extension NetlinkTests {
                     let lines = try await ip(Line.self, "addr show dev \(name)").flatMap(
                         \.addr_info)
                     #expect(addresses.map(\.address.description) == lines.map(\.local))
-                    // With a peer ip prints the peer's prefix.
+                    // For a point-to-point address ip prints the peer's prefix.
                     #expect(addresses.map(\.prefixLength) == lines.map(\.prefixlen))
                     #expect(addresses.map(\.scope) == lines.map { Self.scope($0.scope) })
                     #expect(addresses.allSatisfy { $0.interface == index })
@@ -68,7 +68,7 @@ extension NetlinkTests {
 
         @Test("marks an IPv6 address that is not yet known to be unique")
         func tentative() async throws {
-            // Without a carrier the kernel cannot begin to look.
+            // Without a carrier, duplicate address detection cannot start.
             try await Wire.run(["link set near up", "addr add fd00::1/64 dev near"], far: []) {
                 far in
                 var netlink = try Netlink()
@@ -84,12 +84,12 @@ extension NetlinkTests {
             }
         }
 
-        @Test("leaves none out of a long table that changes all the time, or says that it cannot")
+        @Test("lists a long, changing table completely, or throws")
         func churn() async throws {
             try await Wire.run { _ in
                 let folder = try ScratchFolder()
-                // The kernel goes on where it stopped by counting, so an address that goes from the
-                // front, as those of the narrowest scope are, hides one that stays.
+                // The kernel resumes a dump by count, so a removed address at the front, where those of
+                // the narrowest scope are, hides a later one.
                 let staying = (0..<600).map {
                     "addr add 10.1.\($0 / 200).\($0 % 200)/32 dev near\n"
                 }

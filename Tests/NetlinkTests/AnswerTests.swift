@@ -6,8 +6,8 @@ import Tiers
 
 @testable import KernelForwarding
 
-/// What the kernel seldom does, from messages of our own making.
-@Suite("An answer of netlink", .tags(.unit))
+/// Rare kernel messages, made by the tests.
+@Suite("A reply of netlink", .tags(.unit))
 struct AnswerTests {
     private static func message(
         _ type: Int32, flags: Int32 = 0, sequence: UInt32 = 7, port: UInt32 = 9, body: [UInt8] = []
@@ -21,14 +21,14 @@ struct AnswerTests {
         return (answer, progress)
     }
 
-    @Test("of one message is whole with it")
+    @Test("of one message is complete with it")
     func single() {
         let (answer, progress) = Self.taking([Self.message(16)])
         #expect(progress == [.whole])
         #expect(answer.messages.count == 1)
     }
 
-    @Test("of several parts is whole at its end")
+    @Test("of several parts is complete at its end")
     func parts() {
         let (answer, progress) = Self.taking([
             Self.message(16, flags: NLM_F_MULTI), Self.message(16, flags: NLM_F_MULTI),
@@ -39,7 +39,7 @@ struct AnswerTests {
     }
 
     @Test(
-        "is inconsistent at its end when the table changed, whichever part says so",
+        "is inconsistent at its end when any part reports a changed table",
         arguments: 0..<3)
     func interrupted(part: Int) {
         let messages = [16, 16, NLMSG_DONE].enumerated().map { index, type in
@@ -50,7 +50,7 @@ struct AnswerTests {
         #expect(Self.taking(messages).1 == [.more, .more, .inconsistent])
     }
 
-    @Test("leaves out what belongs to another request or socket, and what says nothing")
+    @Test("leaves out messages of another request or socket, and empty ones")
     func foreign() {
         let (answer, progress) = Self.taking([
             Self.message(16, sequence: 6), Self.message(16, port: 8), Self.message(NLMSG_NOOP),
@@ -61,7 +61,7 @@ struct AnswerTests {
         #expect(answer.messages.isEmpty)
     }
 
-    /// An attribute with the kernel's sentence.
+    /// An attribute with the kernel's message.
     private static func sentence(_ text: String) -> [UInt8] {
         let bytes = Array(text.utf8) + [0]
         let padding = [UInt8](repeating: 0, count: -bytes.count & 3)
@@ -70,7 +70,7 @@ struct AnswerTests {
 
     private static let invalid = [UInt8](of: Int32(-22))
 
-    @Test("that is an error has the kernel's sentence, behind a request in full or cut or none")
+    @Test("that is an error has the kernel's message, after a full, truncated or missing request")
     func sentences() {
         var header = nlmsghdr()
         header.nlmsg_len = 32
@@ -87,7 +87,7 @@ struct AnswerTests {
         }
     }
 
-    @Test("that is an error without a sentence, or cut anywhere, still has its errno")
+    @Test("that is an error without a message, or truncated, still has its errno")
     func cut() {
         #expect(
             Self.taking([Self.message(NLMSG_ERROR, body: Self.invalid)]).1 == [.refused(22, nil)])
@@ -102,13 +102,13 @@ struct AnswerTests {
         }
     }
 
-    @Test("cut anywhere is read without a trap, or is none")
+    @Test("truncated anywhere is read without a trap, or not at all")
     func cutMessages() throws {
         var header = ifinfomsg()
         header.ifi_index = 5
         let name: [UInt8] = [9, 0, UInt8(IFLA_IFNAME), 0] + Array("near".utf8) + [0, 0, 0, 0]
         let mtu: [UInt8] = [8, 0, UInt8(IFLA_MTU), 0, 0xdc, 5, 0, 0]
-        // Lengths of attributes that cannot be: none, less than a header, more than there is.
+        // Impossible attribute lengths: zero, less than a header, beyond the message.
         for wrong: [UInt8] in [[], [0, 0, 1, 0], [3, 0, 1, 0], [0xff, 0xff, 1, 0]] {
             let body = [UInt8](of: header) + name + mtu + wrong
             let link = try #require(NetworkLink(Self.message(Int32(RTM_NEWLINK), body: body)))
@@ -120,7 +120,7 @@ struct AnswerTests {
         }
     }
 
-    @Test("about an address that this host answers for, or of a bridge, is no news of a neighbour")
+    @Test("about a proxied address, or of a bridge, is no neighbour event")
     func proxy() {
         func neighbour(_ family: UInt8, flags: UInt8) -> Neighbour? {
             var header = ndmsg()
@@ -135,7 +135,7 @@ struct AnswerTests {
         #expect(neighbour(7, flags: 0) == nil)  // AF_BRIDGE
     }
 
-    @Test("about a bridge's port is no news of the interface")
+    @Test("about a bridge's port is no link event")
     func bridgePort() {
         var header = ifinfomsg()
         header.ifi_index = 5

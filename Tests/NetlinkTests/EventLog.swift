@@ -5,7 +5,7 @@ import LabNet
 import KernelForwarding
 import Synchronization
 
-/// What a monitor told, in order. It can be held up, as a slow receiver would be.
+/// The events of a monitor, in order. It can block, like a slow receiver.
 final class EventLog: Sendable {
     private struct State {
         var events: [NetlinkEvent] = []
@@ -17,10 +17,10 @@ final class EventLog: Sendable {
 
     var events: [NetlinkEvent] { state.withLock(\.events) }
 
-    /// Whether the monitor's thread is being held up.
+    /// Whether the monitor's thread is blocked here.
     var isWaiting: Bool { state.withLock(\.isWaiting) }
 
-    /// For the monitor to call.
+    /// The monitor's callback.
     func take(_ event: NetlinkEvent) {
         let isHeld = state.withLock { state in
             state.events.append(event)
@@ -30,7 +30,7 @@ final class EventLog: Sendable {
         if isHeld { release.wait() }
     }
 
-    /// Lets the next event wait, and so all that come after it.
+    /// Blocks the next event, and so all later ones.
     func hold() { state.withLock { $0.isHeld = true } }
 
     func letGo() {

@@ -38,7 +38,7 @@ extension NetlinkTests {
             let xdp: Program?
         }
 
-        @Test("says of every link what ip says")
+        @Test("describes every link as ip does")
         func everyLink() async throws {
             try await Wire.run([
                 "link add left numrxqueues 3 numtxqueues 2 type veth peer name right",
@@ -88,7 +88,7 @@ extension NetlinkTests {
             }
         }
 
-        @Test("answers for the namespace in which it was made, whoever asks")
+        @Test("reads the namespace in which it was made, from any thread")
         func namespace() async throws {
             try await Wire.run { far in
                 let made = try await far.run { try Held() }
@@ -97,7 +97,7 @@ extension NetlinkTests {
             }
         }
 
-        @Test("finds a link by name, by its long name and by index, or says that there is none")
+        @Test("finds a link by name, by its long name and by index, or returns nil")
         func lookUp() async throws {
             let long = "a-name-of-more-than-fifteen-bytes"
             try await Wire.run(["link property add dev near altname \(long)"]) { _ in
@@ -115,7 +115,7 @@ extension NetlinkTests {
             }
         }
 
-        @Test("tells a link that is up from one with a carrier")
+        @Test("distinguishes a link that is up from one with a carrier")
         func carrier() async throws {
             try await Wire.run(far: []) { far in
                 var netlink = try Netlink()
@@ -156,7 +156,7 @@ extension NetlinkTests {
             }
         }
 
-        @Test("lists more links than fit into one answer")
+        @Test("lists more links than fit into one reply")
         func many() async throws {
             try await Wire.run((0..<60).map { "link add l\($0) type veth peer name r\($0)" }) { _ in
                 var netlink = try Netlink()

@@ -14,7 +14,7 @@ extension NetlinkTests {
         }
 
         @Test(
-            "what does not fit into a tiny buffer is one resynchronise, and later changes are told"
+            "events beyond a tiny buffer become one resynchronise, and later changes are reported"
         )
         func overrun() async throws {
             try await Wire.run { _ in
@@ -34,7 +34,7 @@ extension NetlinkTests {
                     try await eventually("it learns of the loss") {
                         log.count { $0 == .resynchronise } == round
                     }
-                    // Who reads the tables now sees all of it, and every change after it has its
+                    // A later read of the tables has every earlier change, and each change after it has an
                     // event.
                     var netlink = try Netlink()
                     let near = try #require(try netlink.link(named: "near")).index
@@ -49,12 +49,12 @@ extension NetlinkTests {
             }
         }
 
-        @Test("a change that is made as soon as the loss is known is told")
+        @Test("a change right after the loss is reported")
         func changeInTheLoss() async throws {
             try await Wire.run { _ in
                 let log = EventLog()
                 let monitor = try NetlinkMonitor([.addresses], receiveBufferBytes: 4096) { event in
-                    // Before the monitor reads on, as a reader of the tables might meet it.
+                    // Before the monitor reads on, as a reader of the tables might do.
                     if event == .resynchronise {
                         try? Namespace.ip("addr add 10.9.0.1/32 dev near")
                     }
@@ -71,7 +71,7 @@ extension NetlinkTests {
             }
         }
 
-        @Test("while nothing is read, changes wait in order")
+        @Test("unread changes wait in order")
         func waiting() async throws {
             try await Wire.run { _ in
                 let log = EventLog()
@@ -89,7 +89,7 @@ extension NetlinkTests {
         }
 
         @Test(
-            "once stop has returned nothing is told any more"
+            "after stop has returned there are no more events"
         )
         func stop() async throws {
             try await Wire.run { _ in
@@ -107,12 +107,12 @@ extension NetlinkTests {
                 let second = try NetlinkMonitor([.addresses], body: other.take)
                 defer { second.stop() }
                 try Namespace.ip("addr add 10.0.0.3/32 dev near")
-                try await other.expect("the other hears") { _ in true }
+                try await other.expect("the other monitor gets an event") { _ in true }
                 #expect(log.events.count == count)
             }
         }
 
-        @Test("a monitor that is let go ends by itself")
+        @Test("a released monitor ends by itself")
         func release() async throws {
             try await Wire.run { _ in
                 let log = EventLog()
@@ -123,12 +123,12 @@ extension NetlinkTests {
                     let monitor = try NetlinkMonitor([.addresses]) { dropped.take($0) }
                     withExtendedLifetime(monitor) {}
                 }
-                try await eventually("its thread has let go of what it called") { left == nil }
+                try await eventually("its thread has released the callback") { left == nil }
                 #expect(log.events.isEmpty)
             }
         }
 
-        /// How many threads of this process are a monitor's; tests beside this one have theirs.
+        /// The number of threads of this process that are a monitor's; other tests have theirs.
         private static func threadsNamedNetlink() throws -> Int {
             let tasks = try FileManager.default.contentsOfDirectory(atPath: "/proc/self/task")
             return tasks.filter {

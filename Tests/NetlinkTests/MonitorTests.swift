@@ -8,7 +8,7 @@ import Testing
 extension NetlinkTests {
     @Suite("on changes")
     struct MonitorTests {
-        @Test("tells of a link that comes up, goes down, changes its name, goes and comes again")
+        @Test("reports a link that comes up, goes down, is renamed, deleted and added again")
         func links() async throws {
             try await Wire.run { _ in
                 var netlink = try Netlink()
@@ -40,7 +40,7 @@ extension NetlinkTests {
             }
         }
 
-        @Test("tells when the other end of the wire goes down")
+        @Test("reports that the other end of the veth goes down")
         func carrier() async throws {
             try await Wire.run(["link set near up"]) { far in
                 let log = EventLog()
@@ -57,7 +57,7 @@ extension NetlinkTests {
             }
         }
 
-        @Test("leaves out that a link leaves a bridge, which is not its end")
+        @Test("does not report a link that leaves a bridge as deleted")
         func bridge() async throws {
             try await Wire.run(["link add bridge type bridge", "link set near master bridge"]) {
                 _ in
@@ -73,7 +73,7 @@ extension NetlinkTests {
             }
         }
 
-        @Test("tells of addresses that come and go", arguments: ["10.0.0.9/24", "fd00::9/64"])
+        @Test("reports added and removed addresses", arguments: ["10.0.0.9/24", "fd00::9/64"])
         func addresses(text: String) async throws {
             try await Wire.run(["link set near up"]) { _ in
                 let log = EventLog()
@@ -91,7 +91,7 @@ extension NetlinkTests {
             }
         }
 
-        @Test("tells of routes that come, change and go")
+        @Test("reports added, changed and removed routes")
         func routes() async throws {
             try await Wire.run(Wire.addressed) { _ in
                 var netlink = try Netlink()
@@ -146,7 +146,7 @@ extension NetlinkTests {
             }
         }
 
-        @Test("tells of neighbours and of rules")
+        @Test("reports neighbours and rules")
         func neighboursAndRules() async throws {
             try await Wire.run(Wire.addressed) { _ in
                 let log = EventLog()
@@ -178,7 +178,7 @@ extension NetlinkTests {
         }
 
         @Test(
-            "tells when packets are forwarded",
+            "reports changes of the forwarding setting",
             arguments: ["ipv4/ip_forward", "ipv6/conf/all/forwarding"])
         func settings(name: String) async throws {
             try await Wire.run(Wire.addressed) { _ in
@@ -190,7 +190,7 @@ extension NetlinkTests {
             }
         }
 
-        @Test("tells of nothing but the topics that it was given")
+        @Test("reports only the requested topics")
         func topics() async throws {
             try await Wire.run { _ in
                 let log = EventLog()

@@ -17,7 +17,7 @@ extension NetlinkTests {
             let state: [String]
         }
 
-        @Test("says of every neighbour what ip says, and of no other interface's")
+        @Test("lists the neighbours of an interface as ip does, and no other interface's")
         func compared() async throws {
             let commands =
                 Wire.addressed + [
@@ -36,7 +36,7 @@ extension NetlinkTests {
                 let near = try #require(try netlink.link(named: "near")).index
                 let neighbours = try netlink.neighbours(on: near)
                 let lines = try await ip(Line.self, "neigh show dev near nud all")
-                // Multicast comes and goes as the kernel likes.
+                // The kernel adds and removes multicast entries at any time.
                 let found = neighbours.filter { !$0.address.isMulticastOrBroadcast }
                 #expect(
                     Set(found.map { "\($0.address) \($0.mac?.description ?? "-") \($0.state)" })
@@ -54,7 +54,7 @@ extension NetlinkTests {
             }
         }
 
-        @Test("finds one neighbour, or says that there is none")
+        @Test("finds one neighbour, or returns nil")
         func one() async throws {
             let commands =
                 Wire.addressed + [
@@ -79,7 +79,7 @@ extension NetlinkTests {
             }
         }
 
-        @Test("hands on the kernel's own sentence about a wrong question")
+        @Test("passes on the kernel's message about a wrong request")
         func kernelsWords() async throws {
             try await Wire.run { _ in
                 var netlink = try Netlink()
@@ -92,11 +92,11 @@ extension NetlinkTests {
             }
         }
 
-        @Test("sees a host that does not answer fail, and one that does become reachable")
+        @Test("reports a silent host as failed, and a live one as reachable")
         func resolution() async throws {
             let far = ["addr add 10.0.0.2/24 dev far", "link set far up"]
             try await Wire.run(Wire.addressed, far: far) { _ in
-                // One question, and a tenth of a second to answer it.
+                // One probe, and a tenth of a second for the reply.
                 try Namespace.set("ipv4/neigh/near/mcast_solicit", to: "1")
                 try Namespace.set("ipv4/neigh/near/retrans_time_ms", to: "100")
                 var netlink = try Netlink()
@@ -113,7 +113,7 @@ extension NetlinkTests {
                     try netlink.neighbour(of: absent, on: near)?.state == .failed
                 }
                 try await eventually("the other is reachable") {
-                    // Just after a link came up the kernel may still drop what it sends.
+                    // Just after a link came up the kernel may still drop packets.
                     try ask(there)
                     return try netlink.neighbour(of: there, on: near)?.state == .reachable
                 }

@@ -9,7 +9,7 @@ import Testing
 extension NetlinkTests {
     @Suite("on what drivers can do with XDP frames")
     struct NetdevTests {
-        @Test("a veth transmits while its other end has GRO; changes are told")
+        @Test("a veth transmits while its other end has GRO; changes are reported")
         func veth() async throws {
             let (near, far) = (try Network(), try Network())
             try VethLab.connect(near, "near", far, "far", subnet: 1)
@@ -30,7 +30,7 @@ extension NetlinkTests {
                 try far.command("ethtool -K far gro on")
                 let during = try netdev.features()
                 #expect(during[index]?.isSuperset(of: [.transmits, .transmitsPieces]) == true)
-                try await eventually("it is told") { changes.load(ordering: .relaxed) > 0 }
+                try await eventually("it is reported") { changes.load(ordering: .relaxed) > 0 }
                 try far.command("ethtool -K far gro off")
                 let after = try netdev.features()
                 #expect(after[index]?.contains(.transmits) == false)

@@ -54,7 +54,7 @@ extension NetlinkTests {
         }
 
         @Test(
-            "tells what becomes of a packet, in either family",
+            "gives the fate of a packet, in either family",
             arguments: [
                 ("10.1.0.1", "fd01::1", RouteKind.unicast), ("10.0.0.1", "fd00::1", .local),
                 ("10.2.0.1", "fd02::1", .blackhole), ("10.3.0.1", "fd03::1", .unreachable),
@@ -134,7 +134,7 @@ extension NetlinkTests {
         }
 
         @Test(
-            "tells of many at once what it tells of each, also when their answers do not fit",
+            "gives the same routes for many at once as for each, also in several batches",
             arguments: [1 << 20, 4 << 10] as [Int32])
         func together(receiveBufferBytes: Int32) async throws {
             try await Wire.run(Self.commands) { _ in
@@ -146,7 +146,7 @@ extension NetlinkTests {
                     "fd00::9", "fd01::9", "fd02::1", "fd03::1", "fd04::1", "fd05::1", "::1",
                     "2001:db8::1", "fe80::9%near", "fe80::9%\(link)",
                 ]
-                // Several rounds of questions, the last of which is not full.
+                // Several batches of requests, the last of which is not full.
                 let all = try (0..<7).flatMap { _ in try texts.map(host) }
                 let routes = try netlink.routes(to: all)
                 #expect(routes.count == all.count)
@@ -159,7 +159,7 @@ extension NetlinkTests {
             }
         }
 
-        @Test("of many at once leaves out those that no route leads to, and fails for none")
+        @Test("omits destinations without a route from a batch, and fails for none")
         func togetherWithout() async throws {
             try await Wire.run(Wire.addressed) { _ in
                 var netlink = try Netlink()
@@ -172,14 +172,14 @@ extension NetlinkTests {
             }
         }
 
-        @Test("says that there is no route")
+        @Test("reports that there is no route")
         func noRoute() async throws {
             try await Wire.run(Wire.addressed) { _ in
                 var netlink = try Netlink()
                 for text in ["192.0.2.1", "2001:db8::1"] {
                     #expect(try netlink.route(to: host(text)) == nil)
                 }
-                // IPv4 has none either from an address that this host does not have.
+                // IPv4 has none for a source that is no address of this host either.
                 let there = try host("10.0.0.9")
                 #expect(try netlink.route(to: there, from: host("10.0.0.1"))?.interface != nil)
                 #expect(try netlink.route(to: there, from: host("10.0.0.8")) == nil)
@@ -202,7 +202,7 @@ extension NetlinkTests {
             }
         }
 
-        @Test("looks up the way of a packet that comes in by an interface")
+        @Test("looks up the route of a packet that comes in by an interface")
         func arrival() async throws {
             let rules = [
                 "link add other type veth peer name rehto", "link set other up",
@@ -234,7 +234,7 @@ extension NetlinkTests {
             }
         }
 
-        @Test("finds a blackhole also for a source and for an interface of arrival")
+        @Test("finds a blackhole also for a source and for an input interface")
         func blackholeWithSource() async throws {
             try await Wire.run(Self.commands) { _ in
                 try Namespace.set("ipv4/ip_forward", to: "1")
@@ -270,7 +270,7 @@ extension NetlinkTests {
             }
         }
 
-        @Test("a source that cannot be is an error with a remedy")
+        @Test("an impossible source is an error with a remedy")
         func impossibleSource() async throws {
             try await Wire.run(Self.commands) { _ in
                 var netlink = try Netlink()

@@ -7,15 +7,15 @@ import KernelForwarding
 import Testing
 import Tiers
 
-/// What the kernel says of networks that the tests made, against what iproute2 says of them.
+/// Reads networks that the tests make, and compares with the output of iproute2.
 @Suite(
     "Netlink", .tags(.network),
     .enabled(if: Privilege.isRoot, "NOT TESTED: network namespaces need root"))
 struct NetlinkTests {}
 
-/// A network of one's own with a wire to another one: `near` here, `far` there.
+/// A private network with a veth to another one: `near` here, `far` there.
 enum Wire {
-    /// Addresses for both ends; no IPv6 address waits to be found unique.
+    /// Addresses for both ends, without duplicate address detection.
     static let addressed = [
         "addr add 10.0.0.1/24 dev near", "addr add fd00::1/64 dev near nodad",
         "link set near up",
@@ -40,7 +40,7 @@ enum Wire {
     }
 }
 
-/// What iproute2 says in the calling thread's namespace.
+/// The output of iproute2 in the calling thread's namespace.
 func ip<Answer: Decodable>(_ type: Answer.Type, _ arguments: String) async throws -> [Answer] {
     let words = ["-j", "-d"] + arguments.split(separator: " ").map(String.init)
     let process = try ChildProcess("ip", words)
@@ -56,10 +56,10 @@ struct IPRefused: Error {
     let errors: [String]
 }
 
-/// An address that the test spells right.
+/// Parses an address of a test.
 func host(_ text: String) throws -> IPAddress { try #require(IPAddress(text)) }
 
-/// What `body` is refused with.
+/// The error that `body` throws.
 func refusal(_ body: () throws -> Void) -> NetlinkError? {
     do {
         try body()

@@ -3,10 +3,9 @@
 import FanoutCore
 import LabNet
 
-/// What a plane makes of one listener step by step: the listener is altered, somebody sends, and the counters say
-/// what became of it.
+/// Steps for one listener of a plane: the test changes the listener, sends datagrams and checks the counters.
 struct Course {
-    /// As the next step finds it.
+    /// The listener for the next step.
     var listener: Listener
     let rig: Rig
     private let traffic: Traffic
@@ -21,19 +20,18 @@ struct Course {
         traffic = try stage.traffic(to: listener)
     }
 
-    /// Brings the plane to the listener as it is by now.
+    /// Applies the current `listener` to the plane.
     mutating func apply() async throws {
         guard listener != applied else { return }
         try await rig.apply([listener])
         applied = listener
     }
 
-    /// Brings the plane to the listener as it is by now, sends, and waits until all that was ever sent is dealt
-    /// with.
+    /// Applies the current `listener` to the plane, sends, and waits until all datagrams so far are counted.
     ///
-    /// - Parameter refusals: how many times each is tried again. Who keeps the client's source has the client told
-    ///   of receivers that refuse, and a send that learns of one sends nothing.
-    /// - Returns: the counters by then.
+    /// - Parameter refusals: how many times each datagram is retried. A plane that keeps the client's source has ICMP
+    ///   errors of receivers sent to the client, and a send that reports such an error sends nothing.
+    /// - Returns: the counters after that.
     mutating func send(
         _ count: Int, _ payload: [UInt8] = [1], refusals: Int = 0
     ) async throws -> ListenerCounters {

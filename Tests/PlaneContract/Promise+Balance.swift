@@ -34,8 +34,8 @@ extension Promise {
         },
     ]
 
-    /// The exact shares; in the kernel, where each CPU takes turns of its own and the sender may move
-    /// between them, two turns a CPU more or less.
+    /// Checks the exact shares. In the kernel, where each CPU has its own round robin and the sender may move between
+    /// them, a share may differ by two rounds a CPU.
     private static func claimShares(
         _ counts: [UInt64], _ share: [UInt64], _ stage: Stage
     ) throws {
@@ -58,7 +58,7 @@ extension Promise {
         let traffic = try stage.traffic(to: listener)
         for number in 0..<count {
             try claim(traffic.send([UInt8(truncatingIfNeeded: number)]), "a send failed")
-            // The listener's buffer is the system's default: let it keep up.
+            // The listener has the system's default buffer, so the sender waits for it.
             if number % 100 == 99 { try await rig.settled(at: UInt64(number + 1)) }
         }
         try await eventually("\(count) datagrams arrive") { sinks.total == UInt64(count) }
@@ -70,7 +70,7 @@ extension Promise {
         return sinks.counts
     }
 
-    /// Sends from many clients and holds each one's receiver against the slot table.
+    /// Sends from many clients and compares each one's receiver with the slot table.
     private static func checkOwners(
         _ balance: Balance, _ stage: Stage, _ family: IPAddress.Family
     ) async throws {

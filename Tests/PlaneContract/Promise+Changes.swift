@@ -5,16 +5,16 @@ import LabNet
 
 extension Promise {
     static let changes: [Promise] = [
-        Promise("with nobody to send to, datagrams are counted as no_healthy until there is") {
+        Promise("without a receiver, datagrams are counted as no_healthy") {
             stage in try await checkNobodyReady(stage)
         },
         Promise("a removed downstream receives nothing after apply returns") { stage in
             try await checkRemovedDownstream(stage)
         },
-        Promise("a downstream that is disabled receives nothing and keeps its counters") { stage in
+        Promise("a disabled downstream receives nothing and keeps its counters") { stage in
             try await checkDisabledDownstream(stage)
         },
-        Promise("a listener that is removed serves no more, and the others go on") { stage in
+        Promise("a listener that is removed stops forwarding, and the others continue") { stage in
             let sinks = try stage.sinks(2)
             let gone = try stage.listener("gone", to: [sinks[0]].downstreams())
             let stays = try stage.listener("stays", to: [sinks[1]].downstreams())
@@ -80,7 +80,7 @@ extension Promise {
     private static func checkDisabledDownstream(_ stage: Stage) async throws {
         let sinks = try stage.sinks(2)
         var course = try await Course(stage, stage.listener(to: sinks.downstreams()))
-        // Both, the first alone, nobody, both: how many datagrams each has been sent after ten more.
+        // Both, the first, none, both; and the total of each after ten more datagrams.
         let steps: [(enabled: [Bool], forwarded: [UInt64])] = [
             ([true, true], [5, 5]), ([true, false], [15, 5]), ([false, false], [15, 5]),
             ([true, true], [20, 10]),
@@ -94,7 +94,7 @@ extension Promise {
                 counters.downstreams.map(\.packetsForwarded), is: step.forwarded,
                 "datagrams for each with \(step.enabled) enabled")
             try claim(
-                counters.downstreams.map(\.isReady), is: step.enabled, "who is shown as ready")
+                counters.downstreams.map(\.isReady), is: step.enabled, "ready receivers")
         }
         let counters = try await course.rig.counters()
         try claim(counters.drops.filter { $0.value > 0 }, is: [.noHealthy: 10], "drops")
@@ -112,7 +112,7 @@ extension Promise {
         try await eventually("all receive") { sinks.counts.allSatisfy { $0 > 100 } }
         listener.downstreams.removeLast()
         try await rig.apply([listener])
-        // What was sent before apply returned may still wait for the sink's reader.
+        // Datagrams sent before apply returned may still wait for the sink's reader.
         let marker = try stage.makeDirect(sinks[2].endpoint)
         let before = sinks[2].count
         marker.send([])

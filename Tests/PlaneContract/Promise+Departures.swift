@@ -5,14 +5,14 @@ import LabNet
 
 extension Promise {
     static let departures: [Promise] = [
-        Promise("a receiver that comes back goes on counting, and nothing is counted twice or lost")
+        Promise("a receiver that is added again keeps its counters, without a gap or repeat")
         {
             stage in try await checkReturn(stage)
         },
-        Promise("thousands of receivers that came and went leave one sum behind") { stage in
+        Promise("thousands of receivers that came and went leave one sum") { stage in
             try await checkChurn(stage)
         },
-        Promise("a receiver that warms up has the share that it has by now") { stage in
+        Promise("a receiver in slow start has its current share") { stage in
             let sinks = try stage.sinks(2)
             var listener = try stage.listener(to: sinks.downstreams())
             listener.downstreams[1].warmth = 1
@@ -39,13 +39,13 @@ extension Promise {
         let sinks = try stage.sinks(2)
         var course = try await Course(stage, stage.listener(to: sinks.downstreams()))
         let both = course.listener.downstreams
-        // Who is there, and how many datagrams who is there has been sent after ten more.
+        // The receivers of each step, and the total of each after ten more datagrams.
         let steps: [(present: [Int], forwarded: [UInt64], departed: UInt64)] = [
             ([0, 1], [5, 5], 0), ([0], [15], 5), ([1], [15], 15), ([0, 1], [20, 20], 0),
         ]
         for (round, step) in steps.enumerated() {
             course.listener.downstreams = step.present.map { both[$0] }
-            // New sockets, or another program: the counts survive that as well.
+            // New sockets, or another program: the counters must survive that as well.
             if round == 2 { course.listener.settings.maxPacketSize -= 1 }
             let counters = try await course.send(10)
             try claim(
@@ -53,7 +53,7 @@ extension Promise {
                 "datagrams of \(step.present)")
             try claim(
                 counters.departed.packetsForwarded, is: step.departed,
-                "datagrams of those that are not there in round \(round)")
+                "datagrams of removed receivers in round \(round)")
             try claimComplete(counters)
         }
         await course.rig.stop()
@@ -63,13 +63,13 @@ extension Promise {
         let sinks = try stage.sinks(1)
         let settings = ListenerSettings(maxDownstream: 256, workers: 1)
         let listener = try stage.listener(to: sinks.downstreams(), settings: settings)
-        // The listener's own port may be one of these, and what comes back to it has been sent by nobody.
+        // The listener's own port could be one of these, and would receive its own datagrams.
         let ports = (20_000 as UInt16..<22_002).filter {
             $0 != listener.bind.port && $0 != sinks[0].endpoint.port
         }
         var course = try await Course(stage, listener)
         for round in 0..<8 {
-            // Nobody listens there; what is sent counts all the same.
+            // No socket listens there; the datagrams count as forwarded all the same.
             let others = ports[250 * round..<250 * (round + 1)].map { port in
                 Downstream(
                     name: "r\(port)", endpoint: Endpoint(sinks[0].endpoint.address, port: port))

@@ -3,8 +3,8 @@
 import FanoutCore
 
 extension Promise {
-    /// The promise is that of an optimised build on a machine with nothing else to do; without
-    /// optimisation the table alone takes ten times as long.
+    /// The limit is for an optimised build on an idle machine; without optimisation the table alone takes ten times as
+    /// long.
     #if DEBUG
         private static let patience = Duration.seconds(5)
     #else

@@ -5,7 +5,7 @@ import LabNet
 
 extension Promise {
     static let sizes: [Promise] = [
-        Promise("an empty datagram, one byte and the longest allowed arrive as they were") {
+        Promise("an empty datagram, one byte and the longest allowed arrive unchanged") {
             stage in try await checkSizes(stage, .v4, maximum: 1400)
         },
         Promise("the same over IPv6") { stage in

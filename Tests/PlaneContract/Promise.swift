@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 
-/// What every data plane promises, in a sentence, and the proof. Each plane's tests run all of them:
+/// A property of every data plane: a sentence, and the check. Each plane's tests run all of them:
 ///
 ///     @Test("keeps what every plane promises", arguments: Promise.functional)
 ///     func promises(promise: Promise) async throws { try await promise.check(stage) }
@@ -9,7 +9,7 @@
 ///     func promisesUnderLoad(promise: Promise) async throws { try await promise.check(stage) }
 public struct Promise: Sendable, CustomStringConvertible {
     public let says: String
-    /// - Throws: `Broken`, or the error of what could not be set up.
+    /// - Throws: `Broken`, or the error of a failed setup.
     public let check: @Sendable (Stage) async throws -> Void
 
     public init(_ says: String, check: @escaping @Sendable (Stage) async throws -> Void) {

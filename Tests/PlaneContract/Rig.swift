@@ -4,14 +4,14 @@ public import FanoutCore
 import LabNet
 import Synchronization
 
-/// A plane and the state that it was last brought to.
+/// A plane and its active state.
 public final class Rig: Sendable {
     public let plane: any DataPlane
     private let state = Mutex(DesiredState())
 
     public init(_ plane: any DataPlane) { self.plane = plane }
 
-    /// Brings the plane to `listeners` the way the daemon does.
+    /// Applies `listeners` the way the daemon does.
     public func apply(_ listeners: [Listener]) async throws(PlaneError) {
         let (old, new) = (state.withLock { $0 }, DesiredState(listeners: listeners))
         try await plane.apply(Change.diff(from: old, to: new))
@@ -25,8 +25,8 @@ public final class Rig: Sendable {
         return counters
     }
 
-    /// Waits until listener `name` has dealt with `expected` datagrams, those that the kernel dropped
-    /// at its sockets included, and its ledger is exact.
+    /// Waits until listener `name` has counted `expected` datagrams, including those that the kernel dropped at its
+    /// sockets, and its counters add up.
     @discardableResult
     public func settled(
         _ name: String = "in", at expected: UInt64
@@ -43,7 +43,7 @@ public final class Rig: Sendable {
         return last
     }
 
-    /// Ends every listener.
+    /// Removes every listener.
     @discardableResult
     public func stop() async -> [ListenerCounters] {
         state.withLock { $0 = DesiredState() }

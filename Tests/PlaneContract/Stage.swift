@@ -3,15 +3,15 @@
 public import FanoutCore
 public import LabNet
 
-/// Where one kind of plane is put to the test: how to make one, and the places that clients,
-/// listeners and receivers have. A plane in the kernel gives its own; the default is loopback.
+/// The environment for tests of one kind of plane: how to create one, and the addresses of clients, listeners and
+/// receivers. A kernel plane sets its own; the default is loopback.
 public struct Stage: Sendable {
     public var mode: ForwardingMode
     public var makePlane: @Sendable () -> any DataPlane
-    /// Whether receivers see the client's address and port in this mode when nobody asks for it.
+    /// Whether receivers see the client's address and port by default in this mode.
     public var keepsSource = false
 
-    /// The address that listeners of a family are bound to.
+    /// The bind address of listeners of a family.
     public var listening: @Sendable (IPAddress.Family) -> IPAddress = {
         $0 == .v4 ? .loopback : .loopback6
     }
@@ -26,13 +26,13 @@ public struct Stage: Sendable {
         try Traffic(to: $0, from: $1)
     }
 
-    /// A sender that reaches a receiver past the plane.
+    /// Creates a sender that reaches a receiver without the plane.
     public var makeDirect: @Sendable (_ to: Endpoint) throws -> Traffic = { try Traffic(to: $0) }
     /// The interface of listeners in a kernel mode.
     public var interface: String?
-    /// How `tc_ebpf` hooks into it.
+    /// The hook that `tc_ebpf` attaches to.
     public var attach = TCAttach.auto
-    /// Where `af_xdp` meets packets there.
+    /// The hook that `af_xdp` attaches to.
     public var xdpMode = XDPAttach.auto
 
     public init(mode: ForwardingMode, makePlane: @escaping @Sendable () -> any DataPlane) {
@@ -40,14 +40,14 @@ public struct Stage: Sendable {
         self.makePlane = makePlane
     }
 
-    /// Receivers that keep what they get, or tally stamped datagrams.
+    /// Receivers that keep payloads, or tally stamped datagrams.
     public func sinks(
         _ count: Int, _ family: IPAddress.Family = .v4, keepsPayloads: Bool = true
     ) throws -> [Sink] {
         try (0..<count).map { _ in try makeSink(family, keepsPayloads) }
     }
 
-    /// A listener of this mode on a free port, with one worker unless `settings` says otherwise.
+    /// A listener of this mode on a free port, by default with one worker.
     public func listener(
         _ name: String = "in", _ balance: Balance = .roundRobin, to downstreams: [Downstream],
         family: IPAddress.Family = .v4, settings: ListenerSettings = ListenerSettings(workers: 1)
@@ -75,7 +75,7 @@ public struct Stage: Sendable {
 }
 
 extension [Sink] {
-    /// These sinks as the downstreams `a`, `b`, `c`, …, of weight 1 or of the weights given.
+    /// These sinks as the downstreams `a`, `b`, `c`, …, with the given weights or weight 1.
     public func downstreams(weights: [UInt16]? = nil) -> [Downstream] {
         enumerated().map { index, sink in
             Downstream(

@@ -3,8 +3,8 @@
 import FanoutCore
 import LabNet
 
-/// The slot tables that a listener has had, and when each may have been in force: from the moment that
-/// the plane was told of it until it had taken the next one.
+/// The slot tables of a listener over time, each with the period in which it may have been active: from the call that
+/// set it until the call that set the next one returned.
 struct ActiveTables {
     private struct Reign {
         let receivers: [Endpoint]
@@ -27,7 +27,7 @@ struct ActiveTables {
 
     init(_ listener: Listener) { reigns = [Reign(listener, from: .now)] }
 
-    /// Another table was put in force by a call that lasted from `begun` until now.
+    /// Records a table that was set by a call from `begun` until now.
     mutating func follow(_ listener: Listener, begun: ContinuousClock.Instant) {
         reigns[reigns.count - 1].until = .now
         reigns.append(Reign(listener, from: begun))
@@ -35,21 +35,20 @@ struct ActiveTables {
 
     var count: Int { reigns.count }
 
-    /// What became of a load with the balance source_ip.
+    /// The result of a load with the balance source_ip.
     struct HealthStatus {
-        /// Arrivals at a receiver that never owned the source on the datagram's way.
+        /// Arrivals at a receiver that did not own the source while the datagram was on its way.
         var misdirected = 0
-        /// Arrivals for which only one receiver would do.
+        /// Arrivals with only one possible receiver.
         var decided = 0
-        /// Sources that had more than one owner over the time.
+        /// Sources with more than one owner over time.
         var moved = 0
         var examples: [String] = []
     }
 
-    /// Holds each arrival against the tables that may have been in force between its sending and its
-    /// being read.
+    /// Compares each arrival with the tables that may have been active between its sending and its reading.
     ///
-    /// - Parameter sources: of the load, in its order, one flow each.
+    /// - Parameter sources: the sources of the load, in its order, one flow each.
     func judge(_ report: LoadReport, of sources: [IPAddress], at sinks: [Sink]) -> HealthStatus {
         var verdict = HealthStatus()
         let flows = report.sent.keys.sorted()
@@ -95,7 +94,7 @@ struct ActiveTables {
 }
 
 extension LoadReport {
-    /// When the datagram was given to the kernel, or somewhat before; nil unless times were kept.
+    /// When the datagram was given to the kernel, or slightly before; nil unless times were kept.
     fileprivate func sendingTime(of stamp: Stamp) -> ContinuousClock.Instant? {
         guard let bursts = bursts[stamp.flow], !bursts.isEmpty else { return nil }
         var (low, high) = (0, bursts.count - 1)

@@ -8,7 +8,7 @@ import Testing
 @testable import TCPlane
 
 extension TCPlaneTests {
-    @Suite("looks at the network while slot tables are built")
+    @Suite("reads the network while slot tables are built")
     struct AnticipatedTests {
         private static let receivers: [UInt32] = [1, 2, 3]
 
@@ -26,13 +26,13 @@ extension TCPlaneTests {
             return listener
         }
 
-        @Test("and need not again, for the same receivers and interfaces")
+        @Test("and not again for the same receivers and interfaces")
         func same() {
             let anticipated = Anticipated(7, for: [Self.listener()])
             #expect(anticipated.seen(for: [Self.listener(weight: 5)]) == 7)
         }
 
-        @Test("and does again for others")
+        @Test("and again for others")
         func others() {
             let anticipated = Anticipated(7, for: [Self.listener()])
             #expect(anticipated.seen(for: [Self.listener(to: [1, 2])]) == nil)
@@ -43,7 +43,7 @@ extension TCPlaneTests {
         }
 
         @Test(
-            "and follows a route that changes meanwhile, whether that is told before or after",
+            "and follows a route change meanwhile, reported before or after",
             arguments: [true, false])
         func meanwhile(isToldBefore: Bool) async throws {
             let virtual = try #require(IPAddress("10.40.0.1"))
@@ -69,7 +69,7 @@ extension TCPlaneTests {
                 let change = Change.diff(
                     from: DesiredState(listeners: [listener]),
                     to: DesiredState(listeners: [next]))
-                // What the lab's own beginning brings about may be followed meanwhile.
+                // The lab's setup may cause events that are followed meanwhile.
                 try await eventually("the network is quiet") {
                     await rig.plane.anticipate(change)
                     try await Task.sleep(for: .milliseconds(200))

@@ -44,13 +44,13 @@ extension TCPlaneTests {
                 #expect(sinks[3].arrivals == 0)
                 let verdict = tables.judge(report, of: sources.map(\.source.address), at: sinks)
                 #expect(verdict.misdirected == 0, "\(verdict)")
-                // Else the promise would hold whatever the tables were.
+                // Otherwise the test would pass with any table.
                 #expect(verdict.moved > 16 && verdict.decided > 10_000, "\(verdict)")
                 await rig.stop()
             }
         }
 
-        @Test("more receivers than the maps have room for take a new program and cost no datagram")
+        @Test("more receivers than the maps hold load a new program, without a loss")
         func growth() async throws {
             let (lab, pins) = (try VethLab(), try BPFFileSystem())
             try await lab.balancer.run {
@@ -78,7 +78,7 @@ extension TCPlaneTests {
             }
         }
 
-        @Test("a listener whose hook cannot be had changes nothing for the others")
+        @Test("a listener whose hook fails changes nothing for the others")
         func refusal() async throws {
             let (lab, pins) = (try VethLab(), try BPFFileSystem())
             try await lab.balancer.run {

@@ -12,7 +12,7 @@ extension TCPlaneTests {
         private static let rounds = 100
 
         @Test(
-            "no packet of a flood meets an empty table or none, whatever changes meanwhile",
+            "no packet of a flood sees an empty or missing table while tables change",
             .enabled(
                 if: KernelRelease.running >= .takesFrags,
                 "NOT TESTED: live frames need Linux \(KernelRelease.takesFrags)"))
@@ -35,7 +35,7 @@ extension TCPlaneTests {
                 #expect(last.map(\.listener) == ["first", "second"])
                 let received = last.map(\.packetsReceived)
                 #expect(received.reduce(0, +) == sent, "\(received) of \(sent) in \(took)")
-                // Both had the flood's address for a good part of the time.
+                // Each had the flood's address for a good part of the time.
                 #expect(received.allSatisfy { $0 > sent / 4 }, "\(received) of \(sent)")
                 for counters in last {
                     #expect(counters.isBalanced, "\(counters)")
@@ -46,7 +46,7 @@ extension TCPlaneTests {
             }
         }
 
-        /// Receivers that are done with a datagram as soon as it is theirs.
+        /// Receivers that drop datagrams at once, and count them.
         private static func countAndDrop(at receiver: Network) throws {
             try receiver.command("nft add table netdev lab")
             try receiver.command(
@@ -54,7 +54,7 @@ extension TCPlaneTests {
             try receiver.command("nft add rule netdev lab in ip protocol udp counter drop")
         }
 
-        /// Datagrams that a receiver has dropped.
+        /// The number of datagrams that a receiver has dropped.
         private static func arrived(at receiver: Network) throws -> UInt64 {
             let shown = try receiver.enter { try Shell.output("nft list chain netdev lab in") }
             let count = try #require(shown.firstMatch(of: #/packets (\d+)/#), "\(shown)")
@@ -63,8 +63,8 @@ extension TCPlaneTests {
     }
 }
 
-/// What the two listeners are from one change to the next: receivers are added, removed and weighted anew,
-/// and the address that is flooded passes from one listener to the other, alone on its port or not.
+/// The two listeners at each change: receivers are added, removed and reweighted, and the flooded address moves from
+/// one listener to the other, alone on its port or not.
 private struct Churn {
     let first: Listener
     let second: Listener
@@ -73,7 +73,7 @@ private struct Churn {
 
     func listeners(in round: Int) -> [Listener] {
         var (first, second) = (first, second)
-        // The same port of an address that the host does not have, or a port of its own.
+        // The same port of an address that is not the host's, or a port of its own.
         let elsewhere =
             round / 4 % 2 == 0 ? second.bind : Endpoint(VethLab.v4(9, 99), port: target.port)
         let isFirsts = round / 3 % 2 == 0

@@ -15,7 +15,7 @@ extension TCPlaneTests {
             (0..<Self.payloadBytes).map { UInt8(truncatingIfNeeded: $0 &* 13 &+ number) }
         }
 
-        /// What a network's stack has put together: fragments it got, and datagrams made of them.
+        /// Reassembly in a network: received fragments, and reassembled datagrams.
         private func reassembled(_ network: Network, _ family: IPAddress.Family) throws -> [Int] {
             let prefix = family == .v4 ? "Ip" : "Ip6"
             let shown = try network.enter {
@@ -29,7 +29,7 @@ extension TCPlaneTests {
             }
         }
 
-        /// Sends the datagrams' fragments, those of different datagrams mixed, in this order.
+        /// Sends the datagrams' fragments in this order, those of different datagrams mixed.
         private func send(
             _ order: [Int], _ family: IPAddress.Family, _ lab: VethLab, to target: Endpoint
         ) throws {
@@ -47,7 +47,7 @@ extension TCPlaneTests {
         }
 
         @Test(
-            "whose first comes first, each arrives whole at one receiver",
+            "first fragment first: each arrives whole at one receiver",
             arguments: [IPAddress.Family.v4, .v6], [[0, 1, 2], [0, 2, 1]])
         func firstFirst(family: IPAddress.Family, order: [Int]) async throws {
             let (lab, pins) = (try VethLab(), try BPFFileSystem())
@@ -64,7 +64,7 @@ extension TCPlaneTests {
                 #expect(sinks.counts == [10, 10, 10])
                 let payloads = Set(sinks.flatMap { $0.datagrams.map(\.payload) })
                 #expect(payloads == Set((0..<Self.datagrams).map(payload)))
-                // Whatever a receiver got of a datagram, it got all of it.
+                // A receiver that got a part of a datagram got all of it.
                 for receiver in lab.receivers {
                     #expect(try reassembled(receiver, family) == [30, 10])
                 }
@@ -73,14 +73,14 @@ extension TCPlaneTests {
         }
 
         enum Replacement: CaseIterable {
-            /// The tables grow, which takes another program.
+            /// The tables grow, which needs another program.
             case growth
-            /// A process is killed, and the next one starts.
+            /// The process is killed, and the next one starts.
             case restart
         }
 
         @Test(
-            "which have begun go on to their receiver when the program is replaced",
+            "started before the program is replaced: the rest goes to the same receiver",
             arguments: Replacement.allCases, TCAttach.here)
         func replaced(by replacement: Replacement, attach: TCAttach) async throws {
             let (lab, pins) = (try VethLab(), try BPFFileSystem())
@@ -92,7 +92,7 @@ extension TCPlaneTests {
                 listener.settings.maxDownstream = 4
                 var rig: Rig? = try await stage.rig([listener])
                 let sender = try lab.client.enter { try PacketSender(.v4) }
-                // A fate holds for a second; a busy machine may take longer.
+                // The choice holds for a second; a busy machine may take longer.
                 for attempt in 1...20 {
                     let datagram = FragmentedDatagram(
                         payload(attempt), from: Endpoint(VethLab.v4(9, 1), port: 4000),
@@ -122,7 +122,7 @@ extension TCPlaneTests {
         }
 
         @Test(
-            "whose first does not come first, none reaches a receiver in parts, and none is counted",
+            "first fragment later: none reaches a receiver in parts, and none is counted",
             arguments: [IPAddress.Family.v4, .v6], [[1, 0, 2], [2, 1, 0], [1, 2, 0]])
         func firstLater(family: IPAddress.Family, order: [Int]) async throws {
             let (lab, pins) = (try VethLab(), try BPFFileSystem())
@@ -132,7 +132,7 @@ extension TCPlaneTests {
                 let listener = try stage.listener(to: sinks.downstreams(), family: family)
                 let rig = try await stage.rig([listener])
                 try send(order, family, lab, to: listener.bind)
-                // The balancer's own stack has put them together, for a socket that is not there.
+                // The balancer's own stack has reassembled them, without a socket for them.
                 try await eventually("all fragments went to the stack") {
                     try reassembled(lab.balancer, family) == [3 * Self.datagrams, Self.datagrams]
                 }

@@ -11,11 +11,11 @@ import Synchronization
 /// writes each frame's headers, and BPF_PROG_TEST_RUN sends the frames up as if a driver had received
 /// them (BPF_F_TEST_XDP_LIVE_FRAMES, Documentation/bpf/bpf_prog_run.rst; Linux 5.18).
 ///
-/// Frames are used again as they came back, so the program writes all of their 42 bytes of headers. The
-/// sources are 65536 addresses and about as many ports.
+/// The kernel reuses frames as they came back, so the program writes all 42 bytes of headers. There are 65536 source
+/// addresses and about as many ports.
 final class FrameFlood: Sendable {
-    /// How many frames a call of the kernel makes. It lays a page pool out each time and waits for a grace
-    /// period, so they are not few.
+    /// Frames in one call of the kernel. Each call sets up a page pool and waits for a grace period, so they must be
+    /// many.
     static let portion = 50_000
     private static let liveFrames: UInt32 = 1 << 1
     private static let frameBytes = 60
@@ -27,7 +27,7 @@ final class FrameFlood: Sendable {
     private let ending = Atomic(false)
     private let thread = Mutex<Thread?>(nil)
 
-    /// Begins, in the network of the calling thread.
+    /// Starts, in the network of the calling thread.
     ///
     /// - Parameters:
     ///   - destination: an IPv4 address and a port.
@@ -57,10 +57,10 @@ final class FrameFlood: Sendable {
         if program >= 0 { close(program) }
     }
 
-    /// Frames so far; what is on its way is not among them yet.
+    /// Frames so far, without those on their way.
     var sent: UInt64 { counted.load(ordering: .acquiring) }
 
-    /// Ends it, and returns how many frames there were.
+    /// Stops, and returns the number of frames.
     func stop() throws -> UInt64 {
         end()
         let code = trouble.load(ordering: .acquiring)
@@ -73,7 +73,7 @@ final class FrameFlood: Sendable {
         thread.withLock { $0.take() }?.join()
     }
 
-    /// Sends one portion; the kernel has dealt with all of it when the call returns.
+    /// Sends one portion; the kernel has processed all of it when the call returns.
     private func run() -> Bool {
         let frame = [UInt8](repeating: 0, count: Self.frameBytes)
         var context = xdp_md()
@@ -92,7 +92,7 @@ final class FrameFlood: Sendable {
                 return bpf_prog_test_run_opts(program, &options)
             }
         }
-        // A signal cuts a run short, and then nobody knows how many frames there were.
+        // A signal ends a run early, with an unknown number of frames.
         guard result == 0 else {
             trouble.store(-result, ordering: .releasing)
             return false
@@ -103,8 +103,8 @@ final class FrameFlood: Sendable {
 
     // MARK: What it sends
 
-    /// Ethernet, IPv4, UDP without a checksum; the source is 198.18.0.0. The sum of the IP header is the
-    /// right one for every source whose last two bytes the identification is the complement of.
+    /// Ethernet, IPv4, UDP without a checksum; the source is 198.18.0.0. The IP checksum is correct for every source
+    /// whose last two bytes are the complement of the identification.
     private static func headers(to destination: Endpoint, _ mac: [UInt8]) -> [UInt8] {
         var headers = mac + [2, 0, 0, 0, 0, 9, 0x08, 0x00]
         var ip: [UInt8] = [0x45, 0, 0, 46, 0xff, 0xff, 0, 0, 64, 17, 0, 0, 198, 18, 0, 0]

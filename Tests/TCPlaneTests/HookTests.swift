@@ -22,7 +22,7 @@ extension TCPlaneTests {
             return lines + pins.pins("udp-fanout")
         }
 
-        @Test("stop leaves nothing behind", arguments: TCAttach.here)
+        @Test("stop detaches and unpins everything", arguments: TCAttach.here)
         func nothingLeft(attach: TCAttach) async throws {
             let (lab, pins) = (try VethLab(), try BPFFileSystem())
             let before = try state(lab, pins)
@@ -52,7 +52,7 @@ extension TCPlaneTests {
         }
 
         @Test(
-            "a start takes over what a killed daemon left, without losing a datagram",
+            "a start takes over from a killed daemon without a loss",
             arguments: [
                 [TCAttach.tcx, .tcx], [.clsact, .clsact], [.tcx, .clsact], [.clsact, .tcx],
             ].filter { $0.allSatisfy(TCAttach.here.contains) })
@@ -68,7 +68,7 @@ extension TCPlaneTests {
                 for round in 1...5 {
                     let enough = load.sent + 1000
                     try await eventually("the load goes on") { load.sent >= enough }
-                    // What a process leaves that is killed: its descriptors close, nothing else.
+                    // A kill closes the descriptors of a process, nothing else.
                     rig = nil
                     let alone = load.sent + 1000
                     try await eventually("the load goes on alone") { load.sent >= alone }
@@ -86,7 +86,7 @@ extension TCPlaneTests {
             #expect(pins.isEmpty)
         }
 
-        @Test("a second daemon on an interface is refused, and the first goes on")
+        @Test("a second daemon on an interface is refused, and the first continues")
         func doubleStart() async throws {
             let (lab, pins) = (try VethLab(), try BPFFileSystem())
             try await lab.balancer.run {
@@ -104,7 +104,7 @@ extension TCPlaneTests {
             }
         }
 
-        @Test("who looks into the folders of others for leftovers keeps nobody from starting")
+        @Test("a search for stale pins does not block a start")
         func startBesideSweep() async throws {
             let pins = try BPFFileSystem()
             let path = pins.path
@@ -116,7 +116,7 @@ extension TCPlaneTests {
                 defer { sweeps.cancel() }
                 for _ in 0..<2000 {
                     let folder = try PinFolder(root: path, name: "mine")
-                    // Nobody removes what is held.
+                    // The folder is in use, so it is not removed.
                     folder.setMark("here", true)
                     if folder.hasMark("here") { held += 1 }
                     folder.setMark("here", false)
@@ -148,10 +148,10 @@ extension TCPlaneTests {
         }
 
         @Test(
-            "what is not ours goes on to the programs behind ours",
+            "other packets continue to the programs after ours",
             arguments: TCAttach.here)
         func behindOurs(attach: TCAttach) async throws {
-            // The other tool is a second plane, which knows nothing of the first.
+            // The other tool is a second plane that does not know the first.
             let (lab, pins, others) = (
                 try VethLab(), try BPFFileSystem(), try BPFFileSystem()
             )
@@ -191,7 +191,7 @@ extension TCPlaneTests {
             }
         }
 
-        /// Our object, with its program under another name.
+        /// Our object with another program name.
         private func otherTool() throws -> [UInt8] {
             let (ours, other) = (Array("udp_fanout\0".utf8), Array("other_tool\0".utf8))
             var object = try #require(EmbeddedObject.tcFanout.bytes)
@@ -201,7 +201,7 @@ extension TCPlaneTests {
             return object
         }
 
-        @Test("another tool's filter in our place is refused by its name, and stays")
+        @Test("another tool's filter in our place is named in the error, and stays")
         func othersInOurPlace() async throws {
             let (lab, pins) = (try VethLab(), try BPFFileSystem())
             try await lab.balancer.run {
@@ -226,7 +226,7 @@ extension TCPlaneTests {
             }
         }
 
-        @Test("an interface that is not there is answered with those that are")
+        @Test("the error for a missing interface lists the existing ones")
         func noInterface() async throws {
             let (lab, pins) = (try VethLab(), try BPFFileSystem())
             try await lab.balancer.run {

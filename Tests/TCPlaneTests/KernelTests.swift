@@ -8,14 +8,14 @@ import TCPlane
 import Testing
 import Tiers
 
-/// What an old kernel lacks is gone round, or refused with the version that has it. Each test says what
-/// it expects of the kernel at hand; `make test-kernels` brings several.
+/// A feature that an old kernel lacks is replaced, or refused with the version that has it. Each test checks what it
+/// expects of the running kernel; `make test-kernels` runs several.
 @Suite(
-    "The TC plane and the kernel's age", .tags(.network),
+    "The TC plane and the kernel version", .tags(.network),
     .enabled(if: Privilege.isRoot, "NOT TESTED: needs root"))
 struct KernelTests {
     @Test(
-        "auto hooks by TCX where the kernel has it, else by clsact",
+        "auto uses TCX where the kernel has it, otherwise clsact",
         .enabled(
             if: KernelRelease.running >= .takesFanout,
             "NOT TESTED: tc_fanout needs Linux \(KernelRelease.takesFanout)"))
@@ -37,7 +37,7 @@ struct KernelTests {
     }
 
     @Test(
-        "tcx is taken at its word, and a kernel without it answered with the version that has it",
+        "tcx is never replaced; without it the error names the kernel version that has it",
         .enabled(
             if: KernelRelease.running >= .takesFanout,
             "NOT TESTED: tc_fanout needs Linux \(KernelRelease.takesFanout)"))
@@ -60,7 +60,7 @@ struct KernelTests {
         #expect(pins.isEmpty)
     }
 
-    @Test("a kernel that cannot verify the program is answered with the version that can")
+    @Test("the error of a kernel that rejects the program names the version that accepts it")
     func program() async throws {
         let (lab, pins) = (try VethLab(), try BPFFileSystem())
         try await lab.balancer.run {

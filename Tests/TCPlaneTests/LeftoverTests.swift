@@ -6,10 +6,10 @@ import PlaneContract
 import Testing
 
 extension TCPlaneTests {
-    @Suite("finds what killed ones left")
+    @Suite("finds leftovers of killed daemons")
     struct LeftoverTests {
         @Test(
-            "and clears away that of interfaces which are no more, no other's",
+            "and removes those of deleted interfaces, no others",
             arguments: [TCAttach.tcx, .clsact])
         func goneInterface(attach: TCAttach) async throws {
             let (lab, pins) = (try VethLab(), try BPFFileSystem())
@@ -18,7 +18,7 @@ extension TCPlaneTests {
                 stage.attach = attach
                 let sinks = try stage.sinks(1)
                 var listener = try stage.listener(to: sinks.downstreams())
-                // What a process leaves that is killed: its descriptors close, nothing else.
+                // A kill closes the descriptors of a process, nothing else.
                 _ = try await stage.rig([listener])
                 let left = pins.pins("udp-fanout")
                 #expect(left.count == 1)
@@ -43,7 +43,7 @@ extension TCPlaneTests {
             #expect(pins.pins("udp-fanout") == ["interface-77-net-1", "mine"])
         }
 
-        @Test("and leaves what serves its own listeners, as long as it could not have it back")
+        @Test("and keeps those of its own listeners while it cannot take them over")
         func own() async throws {
             let (lab, pins) = (try VethLab(), try BPFFileSystem())
             try await lab.balancer.run {
@@ -62,7 +62,7 @@ extension TCPlaneTests {
         }
 
         @Test(
-            "and clears away that of interfaces which no listener names any more",
+            "and removes those of interfaces without a listener",
             arguments: [TCAttach.tcx, .clsact])
         func unnamedInterface(attach: TCAttach) async throws {
             let (lab, pins, log) = (try VethLab(), try BPFFileSystem(), LogRecorder())
@@ -85,10 +85,10 @@ extension TCPlaneTests {
                 #expect(said.map { $0.fields["interface"] } == ["lb0"])
                 #expect(try Shell.output("tc filter show dev lb0 ingress") == "")
                 #expect(try !Shell.output("tc qdisc show dev lb0").contains("clsact"))
-                // The host's own socket has the address again.
+                // The host's own socket receives on the address again.
                 let own = try Sink(on: before.bind.address, port: before.bind.port)
                 try stage.traffic(to: before).send([2])
-                try await eventually("it gets what comes") { own.count == 1 }
+                try await eventually("it receives") { own.count == 1 }
                 #expect(sinks[0].count == 1)
                 await rig.stop()
             }

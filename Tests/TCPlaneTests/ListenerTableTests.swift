@@ -49,7 +49,7 @@ struct ListenerTableTests {
         #expect(head.seed_v4 == lb_hash_high(0, 0))
     }
 
-    @Test("holds receivers in the listener's order, each with its row and its way")
+    @Test("holds receivers in the listener's order, each with its row and its path")
     func receivers() {
         let mac: [UInt8] = [2, 0, 0, 0, 0, 9]
         let bytes = bytes(
@@ -79,7 +79,7 @@ struct ListenerTableTests {
         #expect(found[1].next_hop.low == 9)
     }
 
-    @Test("holds the slots behind the room for receivers", arguments: Balance.allCases)
+    @Test("holds the slots after the receivers' capacity", arguments: Balance.allCases)
     func slots(balance: Balance) {
         let listener = listener(balance)
         let bytes = bytes(listener)
@@ -93,7 +93,7 @@ struct ListenerTableTests {
         #expect(slots == wanted)
     }
 
-    @Test("a longer list of receivers, more addresses or `any` need a new program, less does not")
+    @Test("needs a new program for more receivers, more addresses or `any`, not for fewer")
     func capacity() {
         let small = TableCapacity(for: [listener(.sourceIP)], entries: 2)
         let large = TableCapacity(for: [listener(.sourceIP, maxDownstream: 1024)], entries: 2)

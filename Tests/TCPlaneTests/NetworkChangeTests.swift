@@ -12,7 +12,7 @@ extension TCPlaneTests {
             "receivers are out of reach, their datagrams are dropped"
         private static let withinReach = "receivers are within reach again"
 
-        /// A plane with one listener and one receiver, and how to ask whether datagrams get there.
+        /// A plane with one listener and one receiver, and helpers to check that datagrams arrive.
         private struct Post {
             let rig: Rig
             let sink: Sink
@@ -27,7 +27,7 @@ extension TCPlaneTests {
                 }
             }
 
-            /// Sends `count` datagrams, of which every one arrives once.
+            /// Sends `count` datagrams, and checks that each arrives once.
             func forwardsExactly(_ count: Int) async throws {
                 // Others may still be on their way.
                 let mark = (0..<8).map { _ in UInt8.random(in: 0...255) }
@@ -56,7 +56,7 @@ extension TCPlaneTests {
             #expect(pins.isEmpty)
         }
 
-        @Test("an interface that goes down and up serves on, with the program that it had")
+        @Test("an interface that goes down and up keeps forwarding, with the same program")
         func downAndUp() async throws {
             let log = LogRecorder()
             try await withPost(log: log) { lab, post in
@@ -70,33 +70,33 @@ extension TCPlaneTests {
         }
 
         @Test(
-            "a receiver behind an interface that goes down and up is met again, and both are said")
+            "a receiver behind an interface that goes down and up; both are logged")
         func receiverDownAndUp() async throws {
             let log = LogRecorder()
             try await withPost(log: log) { lab, post in
                 try await post.forwards()
                 try lab.balancer.ip("link set out0 down")
-                try await eventually("it says so") { !log.lines(Self.outOfReach).isEmpty }
+                try await eventually("it is logged") { !log.lines(Self.outOfReach).isEmpty }
                 let said = try #require(log.lines(Self.outOfReach).first)
                 #expect(said.fields["reason"] == "there is no route to them")
                 #expect(said.fields["downstreams"] == "a")
                 try lab.balancer.ip("link set out0 up")
                 try await post.forwards()
                 try await post.forwardsExactly(100)
-                try await eventually("that is said, too") {
+                try await eventually("that is logged, too") {
                     log.lines(Self.withinReach).map { $0.fields["downstreams"] } == ["a"]
                 }
             }
             #expect(log.lines(Self.outOfReach).count == 1)
         }
 
-        @Test("a receiver whose own end of the link is down: what is lost is counted, and said")
+        @Test("drops are counted and logged when the receiver's end of the link is down")
         func receiverUnplugged() async throws {
             let log = LogRecorder()
             try await withPost(log: log) { lab, post in
                 try await post.forwards()
                 try lab.receivers[0].ip("link set in0 down")
-                try await eventually("it says so") { !log.lines(Self.outOfReach).isEmpty }
+                try await eventually("it is logged") { !log.lines(Self.outOfReach).isEmpty }
                 let said = try #require(log.lines(Self.outOfReach).first)
                 #expect(said.fields["reason"] == "the link to them has no carrier")
                 let (before, arrived) = (try await post.rig.counters(), post.sink.count)
@@ -110,13 +110,13 @@ extension TCPlaneTests {
                 try lab.receivers[0].ip("route replace default via \(VethLab.v4(1, 1))")
                 try await post.forwards()
                 try await post.forwardsExactly(50)
-                try await eventually("that is said, too") {
+                try await eventually("that is logged, too") {
                     log.lines(Self.withinReach).count == 1
                 }
             }
         }
 
-        @Test("a rule that looks at the source has its say, by the packet's own source")
+        @Test("policy rules apply to the packet's own source")
         func rule() async throws {
             let virtual = try #require(IPAddress("10.40.0.1"))
             try await withPost(
@@ -135,12 +135,12 @@ extension TCPlaneTests {
             }
         }
 
-        @Test("a route that changes is followed: by another interface, through a gateway, and back")
+        @Test("the plane follows a route to another interface, through a gateway, and back")
         func route() async throws {
             let virtual = try #require(IPAddress("10.40.0.1"))
             try await withPost(
                 receiver: { lab in
-                    // The address is served wherever it comes in.
+                    // The address is served on every interface.
                     try lab.receivers[0].ip("address add \(virtual)/32 dev lo")
                     try lab.balancer.ip("route add \(virtual) via \(VethLab.v4(1, 2))")
                     return try lab.receivers[0].enter { try Sink(on: virtual) }
@@ -165,11 +165,11 @@ extension TCPlaneTests {
             }
         }
 
-        @Test("a smaller MTU is respected: what is too long arrives in fragments of it")
+        @Test("a smaller MTU is respected: longer datagrams arrive in fragments")
         func mtu() async throws {
             try await withPost(
                 receiver: { lab in
-                    // What may not be cut is dropped, by any router.
+                    // Any router drops a packet above the MTU that must not be fragmented.
                     try lab.client.set("ipv4/ip_no_pmtu_disc", to: "1")
                     return try lab.makeSink(.v4)
                 }
@@ -190,10 +190,10 @@ extension TCPlaneTests {
             }
         }
 
-        // The receiver is a bridge's: only there the frame's destination matters, which the kernel does not
-        // look at again where it hands packets straight into a veth.
+        // The receiver's address is on a bridge: the destination address of frames matters only there, since the kernel
+        // does not check it when it passes packets straight into a veth.
         @Test(
-            "a receiver whose hardware address changes is met again, whether it says so or not",
+            "a receiver whose hardware address changes is reached again, announced or not",
             arguments: [true, false])
         func hardwareAddress(says: Bool) async throws {
             let known = "neigh replace \(VethLab.v4(1, 2)) lladdr 02:00:00:00:00:76 dev out0 nud"
@@ -209,14 +209,14 @@ extension TCPlaneTests {
                 let machine = lab.receivers[0]
                 try machine.set("ipv4/conf/br0/arp_notify", to: says ? "1" : "0")
                 try machine.ip("link set br0 address 02:00:00:00:00:77")
-                // Held for good until somebody asks, and the kernel sees nobody ask.
+                // The kernel keeps the old entry until the neighbour is probed, and redirected packets cause no probe.
                 if !says { try lab.balancer.ip("\(known) stale") }
                 try await post.forwards()
                 try await post.forwardsExactly(50)
             }
         }
 
-        @Test("a neighbour that is forgotten is found again without a loss")
+        @Test("a deleted neighbour entry is resolved again without a loss")
         func forgotten() async throws {
             try await withPost { lab, post in
                 try await post.forwards()
@@ -230,12 +230,12 @@ extension TCPlaneTests {
 }
 
 extension VethLab {
-    /// A receiver that keeps what it gets, in the first of the networks.
+    /// A receiver that keeps payloads, in the first of the networks.
     fileprivate func makeSink(_ family: IPAddress.Family) throws -> Sink {
         try receivers[0].enter { try Sink(on: Self.address(family, 1, 2)) }
     }
 
-    /// Gives the first receiver's address to a bridge, which its link is a port of.
+    /// Moves the first receiver's address to a bridge, with its link as a port.
     fileprivate func bridgeReceiver() throws {
         for step in [
             "link add br0 address 02:00:00:00:00:76 type bridge", "link set in0 master br0",

@@ -12,7 +12,7 @@ import Testing
 extension TCPlaneTests {
     @Suite("with an object from a file")
     struct ObjectTests {
-        /// The embedded object with other bytes in the only place where `bytes` stand.
+        /// The embedded object with other bytes in the only place where `bytes` occur.
         private func object(
             replacing bytes: [UInt8], with others: [UInt8]
         ) throws -> [UInt8] {
@@ -29,7 +29,7 @@ extension TCPlaneTests {
             }
         }
 
-        /// What comes of a start with an object.
+        /// The error of a start with an object.
         private func start(_ object: [UInt8]) async throws -> (error: PlaneError?, log: LogRecorder)
         {
             let (lab, pins, log) = (try VethLab(receivers: 1), try BPFFileSystem(), LogRecorder())
@@ -57,14 +57,14 @@ extension TCPlaneTests {
             return (error, log)
         }
 
-        @Test("the one that the build put in serves as well when it comes from a file")
+        @Test("the embedded one also works from a file")
         func ours() async throws {
             let object = try #require(EmbeddedObject.tcFanout.bytes)
             let outcome = try await start(object)
             #expect(outcome.error == nil)
         }
 
-        @Test("one of another ABI is refused with both numbers")
+        @Test("one of another ABI is refused, and the error has both numbers")
         func otherABI() async throws {
             let ours = UInt32(BPFRuntimeInfo.abiVersion)
             let constants = words(ours, 64, UInt32(LB_SLOTS_MIN))
@@ -77,9 +77,9 @@ extension TCPlaneTests {
             #expect(error.remedy.contains("bpf/tc_fanout.bpf.c of this version"))
         }
 
-        @Test("one that the verifier rejects is answered with its last words, the rest at debug")
+        @Test("the error for a rejected one ends with the verifier's last lines, debug has the rest")
         func rejected() async throws {
-            // Without a licence that it knows, the kernel keeps some of its functions to itself.
+            // Without a known licence, the kernel refuses some of its functions.
             let object = try object(
                 replacing: Array("Dual BSD/GPL\0".utf8), with: Array("Proprietary!\0".utf8))
             let outcome = try await start(object)
@@ -95,7 +95,7 @@ extension TCPlaneTests {
             #expect(whole.fields["log"]?.contains("GPL") == true)
         }
 
-        @Test("one without our program is refused by its name")
+        @Test("one without our program is refused, and the error names the program")
         func otherProgram() async throws {
             let object = try #require(EmbeddedObject.flowKey.bytes)
             let outcome = try await start(object)

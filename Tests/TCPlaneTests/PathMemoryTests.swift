@@ -7,19 +7,19 @@ import Synchronization
 import Testing
 import Tiers
 
-/// Planes that follow one change ask for the ways to its receivers once.
-@Suite("The memory of ways to receivers", .tags(.network))
+/// Planes that follow the same change look up the paths to its receivers once.
+@Suite("The cache of paths to receivers", .tags(.network))
 struct PathMemoryTests {
     private let memory = PathMemory()
     private let receivers = Set((1...5).map { IPAddress(v4: 0x0a00_0000 + $0) })
 
-    /// What was asked of the kernel.
+    /// The lookups in the kernel.
     private final class Questions: Sendable {
         let asked = Mutex<[[IPAddress]]>([])
 
         func answer(_ receivers: [IPAddress]) -> [ReceiverPath?] {
             asked.withLock { $0.append(receivers) }
-            // To one of them there is no way.
+            // One of them has no path.
             return receivers.map { $0.v4 == 0x0a00_0001 ? nil : .routes }
         }
 
@@ -35,7 +35,7 @@ struct PathMemoryTests {
         try memory.paths(to: receivers, since: since, asking: moment) { questions.answer($0) }
     }
 
-    @Test("answers for another plane, also that there is no way")
+    @Test("answers for another plane, also that there is no path")
     func known() throws {
         let beginning = ContinuousClock.now
         let first = try ask(receivers, since: beginning)
@@ -45,7 +45,7 @@ struct PathMemoryTests {
         #expect(questions.count == 5)
     }
 
-    @Test("asks for those alone that it has not been asked for")
+    @Test("looks up only receivers that it does not know")
     func unknown() throws {
         let beginning = ContinuousClock.now
         _ = try ask(receivers, since: beginning)
@@ -54,14 +54,14 @@ struct PathMemoryTests {
         #expect(questions.asked.withLock(\.last) == [other])
     }
 
-    @Test("asks again for who wants to know it as it is now")
+    @Test("looks up again for a caller that needs the current state")
     func since() throws {
         _ = try ask(receivers, since: .now)
         _ = try ask(receivers, since: .now)
         #expect(questions.count == 10)
     }
 
-    @Test("does not take for new what was made of older answers")
+    @Test("does not count a result of older lookups as new")
     func older() throws {
         let links = ContinuousClock.now
         let event = ContinuousClock.now
@@ -70,7 +70,7 @@ struct PathMemoryTests {
         #expect(questions.count == 10)
     }
 
-    @Test("has those wait who ask for the same at the same time")
+    @Test("makes concurrent callers with the same receivers wait")
     func atOnce() async throws {
         let beginning = ContinuousClock.now
         let (memory, questions, receivers) = (memory, questions, receivers)
@@ -88,7 +88,7 @@ struct PathMemoryTests {
     }
 
     @Test(
-        "is not asked for what was so before the kernel told of a change",
+        "does not serve results from before a change in the kernel",
         .enabled(if: Privilege.isRoot),
         arguments: [
             "ip link add wire type veth peer name erew", "sysctl -qw net.ipv4.ip_forward=1",
@@ -101,19 +101,19 @@ struct PathMemoryTests {
                 moments.withLock { $0.append(moment) }
                 return true
             }
-            #expect(watch.recently >= beginning, "of what was before nobody would be told")
+            #expect(watch.recently >= beginning, "earlier changes would not be reported")
             let before = ContinuousClock.now
             try Namespace.command(change)
-            try await eventually("it is told") { moments.withLock { !$0.isEmpty } }
+            try await eventually("it is reported") { moments.withLock { !$0.isEmpty } }
             #expect(moments.withLock { $0[0] } > before)
             #expect(ContinuousClock.now - watch.recently < .milliseconds(100))
             watch.stop()
         }
     }
 
-    /// On a large link there are hundreds of neighbour events a second, and the planes' own probes make some.
+    /// A large link has hundreds of neighbour events a second, some from the planes' own probes.
     @Test(
-        "the watch passes over events of what was not looked at, and tells of the others",
+        "the watch ignores events about entries that were not read, and reports the others",
         .enabled(if: Privilege.isRoot))
     func interest() async throws {
         try await Namespace.run([
@@ -146,24 +146,24 @@ struct PathMemoryTests {
             #expect(count() == before)
 
             try neighbour(2, 1)
-            try await eventually("the next hop's address is told") { count() == before + 1 }
-            // Only the state of the same address: what a probe does.
+            try await eventually("the next hop's address is reported") { count() == before + 1 }
+            // Only another state of the same address, as after a probe.
             try Namespace.command(
                 "ip neigh replace 10.9.0.2 lladdr 02:00:00:00:00:01 dev wire nud stale")
             try await Task.sleep(for: .milliseconds(300))
             #expect(count() == before + 1)
             try neighbour(2, 2)
-            try await eventually("another address is told") { count() == before + 2 }
+            try await eventually("another address is reported") { count() == before + 2 }
             try Namespace.command("ip route add 10.8.1.0/24 via 10.9.0.4")
-            try await eventually("a route to a receiver is told") { count() == before + 3 }
+            try await eventually("a route to a receiver is reported") { count() == before + 3 }
             try Namespace.command("ip link set wire mtu 1400")
-            try await eventually("a link is told") { count() >= before + 4 }
+            try await eventually("a link is reported") { count() >= before + 4 }
             #expect(changes.withLock { $0.allSatisfy { $0 == .network } })
         }
     }
 
     @Test(
-        "with routes kept, another address of any neighbour is told", .enabled(if: Privilege.isRoot)
+        "with routes kept, a new address of any neighbour counts", .enabled(if: Privilege.isRoot)
     )
     func keptRoutes() async throws {
         try await Namespace.run([
@@ -184,7 +184,7 @@ struct PathMemoryTests {
                     "ip neigh replace 10.9.0.7 lladdr 02:00:00:00:00:0\(mac) dev wire nud reachable"
                 )
             }
-            try await eventually("it is told") { changes.withLock { $0 == [.routes] } }
+            try await eventually("it is reported") { changes.withLock { $0 == [.routes] } }
         }
     }
 }

@@ -10,7 +10,7 @@ import Tiers
     "A folder of pins", .tags(.network), .serialized,
     .enabled(if: Privilege.isRoot, "NOT TESTED: needs root"))
 struct PinFolderTests {
-    /// What a process of another user may have put there when the root of the file system lets it.
+    /// What another user's process may have put there when the root of the file system allows it.
     enum Kind: String, CaseIterable { case link, owner, writable }
 
     private func put(_ kind: Kind, at path: String, beside other: String) {
@@ -28,7 +28,7 @@ struct PinFolderTests {
     }
 
     @Test(
-        "that another user could exchange is refused, and left as it is", arguments: Kind.allCases)
+        "that another user could replace is refused, and left unchanged", arguments: Kind.allCases)
     func foreign(kind: Kind) throws {
         for name in ["udp-fanout", "udp-fanout/mine"] {
             let pins = try BPFFileSystem()
@@ -46,7 +46,7 @@ struct PinFolderTests {
         }
     }
 
-    @Test("of the process's own is opened again and again")
+    @Test("of the process's own user is opened repeatedly")
     func own() throws {
         let pins = try BPFFileSystem()
         for _ in 0..<2 {

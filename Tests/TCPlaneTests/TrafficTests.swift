@@ -8,7 +8,7 @@ import Testing
 extension TCPlaneTests {
     @Suite("on the wire")
     struct TrafficTests {
-        /// Datagrams that the receivers' hosts threw away for a wrong checksum.
+        /// Datagrams that the receivers' hosts dropped for a wrong checksum.
         private func checksumErrors(_ lab: VethLab) throws -> Int {
             try lab.receivers.reduce(0) { sum, receiver in
                 let shown = try receiver.enter {
@@ -22,7 +22,7 @@ extension TCPlaneTests {
         }
 
         @Test(
-            "checksums are right and sources kept, with and without offload and from a GSO sender",
+            "checksums are correct and sources are kept, with offload, without, and with GSO",
             arguments: [IPAddress.Family.v4, .v6], ["on", "off"])
         func checksums(family: IPAddress.Family, offload: String) async throws {
             let (lab, pins) = (try VethLab(), try BPFFileSystem())
@@ -43,7 +43,7 @@ extension TCPlaneTests {
                     }
                     sent += 5
                     sent += UInt64(traffic.sendSuperPacket(bytes: 20_500, segment: 1000))
-                    // What may wait for a neighbour to be found is limited.
+                    // The kernel limits the packets that wait for a neighbour.
                     try await eventually("all arrive") { sinks.total == sent }
                 }
                 let counters = try await rig.settled(at: sent)
@@ -55,7 +55,7 @@ extension TCPlaneTests {
             #expect(try checksumErrors(lab) == 0)
         }
 
-        @Test("a wildcard bind serves the interface's addresses as they come and go, none else")
+        @Test("a wildcard bind serves the interface's current addresses, no others")
         func wildcard() async throws {
             let (lab, pins) = (try VethLab(), try BPFFileSystem())
             try lab.client.ip("route add 10.99.0.0/16 via \(VethLab.v4(0, 1))")
@@ -82,11 +82,11 @@ extension TCPlaneTests {
                     return try await rig.counters().packetsReceived > 2
                 }
                 try lab.balancer.ip("address del 10.99.0.1/32 dev lb0")
-                try await eventually("it is served no more") {
+                try await eventually("it is no longer served") {
                     let before = (count: try await rig.counters().packetsReceived, sinks[0].count)
                     for _ in 0..<5 { transit.send([5]) }
                     try stage.makeTraffic(own, source).send([6])
-                    // It comes last on the wire, so the others have been before it or not at all.
+                    // It is the last on the wire, so the others have arrived before it or not at all.
                     try await eventually("the last one arrives") { sinks[0].count > before.1 }
                     return try await rig.counters().packetsReceived == before.count + 1
                 }
@@ -94,7 +94,7 @@ extension TCPlaneTests {
             }
         }
 
-        @Test("a wildcard bind on an interface without an address serves nothing, which is said")
+        @Test("a wildcard bind on an interface without an address serves nothing, which is logged")
         func wildcardOfNothing() async throws {
             let (lab, pins, log) = (try VethLab(), try BPFFileSystem(), LogRecorder())
             let said = "listener serves nothing, its interface has no address"

@@ -6,23 +6,23 @@ import PlaneContract
 import Testing
 
 extension TCPlaneTests {
-    @Suite("what the kernel would not forward")
+    @Suite("datagrams that the kernel would not forward")
     struct UnreachableTests {
         static let families = [IPAddress.Family.v4, .v6]
         private static let outOfReach =
             "receivers are out of reach, their datagrams are dropped"
 
-        /// A plane whose two receivers get every other datagram: `near`, which answers for the plane being
-        /// well, and `far`, which the test is about.
+        /// A plane whose two receivers get every other datagram: `near`, which shows that the plane works, and `far`,
+        /// the subject of the test.
         private struct Post {
             let rig: Rig
             let log: LogRecorder
             let traffic: Traffic
             let near: Sink
 
-            /// Sends so many datagrams.
+            /// Sends that many datagrams.
             ///
-            /// - Returns: what the counters of `far` grew by.
+            /// - Returns: the increase of the counters of `far`.
             func send(_ count: Int, bytes: Int = 1) async throws -> DownstreamCounters {
                 let before = try await rig.counters()
                 let (served, payload) = (near.count, [UInt8](repeating: 7, count: bytes))
@@ -38,7 +38,7 @@ extension TCPlaneTests {
                 return grown
             }
 
-            /// What the log says of receivers out of reach.
+            /// The log events about unreachable receivers.
             var said: [LogRecorder.Line] { log.lines(UnreachableTests.outOfReach) }
         }
 
@@ -66,7 +66,7 @@ extension TCPlaneTests {
             }
         }
 
-        /// Two next hops to an address that both have, so that the way is not known before a packet comes.
+        /// Two next hops to the same address, so that the path is known only when a packet comes.
         private static func routeByTwo(_ lab: VethLab, to far: IPAddress) throws {
             let (family, bits) = far.family == .v4 ? ("", 32) : ("-6 ", 128)
             for index in 0..<2 {
@@ -85,7 +85,7 @@ extension TCPlaneTests {
         }
 
         @Test(
-            "with forwarding off, what needs it is dropped and said; once it is on, it goes",
+            "without forwarding, datagrams that need it are dropped and logged; with it, they go",
             arguments: families)
         func forwardingOff(family: IPAddress.Family) async throws {
             try await withPost(family) { lab, far in
@@ -113,11 +113,11 @@ extension TCPlaneTests {
                 let forwarded = try await post.send(40)
                 #expect(forwarded.drops.isEmpty && forwarded.packetsForwarded == 20)
                 try await eventually("they arrive") { sinks.total == 20 }
-                #expect(post.said.count == 1, "once is enough")
+                #expect(post.said.count == 1, "one log line is enough")
             }
         }
 
-        @Test("the host's setting decides for IPv6, not the interface's: nothing is lost or said")
+        @Test("the host's setting decides for IPv6, not the interface's: nothing is lost or logged")
         func interfaceOff() async throws {
             try await withPost(.v6) { lab, far in
                 try Self.routeByTwo(lab, to: far)
@@ -134,7 +134,7 @@ extension TCPlaneTests {
         }
 
         @Test(
-            "without a route it is dropped as unreachable, and with one it goes",
+            "without a route they are dropped as unreachable, with one they go",
             arguments: families)
         func noRoute(family: IPAddress.Family) async throws {
             try await withPost(family) { _, _ in
@@ -149,7 +149,7 @@ extension TCPlaneTests {
         }
 
         @Test(
-            "a tunnel's datagrams go by the stack, and are dropped here when it would not forward")
+            "into a tunnel: they go by the stack, and are dropped when it would not forward them")
         func tunnel() async throws {
             try await withPost(.v4) { lab, far in
                 try lab.balancer.ip("tuntap add mode tun tun0")
@@ -165,14 +165,14 @@ extension TCPlaneTests {
         }
 
         @Test(
-            "longer than the MTU and not to be cut, it counts as message_too_long",
+            "above the MTU and not to be fragmented, they count as message_too_long",
             arguments: families)
         func indivisible(family: IPAddress.Family) async throws {
             let far = "\(VethLab.address(family, 2, 2))"
             try await withPost(family, far: far) { lab, _ in
                 try lab.balancer.ip("link set out1 mtu 1280")
             } _: { _, post, _ in
-                // Of 1280 bytes 28 or 48 are headers.
+                // 28 or 48 bytes of 1280 are headers.
                 let fits = try await post.send(2, bytes: family == .v4 ? 1252 : 1232)
                 #expect(fits.drops.isEmpty && fits.packetsForwarded == 1)
                 let dropped = try await post.send(40, bytes: family == .v4 ? 1253 : 1233)

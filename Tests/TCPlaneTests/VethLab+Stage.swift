@@ -8,8 +8,7 @@ import Synchronization
 import TCPlane
 
 extension VethLab {
-    /// The plane with clients, listeners and receivers in their places. Calls of it are made in the
-    /// balancer.
+    /// The plane with clients, listeners and receivers in their networks. Its calls run in the balancer.
     ///
     /// - Parameter pins: where the hooks are pinned.
     func stage(_ pins: BPFFileSystem, logger: Logger = .silent) -> Stage {
@@ -37,7 +36,7 @@ extension VethLab {
         return stage
     }
 
-    /// Receivers that say when they had each stamped datagram.
+    /// Receivers that record the time of each stamped datagram.
     func timingSinks(_ count: Int) throws -> [Sink] {
         try (0..<count).map { index in
             let number = index % receivers.count
@@ -55,7 +54,7 @@ extension VethLab {
 }
 
 extension TCAttach {
-    /// The hooks that the kernel at hand has.
+    /// The hooks that the running kernel supports.
     static let here: [TCAttach] =
         KernelRelease.running >= .hasTCX ? [.tcx, .clsact] : [.clsact]
 }

@@ -8,9 +8,9 @@ import Testing
 @testable import TCPlane
 
 extension TCPlaneTests {
-    @Suite("chooses the way to a receiver")
+    @Suite("chooses the path to a receiver")
     struct WayTests {
-        /// What the plane would do for a receiver, in the network of the calling thread.
+        /// The plane's path to a receiver, in the network of the calling thread.
         private func view(_ receivers: [IPAddress]) throws -> NetworkView {
             var netlink = try Netlink()
             return try NetworkView.ask(
@@ -27,7 +27,7 @@ extension TCPlaneTests {
         }
 
         @Test(
-            "behind a veth of this host: by the neighbour first, then straight to the other end",
+            "behind a veth of this host: by the neighbour first, then straight to the peer",
             arguments: [IPAddress.Family.v4, .v6])
         func peer(family: IPAddress.Family) async throws {
             let lab = try VethLab(receivers: 1)
@@ -46,7 +46,7 @@ extension TCPlaneTests {
                 let shown = try lab.receivers[0].enter { try Shell.output("ip -br link show in0") }
                 guard case .peer(_, _, let mac, let mtu) = try view([receiver]).paths[receiver]
                 else {
-                    Issue.record("the way was lost")
+                    Issue.record("the path was lost")
                     return
                 }
                 let text = mac.map { ($0 < 16 ? "0" : "") + String($0, radix: 16) }
@@ -58,12 +58,12 @@ extension TCPlaneTests {
         }
 
         @Test(
-            "behind a gateway: out of the gateway's interface, with its address and the route's MTU"
+            "behind a gateway: out of its interface, with its address and the route's MTU"
         )
         func gateway() async throws {
             let lab = try VethLab(receivers: 1)
             try await lab.balancer.run {
-                // A veth with both ends here has no other namespace to go straight to.
+                // A veth with both ends here leads to no other namespace.
                 try lab.balancer.ip("link add wire type veth peer name erew")
                 try lab.balancer.ip("link set wire up")
                 try lab.balancer.ip("link set erew up")
@@ -82,7 +82,7 @@ extension TCPlaneTests {
             }
         }
 
-        @Test("several next hops, or a route that drops: by a look at the routes for each packet")
+        @Test("several next hops, or a route that drops: by a route lookup for each packet")
         func routes() async throws {
             let lab = try VethLab(receivers: 2)
             try await lab.balancer.run {
@@ -99,7 +99,7 @@ extension TCPlaneTests {
         }
 
         @Test(
-            "where rules look at more than the destination: by a look at the routes for each packet",
+            "with rules on more than the destination: by a route lookup for each packet",
             arguments: [
                 ("from 10.9.0.0/16", true), ("iif lb0", true), ("ipproto 17 dport 5000", true),
                 ("to 10.9.0.0/16", false), ("fwmark 7", false),
@@ -113,15 +113,15 @@ extension TCPlaneTests {
                 #expect((now.paths[receiver] == .routes) == looks, "\(now.paths)")
                 #expect(now.forwarded.contains(receiver) == looks)
                 #expect(
-                    now.paths[own] == .stack, "what is for this host is, whatever the rules say")
+                    now.paths[own] == .stack, "rules do not change this host's addresses")
                 #expect(try view([VethLab.v6(1, 2)]).forwarded == [], "a family has its own rules")
-                // The kernel looks routes up only for what it would forward.
+                // The kernel looks up routes only for packets that it would forward.
                 try lab.balancer.set("ipv4/conf/lb0/forwarding", to: "0")
                 #expect(try view([receiver]).forwarded == [])
             }
         }
 
-        @Test("behind a link at whose other end there is nobody: known, and known when somebody is")
+        @Test("behind a link whose peer is down: reported, also when it is up again")
         func unplugged() async throws {
             let lab = try VethLab(receivers: 2)
             let (gone, there) = (VethLab.v4(1, 2), VethLab.v4(2, 2))
@@ -136,7 +136,7 @@ extension TCPlaneTests {
             }
         }
 
-        @Test("the address of all hosts of a link is no way to a receiver")
+        @Test("a broadcast address is no path to a receiver")
         func broadcast() async throws {
             let lab = try VethLab(receivers: 1)
             try await lab.balancer.run {
@@ -146,7 +146,7 @@ extension TCPlaneTests {
             }
         }
 
-        @Test("on this host: up the stack; behind a link without addresses: up to be forwarded")
+        @Test("on this host: up the stack; behind a link without addresses: also up")
         func stack() async throws {
             let lab = try VethLab(receivers: 1)
             try await lab.balancer.run {
@@ -162,7 +162,7 @@ extension TCPlaneTests {
             }
         }
 
-        @Test("without a route there is no way, and the view says so")
+        @Test("without a route there is no path, and the view reports that")
         func routeless() async throws {
             let lab = try VethLab(receivers: 1)
             try await lab.balancer.run {
@@ -175,7 +175,7 @@ extension TCPlaneTests {
             }
         }
 
-        @Test("the ways to 8192 receivers are found in a moment")
+        @Test("the paths to 8192 receivers are found quickly")
         func many() async throws {
             let lab = try VethLab(receivers: 1)
             try await lab.balancer.run {
@@ -195,7 +195,7 @@ extension TCPlaneTests {
             }
         }
 
-        @Test("what an interface forwards is known, family by family")
+        @Test("the forwarding setting of an interface is known for each family")
         func forwards() async throws {
             let lab = try VethLab(receivers: 1)
             try await lab.balancer.run {

@@ -8,12 +8,12 @@ import Testing
 import Tiers
 
 extension XDPNATPlaneTests {
-    /// Those of all planes' promises that hold where each client stays with one receiver, and each receiver
-    /// has one listener. What the others say is put as it is here in the other suites.
+    /// The promises of all planes that hold where each client keeps one receiver, and each receiver has one listener.
+    /// The other suites check the rest in the form that applies here.
     static func fitting(_ promises: [Promise]) -> [Promise] {
         let fitting = [
             "source_ip takes", "four_tuple takes", "an empty datagram", "the same over IPv6",
-            "a datagram above max_packet_size", "with nobody to send to",
+            "a datagram above max_packet_size", "without a receiver",
             "a listener that is removed", "each datagram arrives once",
             "receivers that come, go and change weight", "thousands of receivers that came",
         ]

@@ -2,7 +2,7 @@
 
 /// Addresses as text, both ways, without the C library: FanoutCore makes no system call.
 enum AddressText {
-    /// Dotted decimal. Thousands are written at a time, for the names of receivers that have none.
+    /// Dotted decimal. Fast, because thousands of unnamed receivers are named by their address.
     static func v4(_ bits: UInt32) -> String {
         var digits: [UInt8] = []
         digits.reserveCapacity(15)
@@ -22,7 +22,7 @@ enum AddressText {
         for byte in text.utf8 {
             switch byte {
             case 48...57:
-                // A leading zero is refused: some readers take 010 for eight.
+                // Refuses a leading zero: some parsers read 010 as octal.
                 guard digits == 0 || part > 0 else { return nil }
                 part = part * 10 + UInt32(byte - 48)
                 digits += 1
@@ -48,12 +48,12 @@ enum AddressText {
         let high = groups[0..<4].reduce(UInt64(0)) { $0 << 16 | UInt64($1) }
         let low = groups[4..<8].reduce(UInt64(0)) { $0 << 16 | UInt64($1) }
         let address = IPAddress(high: high, low: low, zone: zone)
-        // An IPv4 address has no zone, in whatever spelling.
+        // An IPv4 address has no zone, however it is written.
         return zone == nil || address.family == .v6 ? address : nil
     }
 
-    /// What can name an interface: 1 to 15 visible ASCII characters (Linux, IFNAMSIZ and
-    /// `dev_valid_name`), and no second `%`.
+    /// A valid interface name: 1 to 15 visible ASCII characters (Linux, IFNAMSIZ and `dev_valid_name`), without a
+    /// second `%`.
     private static func isZone(_ text: some StringProtocol) -> Bool {
         (1...15).contains(text.utf8.count)
             && text.utf8.allSatisfy { byte in
@@ -73,7 +73,7 @@ enum AddressText {
         return front + Array(repeating: 0, count: 8 - front.count - back.count) + back
     }
 
-    /// The groups on one side of `::`. The last of an address may be IPv4, which makes two groups.
+    /// The groups on one side of `::`. The last part of an address may be IPv4, which makes two groups.
     private static func side(_ text: String, endsAddress: Bool) -> [UInt16]? {
         if text.isEmpty { return [] }
         var result: [UInt16] = []
@@ -113,7 +113,7 @@ enum AddressText {
 }
 
 extension FixedWidthInteger {
-    /// Decimal digits and nothing else; the standard library's initialiser also takes a sign.
+    /// Decimal digits only; the standard library's initialiser also accepts a sign.
     init?(digits text: some StringProtocol) {
         guard !text.isEmpty, text.utf8.allSatisfy({ (48...57).contains($0) }) else { return nil }
         self.init(text, radix: 10)

@@ -11,7 +11,7 @@ public struct Endpoint: Hashable, Sendable {
         self.port = port
     }
 
-    /// Thousands are looked up at a time. Two that differ in nothing but the zone are rare.
+    /// Leaves out the zone: endpoints that differ only in it are rare, and thousands are looked up at a time.
     public func hash(into hasher: inout Hasher) {
         hasher.combine(address.high)
         hasher.combine(address.low ^ UInt64(port) << 48)
@@ -19,14 +19,14 @@ public struct Endpoint: Hashable, Sendable {
 }
 
 extension Endpoint {
-    /// Whether every datagram for `other` is for this one, too. `[::]` serves IPv4 as well.
+    /// Whether this endpoint also takes every datagram to `other`. `[::]` serves IPv4 as well.
     public func covers(_ other: Endpoint) -> Bool {
         guard port == other.port else { return false }
         let isWide = address.isWildcard && (address.family == .v6 || other.address.family == .v4)
         return isWide || address == other.address
     }
 
-    /// Whether a datagram can be meant for both.
+    /// Whether one datagram can match both.
     public func overlaps(_ other: Endpoint) -> Bool { covers(other) || other.covers(self) }
 }
 
@@ -38,7 +38,7 @@ extension Endpoint: CustomStringConvertible {
         }
     }
 
-    /// Why a text is not an endpoint, in words that a config error can end with.
+    /// Why a text is not an endpoint, as the last part of a configuration error.
     public enum Malformed: Error, Equatable {
         case port(String)
         case address(String)
@@ -55,7 +55,7 @@ extension Endpoint: CustomStringConvertible {
         }
     }
 
-    /// - Throws: `Malformed`, when `text` is not `ip:port` or `[ip6]:port` with a port of 1...65535.
+    /// - Throws: `Malformed` if `text` is not `ip:port` or `[ip6]:port` with a port of 1...65535.
     public init(parsing text: String) throws(Malformed) {
         let host: Substring
         let rest: Substring
@@ -79,9 +79,9 @@ extension Endpoint: CustomStringConvertible {
 }
 
 extension Endpoint: Comparable {
-    /// By address, then port: an order that every host agrees on, whatever the config's order is.
+    /// By address, then port: the same order on every host, whatever the order in the configuration.
     public static func < (left: Endpoint, right: Endpoint) -> Bool {
-        // Not as tuples: thousands are sorted at a time, and the texts hardly ever matter.
+        // Not as tuples: thousands are sorted at a time, and the texts rarely matter.
         let (a, b) = (left.address, right.address)
         if a.high != b.high { return a.high < b.high }
         if a.low != b.low { return a.low < b.low }

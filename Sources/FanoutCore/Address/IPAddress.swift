@@ -2,21 +2,19 @@
 
 public import CDatapath
 
-/// An IPv4 or IPv6 address, held as the kernel programs hold it: two host-order words, IPv4 as
-/// `::ffff:a.b.c.d` (RFC 4291, section 2.5.5.2).
+/// An IPv4 or IPv6 address, stored as in the kernel programs: two host-order words, IPv4 as `::ffff:a.b.c.d` (RFC
+/// 4291, section 2.5.5.2).
 ///
-/// A v4-mapped IPv6 address *is* the IPv4 address: it compares equal to it, prints as it and has the
-/// same flow key.
+/// A v4-mapped IPv6 address *is* the IPv4 address: both compare equal, print the same and have the same flow key.
 public struct IPAddress: Hashable, Sendable {
     /// Bytes 0..7 of the 128 bits, host order; 0 for IPv4.
     public let high: UInt64
     /// Bytes 8..15, host order.
     public let low: UInt64
-    /// The interface that a link-local IPv6 address belongs to, by name or number (RFC 4007); nil
-    /// for IPv4.
+    /// The interface of a link-local IPv6 address, by name or number (RFC 4007); nil for IPv4.
     public let zone: String?
 
-    /// - Parameter zone: ignored for an IPv4 address, which has none.
+    /// - Parameter zone: ignored for an IPv4 address.
     public init(high: UInt64, low: UInt64, zone: String? = nil) {
         self.high = high
         self.low = low
@@ -28,7 +26,7 @@ public struct IPAddress: Hashable, Sendable {
         self.init(high: 0, low: LB_V4_MAPPED_PREFIX | UInt64(v4))
     }
 
-    /// Thousands are looked up at a time. Two that differ in nothing but the zone are rare.
+    /// Leaves out the zone: addresses that differ only in it are rare, and thousands are looked up at a time.
     public func hash(into hasher: inout Hasher) {
         hasher.combine(high)
         hasher.combine(low)
@@ -59,12 +57,12 @@ public struct IPAddress: Hashable, Sendable {
     /// fe80::/10: needs a zone to be reachable.
     public var isLinkLocal: Bool { family == .v6 && high >> 54 == 0x3fa }
 
-    /// What the flow key hashes; a zone takes no part.
+    /// The input of the flow key, without the zone.
     public var datapath: lb_addr { lb_addr(high: high, low: low) }
 }
 
 extension IPAddress: CustomStringConvertible {
-    /// Dotted decimal, or the canonical text of RFC 5952 with `%zone` behind it.
+    /// Dotted decimal, or the canonical text of RFC 5952, followed by `%zone`.
     public var description: String {
         switch family {
         case .v4: return AddressText.v4(v4)
@@ -72,8 +70,8 @@ extension IPAddress: CustomStringConvertible {
         }
     }
 
-    /// Reads dotted decimal (four numbers without leading zeros) or any RFC 4291 spelling of IPv6,
-    /// with an optional `%zone`; nil for anything else.
+    /// Parses dotted decimal (four numbers without leading zeros) or any RFC 4291 spelling of IPv6, with an
+    /// optional `%zone`; nil for anything else.
     public init?(_ text: some StringProtocol) {
         if let v4 = AddressText.parseV4(text) {
             self.init(v4: v4)

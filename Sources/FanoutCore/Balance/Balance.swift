@@ -2,18 +2,18 @@
 
 internal import CDatapath
 
-/// How a listener spreads its datagrams: a flow key times a slot table.
+/// How a listener spreads its datagrams: a flow key × a slot table.
 public enum Balance: String, CaseIterable, Hashable, Sendable {
-    /// Datagram by datagram in turn, in proportion to the weights.
+    /// Each datagram to the next receiver, in proportion to the weights.
     case roundRobin = "round_robin"
     /// Each datagram by a random number, in proportion to the weights.
     case random = "random"
-    /// All datagrams of one source address reach one receiver.
+    /// All datagrams of one source address go to one receiver.
     case sourceIP = "source_ip"
-    /// All datagrams of one flow (both addresses, both ports) reach one receiver.
+    /// All datagrams of one flow (both addresses, both ports) go to one receiver.
     case fourTuple = "four_tuple"
 
-    /// What is looked up in the slot table.
+    /// The number that selects the slot.
     public enum KeySource: Hashable, Sendable {
         case counter, randomNumber, sourceAddress, fourTuple
     }
@@ -27,10 +27,10 @@ public enum Balance: String, CaseIterable, Hashable, Sendable {
         }
     }
 
-    /// The slot table for `downstreams`, whose indices it holds.
+    /// The slot table for `downstreams`. It holds their indices.
     ///
     /// - Parameters:
-    ///   - downstreams: at most `LB_DOWNSTREAMS_MAX`; those that are not ready own no slot.
+    ///   - downstreams: at most `LB_DOWNSTREAMS_MAX`; receivers that are not ready own no slot.
     ///   - capacity: how many downstreams the listener may ever have (`settings.max_downstream`). It
     ///     fixes the size of a hash-keyed table, so that a change of membership never changes it.
     public func slotTable(for downstreams: [Downstream], capacity: Int) -> SlotTable {
@@ -41,7 +41,7 @@ public enum Balance: String, CaseIterable, Hashable, Sendable {
     }
 }
 
-/// The hash-based flow keys. The code is the C header that the kernel programs compile.
+/// The hash-based flow keys, computed by the C header that the kernel programs compile.
 public enum FlowKey {
     /// The key of `source_ip`: the same for a client on IPv4 and on a dual-stack socket.
     @inlinable

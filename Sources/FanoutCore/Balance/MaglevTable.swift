@@ -2,16 +2,16 @@
 
 internal import CDatapath
 
-/// Tables whose key is a hash: when one of N downstreams leaves, its share moves and next to nothing
-/// else. Source: Eisenbud et al., "Maglev: A Fast and Reliable Software Network Load Balancer",
-/// NSDI 2016, section 3.4, with turns in proportion to the weights.
+/// Tables whose key is a hash: when one of N receivers leaves, its share moves and almost nothing else. Source:
+/// Eisenbud et al., "Maglev: A Fast and Reliable Software Network Load Balancer", NSDI 2016, section 3.4, weighted
+/// here.
 ///
-/// Each downstream prefers the slots in an order of its own, which depends on its endpoint alone, and
-/// in its turn takes the first that is still free (lb/slot_table.h). The paper's order, an offset and a stride, is not
-/// used: two downstreams whose strides are related get in each other's way, and then a departure
-/// moves a quarter of the table (docs/decisions/0003-slot-tables.md).
+/// Each receiver has its own order of preference for the slots, which depends on its endpoint alone. At each step
+/// of the weighted schedule a receiver takes its first free slot (lb/slot_table.h). The paper's order, an offset
+/// and a stride, is not used: receivers with related strides compete for the same slots, and a departure then moves
+/// a quarter of the table (docs/decisions/0003-slot-tables.md).
 public enum MaglevTable {
-    /// Slots of a table for a listener with at most `capacity` downstreams, ready or not.
+    /// Slots of a table for a listener with at most `capacity` receivers, ready or not.
     public static func size(capacity: Int) -> Int {
         max(Int(LB_SLOTS_MIN), capacity * Int(LB_SLOTS_PER_DOWNSTREAM))
     }
@@ -27,7 +27,7 @@ public enum MaglevTable {
         }
         var turns = WeightedSchedule(weights: downstreams.shares(at: ready))
         var slots = [UInt16](repeating: .max, count: size)
-        // Most of the time goes into finding a free slot, and bits of the table stay near the processor.
+        // Finding a free slot takes most of the time; a bitmap of the table stays in the processor's cache.
         var taken = [UInt64](repeating: 0, count: (size + 63) / 64)
         for _ in 0..<size {
             let turn = turns.next()

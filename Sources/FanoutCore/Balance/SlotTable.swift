@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 
-/// Who owns each slot: a datagram with flow key `k` goes to downstream `slots[k mod slots.count]`.
+/// The receiver of each slot: a datagram with flow key `k` goes to downstream `slots[k mod slots.count]`.
 public struct SlotTable: Equatable, Sendable {
     /// Indices into the listener's downstreams. Empty when no downstream is ready.
     public let slots: [UInt16]
@@ -9,21 +9,21 @@ public struct SlotTable: Equatable, Sendable {
 
     public static let empty = SlotTable(slots: [])
 
-    /// The downstream of `key`; nil if none is ready.
+    /// The index of the receiver of `key`; nil if none is ready.
     public func owner(of key: UInt32) -> Int? {
         slots.isEmpty ? nil : Int(slots[Int(key % UInt32(slots.count))])
     }
 }
 
 extension [Downstream] {
-    /// The positions of those that take new traffic, in the order of their endpoints: builders work
-    /// in this order, so that two hosts whose configs list the same receivers differently agree.
+    /// The positions of the ready receivers, ordered by endpoint. Tables are built in this order, so hosts that
+    /// list the same receivers in another order build the same table.
     var readyPositions: [Int] {
         indices.filter { self[$0].isReady }.sorted { self[$0].endpoint < self[$1].endpoint }
     }
 }
 
-/// What a slot table is made from. Listeners of one origin have one table, in whatever modes they are.
+/// The input of a slot table. Listeners with equal input share one table, whatever their modes.
 public struct TableOrigin: Hashable, Sendable {
     let balance: Balance
     let downstreams: [Downstream]
@@ -35,7 +35,7 @@ public struct TableOrigin: Hashable, Sendable {
         self.capacity = capacity
     }
 
-    /// A thousand receivers are hashed in no time: those at either end tell most sets apart.
+    /// Cheap for a thousand receivers: the first and the last distinguish most sets.
     public func hash(into hasher: inout Hasher) {
         hasher.combine(balance)
         hasher.combine(capacity)
@@ -44,11 +44,11 @@ public struct TableOrigin: Hashable, Sendable {
         hasher.combine(downstreams.last)
     }
 
-    /// The table, built now: some milliseconds for a thousand downstreams and a hash for a key.
+    /// Builds the table: takes milliseconds for a thousand receivers and a hash-based key.
     public var table: SlotTable { balance.slotTable(for: downstreams, capacity: capacity) }
 }
 
-/// A table at hand. It follows from what the listener is, so it makes no difference between two of them.
+/// A table that has been built. It is derived from the listener, so it does not count in comparisons.
 struct BuiltTable: Hashable, Sendable {
     var table: SlotTable?
 

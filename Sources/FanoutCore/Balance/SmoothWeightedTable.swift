@@ -2,13 +2,12 @@
 
 internal import CDatapath
 
-/// Tables whose key is a counter or a random number: each downstream has slots in proportion to its
-/// weight, spread as evenly as can be.
+/// Tables whose key is a counter or a random number: each receiver has slots in proportion to its weight, spread as
+/// evenly as possible.
 ///
-/// Weights that fit are exact and in the order of the smooth weighted round robin that nginx made
-/// known: 5, 1, 1 give a a b a c a a. Weights whose lowest terms sum to more than `longest`, such as
-/// 40000 and 39999, take turns in a table of `longest` slots or 128 for each downstream, which
-/// shifts a share by less than one per cent and leaves every downstream a slot.
+/// Small weights are exact, in nginx's order of smooth weighted round robin: 5, 1, 1 give a a b a c a a. Weights
+/// whose lowest terms sum to more than `longest`, such as 40000 and 39999, get a table of `longest` slots, or 128
+/// for each receiver. This shifts a share by less than one per cent and leaves each receiver at least one slot.
 public enum SmoothWeightedTable {
     /// Longest exact table: 8 slots for each of 1024 downstreams.
     public static let longest = 8192
@@ -26,11 +25,11 @@ public enum SmoothWeightedTable {
         return SlotTable(slots: order.map { UInt16(ready[$0]) })
     }
 
-    /// One cycle: each round everyone earns its weight, the richest takes the slot and pays the
-    /// total. O(n times the sum of the weights).
+    /// One cycle. In each round every receiver earns its weight; the richest takes the slot and pays the total. O(n
+    /// times the sum of the weights).
     private static func smoothOrder(of weights: [Int]) -> [Int] {
         let total = weights.reduce(0, +)
-        // All alike, in lowest terms: everyone once, in order.
+        // Equal weights in lowest terms are all 1: each receiver once, in order.
         guard total > weights.count else { return Array(weights.indices) }
         var credit = [Int](repeating: 0, count: weights.count)
         return (0..<total).map { _ in

@@ -1,13 +1,13 @@
 // SPDX-License-Identifier: Apache-2.0
 
-/// Whose turn it is, in proportion to weights: earliest due first, and the earlier index wins a tie.
+/// A weighted round robin: the earliest due index comes next, on a tie the lower one.
 ///
-/// Everyone has a turn at the start, so n turns give each of n at least one, however light. After that
-/// none is more than one turn ahead of its share. The light ones are less than a turn ahead each; a heavy one
-/// can be behind by their sum.
+/// All are due at the start, so the first n steps contain each of n indices, however small its weight. After that
+/// no index is more than one step ahead of its share. A small weight lags by less than one step; a large one can
+/// lag by the sum of those leads.
 struct WeightedSchedule {
     private struct Entry {
-        /// When the turn is due, in 1/65536 of the heaviest one's period.
+        /// When the index is due, in 1/65536 of the period of the largest weight.
         var due: UInt64
         let period: UInt64
         let index: Int
@@ -17,10 +17,10 @@ struct WeightedSchedule {
         }
     }
 
-    /// A binary heap: the entry at 0 is due first. In the beginning that is the order of the indices.
+    /// A binary heap: the entry at 0 is due first. Initially in the order of the indices.
     private var heap: [Entry]
-    /// Where all weights are equal the turns go round in the order of the indices, for which no heap is
-    /// needed: half the time of a large table.
+    /// Whether all weights are equal. Then the order is that of the indices and needs no heap, which halves the
+    /// time for a large table.
     private let isEven: Bool
     private var upcoming = 0
 
@@ -34,7 +34,7 @@ struct WeightedSchedule {
         }
     }
 
-    /// The next index. O(log n), or O(1) where all weights are equal.
+    /// The next index. O(log n), or O(1) if all weights are equal.
     mutating func next() -> Int {
         if isEven {
             defer { upcoming = upcoming + 1 == heap.count ? 0 : upcoming + 1 }
@@ -46,7 +46,7 @@ struct WeightedSchedule {
         return index
     }
 
-    /// Moves the entry at 0 down to its place: children give way to it as long as one precedes it.
+    /// Moves the entry at 0 down: a child that precedes it moves up.
     private mutating func sink() {
         let entry = heap[0]
         var hole = 0

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 
-/// Everything that one source has found, at one moment.
+/// Everything that one source knows at one moment.
 public struct DiscoveredSet: Equatable, Sendable {
-    /// What cannot receive, whatever its state. The raw value is the metric label `state`.
+    /// Entries that can never receive, whatever their state. The raw value is the metric label `state`.
     public enum Unusable: String, CaseIterable, Hashable, Sendable {
         /// A name instead of an address.
         case name = "fqdn"
@@ -12,25 +12,25 @@ public struct DiscoveredSet: Equatable, Sendable {
         case badAddress = "bad_address"
     }
 
-    /// Each address and its ports once, by address.
+    /// Each combination of address and ports once, by address.
     public let endpoints: [DiscoveredEndpoint]
-    /// Addresses that a listener is to serve.
+    /// Addresses for a listener to serve.
     public var addresses: [IPAddress]
     /// Whether an answer is missing that may name more endpoints. A listener that can use none of these keeps its
     /// last-known receivers.
     public var isPartial = false
-    /// What was left out, and why.
+    /// Entries that were left out, by reason.
     public var unusable: [Unusable: Int]
 
-    /// - Parameter endpoints: one that stands there twice, as an endpoint that moves from one
-    ///   EndpointSlice to another does for a while, is kept once, in its better state. O(n log n).
+    /// - Parameter endpoints: duplicates are merged into the better state. An endpoint that moves from one
+    ///   EndpointSlice to another is briefly in both. O(n log n).
     public init(
         _ endpoints: some Sequence<DiscoveredEndpoint> = [], addresses: [IPAddress] = [],
         unusable: [Unusable: Int] = [:]
     ) {
         var once: [DiscoveredEndpoint] = []
         for endpoint in endpoints.sorted(by: Self.isBefore) {
-            // Equal ones are neighbours now, the better one first.
+            // Duplicates are neighbours now, the better one first.
             if let last = once.last, last.address == endpoint.address, last.ports == endpoint.ports
             {
                 continue
@@ -56,7 +56,7 @@ public struct DiscoveredSet: Equatable, Sendable {
         return left.readiness.rank < right.readiness.rank
     }
 
-    /// How many endpoints are in each state; every state is there.
+    /// How many endpoints are in each state, including states without any.
     public var states: [String: Int] {
         var result: [String: Int] = [:]
         for state in DiscoveredEndpoint.Readiness.allCases { result[state.rawValue] = 0 }
@@ -79,12 +79,12 @@ public struct DiscoveredPort: Hashable, Sendable {
     }
 }
 
-/// A possible receiver, as a source of receivers knows it.
+/// A possible receiver, as its source describes it.
 public struct DiscoveredEndpoint: Hashable, Sendable {
-    /// Whether it may get traffic, best first. The raw value is the metric label `state`.
+    /// Whether it may receive traffic, best first. The raw value is the metric label `state`.
     public enum Readiness: String, CaseIterable, Hashable, Sendable {
         case ready
-        /// On its way out, and still able to answer.
+        /// Shutting down, but still serving.
         case terminating
         case notReady = "not_ready"
 
@@ -98,10 +98,10 @@ public struct DiscoveredEndpoint: Hashable, Sendable {
         }
     }
 
-    /// Such as the name of a pod, which its addresses of both families share. nil: it has no name.
+    /// Such as the name of a pod, which is the same for its addresses of both families; nil: it has none.
     public var name: String?
     public var address: IPAddress
-    /// Empty when it declares none.
+    /// Empty if it declares none.
     public var ports: [DiscoveredPort]
     public var readiness: Readiness
     /// Its share of new traffic relative to the others, 1...65535.

@@ -1,26 +1,26 @@
 // SPDX-License-Identifier: Apache-2.0
 
-/// Finds out about one subject, and goes on doing so.
+/// Looks up one subject and watches it for changes.
 public protocol DiscoverySource: Sendable {
-    /// Publishes what there is as soon as it is known, and again whenever it may have changed, always
-    /// the whole of it. What was published last holds until then, whatever fails in between: an
-    /// outage publishes nothing; only an empty answer removes all receivers.
+    /// Publishes everything that it knows as soon as it knows it, and again whenever that may have changed. The
+    /// last set published stays valid, whatever fails: an outage publishes nothing, and only an empty answer
+    /// removes all receivers.
     ///
     /// - Parameter publish: never called after this returns.
-    /// - Returns: when the task is cancelled, and not before.
+    /// - Returns: only when the task is cancelled.
     func run(_ publish: @escaping @Sendable (DiscoveredSet) -> Void) async
 
-    /// What it has been through so far, for metrics.
+    /// Its state, for metrics.
     var status: SourceStatus { get }
 }
 
-/// What a source has been through.
+/// The state of a source.
 public struct SourceStatus: Equatable, Sendable {
-    /// Since what is known was last confirmed; before the first time, since the source began.
+    /// Time since the data was last confirmed, or since the source started if it never was.
     public var syncAge: Duration
-    /// How often everything was read anew, by reason.
+    /// How often everything was read again, by reason.
     public var relists: [String: UInt64]
-    /// What went wrong, by code.
+    /// Errors by code.
     public var errors: [String: UInt64]
 
     public init(
@@ -32,13 +32,13 @@ public struct SourceStatus: Equatable, Sendable {
     }
 }
 
-/// What discovery has found and been through, for metrics.
+/// Results and state of discovery, for metrics.
 public struct DiscoveryReport: Equatable, Sendable {
     /// One source.
     public struct Source: Equatable, Sendable {
         public var subject: DiscoverySubject
         public var status: SourceStatus
-        /// Endpoints by state; empty before the first were found.
+        /// Endpoints by state; empty until the first are found.
         public var endpoints: [String: Int]
 
         public init(
@@ -50,22 +50,22 @@ public struct DiscoveryReport: Equatable, Sendable {
         }
     }
 
-    /// Why receivers that were found are not used. The raw value is the metric label `reason`.
+    /// Why a receiver that was found is not used. The raw value is the metric label `reason`.
     public enum Unused: String, CaseIterable, Hashable, Sendable {
         /// There are more than `settings.max_downstream`.
         case surplus
-        /// They forward to the listener again.
+        /// It forwards to the listener again.
         case loop
-        /// In mode `xdp_nat` another listener has them, or they have a port of their own, where they would be met
-        /// for each of the listener's ports.
+        /// In mode `xdp_nat`: another listener has it, or it has its own port and the listener has several.
         case shared
-        /// They have no address of the listener's family, or not its port.
+        /// It has no address of the listener's family, or not the listener's port.
         case unsuitable
     }
 
     /// In the order of the subjects.
     public var sources: [Source]
-    /// How many are not used, by listener and reason; each listener with discovery is there, with every reason.
+    /// How many receivers are not used, by listener and reason. Contains every listener with discovery and every
+    /// reason.
     public var unused: [String: [Unused: Int]]
 
     public init(sources: [Source] = [], unused: [String: [Unused: Int]] = [:]) {
@@ -74,13 +74,13 @@ public struct DiscoveryReport: Equatable, Sendable {
     }
 }
 
-/// What was found and the last-known receivers, saved for the next process.
+/// Saves what was found and the last-known receivers for the next process.
 public protocol DiscoveryMemory: Sendable {
-    /// What was kept last of what listeners of this state look up.
+    /// Returns what was last saved of the subjects of this state.
     func recall(_ state: DesiredState) -> DiscoveryView
 
-    /// Keeps this instead, but for the addresses of the host.
+    /// Replaces what was saved. The host's addresses are not saved.
     ///
-    /// - Throws: why it cannot; what was kept before is still there.
+    /// - Throws: why it failed; what was saved before is kept.
     func keep(_ view: DiscoveryView) throws
 }

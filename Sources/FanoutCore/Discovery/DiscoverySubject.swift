@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 
-/// What receivers or addresses are looked up by. Listeners that name the same subject share one source.
+/// What to look up receivers or addresses by. Listeners that name the same subject share one source.
 public enum DiscoverySubject: Hashable, Sendable {
     /// The EndpointSlices of a Kubernetes service: its receivers.
     case endpointSlices(ServiceName)
@@ -8,9 +8,9 @@ public enum DiscoverySubject: Hashable, Sendable {
     case loadBalancer(ServiceName)
     /// The receivers listed in a file, at `port` unless they have their own.
     case file(path: String, port: UInt16?)
-    /// The hosts that a name stands for.
+    /// The hosts of a DNS name.
     case dns(DNSQuery)
-    /// These, and never others.
+    /// Fixed receivers.
     case fixed([Endpoint])
 
     /// A service of a cluster.
@@ -48,14 +48,14 @@ extension DiscoverySubject: Comparable {
     }
 }
 
-/// A name that stands for receivers.
+/// A DNS query for receivers.
 public struct DNSQuery: Hashable, Sendable, CustomStringConvertible {
-    /// Whole, whether or not there is a dot at its end: no search domain is appended.
+    /// Fully qualified, with or without a final dot: no search domain is appended.
     public var name: String
-    /// The port of every address of the name (A, AAAA); nil: the name has SRV records, which tell hosts,
-    /// ports and weights.
+    /// The port of every address of the name (A, AAAA). Nil: the name has SRV records, which contain hosts, ports
+    /// and weights.
     public var port: UInt16?
-    /// Who is asked; nil: the servers of resolv.conf(5).
+    /// The server to query; nil: the servers of resolv.conf(5).
     public var server: Endpoint?
 
     public init(name: String, port: UInt16? = nil, server: Endpoint? = nil) {
@@ -71,11 +71,11 @@ public struct DNSQuery: Hashable, Sendable, CustomStringConvertible {
 
 /// Where a listener's receivers come from if its configuration does not list them.
 public struct ListenerDiscovery: Hashable, Sendable {
-    /// Who the receivers are.
+    /// What to look up the receivers by.
     public var receivers: DiscoverySubject
-    /// Which port of a receiver is meant.
+    /// Which port of a receiver to use.
     public var port: ReceiverPort
-    /// The subject whose addresses the listener serves besides its own, if any.
+    /// A subject whose addresses the listener serves besides its own.
     public var addresses: DiscoverySubject?
 
     public init(
@@ -86,21 +86,20 @@ public struct ListenerDiscovery: Hashable, Sendable {
         self.addresses = addresses
     }
 
-    /// Everything that has to be looked up for it.
+    /// Everything to look up for it.
     public var subjects: [DiscoverySubject] { [receivers] + (addresses.map { [$0] } ?? []) }
 }
 
-/// Which of an endpoint's UDP ports receives.
+/// Which UDP port of an endpoint receives.
 public enum ReceiverPort: Hashable, Sendable {
-    /// The port of this number; 1...65535. An endpoint that declares no ports at all is taken to have
-    /// it.
+    /// The port of this number, 1...65535. An endpoint without declared ports is assumed to have it.
     case number(UInt16)
     /// The port of this name.
     case name(String)
     /// Every port that the source gives.
     case any
 
-    /// The numbers of the ports that are meant.
+    /// The numbers of the ports to use.
     func numbers(among ports: [DiscoveredPort]) -> [UInt16] {
         switch self {
         case .number(let number):

@@ -1,13 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
 
-/// What the sources have found by one moment: an input of the desired state, beside the configuration
-/// and health.
+/// What the sources have found at one moment: an input of the desired state, beside the configuration and health.
 public struct DiscoveryView: Equatable, Sendable {
-    /// A subject that has not been found out about yet is not in it.
+    /// Contains only subjects that have an answer.
     public var sets: [DiscoverySubject: DiscoveredSet]
-    /// What holds as long as a subject has not been found out about.
+    /// Used until the subject has an answer.
     public var lastKnowns: [LastKnown.Place: LastKnown]
-    /// Addresses of this host: what leads to one of them may come back to a listener that takes all.
+    /// Addresses of this host. A receiver at one of them may form a loop with a wildcard listener.
     public var ownAddresses: Set<IPAddress>
 
     public init(
@@ -19,18 +18,19 @@ public struct DiscoveryView: Equatable, Sendable {
         self.ownAddresses = ownAddresses
     }
 
-    /// Whether every question about a subject has been answered. Until then last-known receivers may be used.
+    /// Whether the subject is answered completely. Until then last-known receivers may be used.
     public func isAnswered(_ subject: DiscoverySubject) -> Bool {
         sets[subject]?.isPartial == false
     }
 }
 
 extension DesiredState {
-    /// The state in which listeners have the receivers, and serve the addresses, that were found. As
-    /// long as nothing was, a listener has those of before, or no receivers.
+    /// The state with the receivers and addresses that were found. Until something is found, a listener has its
+    /// last-known receivers, or none.
     public func applying(_ view: DiscoveryView) -> DesiredState { apply(view).state }
 
-    /// The same, and how many receivers were found and cannot be used beside what else there is, by listener.
+    /// The same, and for each listener how many receivers were found but cannot be used beside the rest of the
+    /// state.
     public func apply(
         _ view: DiscoveryView
     ) -> (state: DesiredState, leftOut: [String: [DiscoveryReport.Unused: Int]]) {
@@ -47,7 +47,7 @@ extension DesiredState {
                     destination: Endpoint($0, port: listener.bind.port))
             }
         }
-        // An address goes to the first listener that serves it on a port.
+        // Of listeners on the same port, the first one gets an address.
         var taken = Set(listeners.flatMap(places))
         var choices: [ReceiverChoice.Terms: ReceiverChoice] = [:]
         var result = self
@@ -89,7 +89,7 @@ extension DesiredState {
         )
     }
 
-    /// Everything that has to be looked up for the listeners.
+    /// Everything to look up for the listeners.
     public var subjects: Set<DiscoverySubject> {
         Set(listeners.flatMap { $0.discovery?.subjects ?? [] })
     }

@@ -1,10 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
 
-/// Who received for a listener, and what it served, before it named a subject that has not answered yet.
+/// The receivers and addresses of a listener from before it named a subject that has not answered yet.
 ///
-/// It is a listener's and no subject's: two that move to the same one had receivers of their own each.
+/// It belongs to the listener, not to the subject: listeners that move to one subject had different receivers
+/// before.
 public struct LastKnown: Equatable, Sendable {
-    /// Whose it is, and for what it stands.
+    /// The listener, and the subject without an answer.
     public struct Place: Hashable, Sendable {
         public let listener: String
         public let subject: DiscoverySubject
@@ -17,7 +18,7 @@ public struct LastKnown: Equatable, Sendable {
 
     /// As configured or found, regardless of health, drains and slow start.
     public var downstreams: [Downstream]
-    /// Those that had been found.
+    /// Only addresses that were found.
     public var addresses: [IPAddress]
 
     public init(downstreams: [Downstream] = [], addresses: [IPAddress] = []) {
@@ -27,8 +28,8 @@ public struct LastKnown: Equatable, Sendable {
 }
 
 extension ReceiverChoice.Terms {
-    /// The previous receivers that the listener can still forward to, in their order. If there are too many, those
-    /// with a share come first, then the order of addresses decides.
+    /// The previous receivers that the listener can still forward to, in their order. If there are too many,
+    /// receivers with a share come first, then lower addresses.
     func fitting(_ previous: [Downstream]) -> [Downstream] {
         let reached = previous.filter { families.contains($0.endpoint.address.family) }
         let own = reached.filter { $0.endpoint.address.family == family }
@@ -43,7 +44,7 @@ extension ReceiverChoice.Terms {
 }
 
 extension DesiredState {
-    /// Where stand-ins may stand.
+    /// Every listener and subject that may have last-known receivers.
     public var lastKnownPlaces: Set<LastKnown.Place> {
         Set(
             listeners.flatMap { listener in
@@ -53,7 +54,7 @@ extension DesiredState {
             })
     }
 
-    /// What listeners look up of which nothing is known, nor who received before.
+    /// The subjects of listeners that have neither an answer nor last-known receivers.
     public func unknownSubjects(in view: DiscoveryView) -> Set<DiscoverySubject> {
         let unknown = lastKnownPlaces.filter {
             view.sets[$0.subject] == nil && view.lastKnowns[$0] == nil
@@ -64,8 +65,8 @@ extension DesiredState {
     /// The last-known receivers for subjects without an answer, of listeners that had receivers.
     ///
     /// - Parameters:
-    ///   - former: the previous state; listeners are matched by name.
-    ///   - view: what is known of the subjects of both.
+    ///   - previous: the previous state; listeners are matched by name.
+    ///   - view: the answers for the subjects of both.
     public func lastKnowns(after previous: DesiredState, _ view: DiscoveryView) -> [LastKnown.Place:
         LastKnown]
     {
@@ -79,7 +80,7 @@ extension DesiredState {
             func stand(for subject: DiscoverySubject, _ lastKnown: LastKnown) {
                 let place = LastKnown.Place(listener: old.name, subject: subject)
                 guard !view.isAnswered(subject), lastKnown != LastKnown() else { return }
-                // One that is there knows more than what had to do without some of it.
+                // Existing last-known receivers are kept: the previous state may lack some of them.
                 result[place] = view.lastKnowns[place] ?? lastKnown
             }
             stand(for: discovery.receivers, LastKnown(downstreams: old.downstreams))

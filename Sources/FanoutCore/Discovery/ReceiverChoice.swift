@@ -1,28 +1,28 @@
 // SPDX-License-Identifier: Apache-2.0
 
-/// The receivers of one listener among what a source has found.
+/// The receivers of a listener, chosen from what a source has found.
 ///
 /// The rules:
-/// - Ready endpoints receive. Those that are terminating and still serve have weight 0 beside them, and
-///   receive only if no endpoint is ready.
-/// - An endpoint with addresses of both families is one receiver: at the listener's family if it can be,
-///   else at the other, if the listener can cross over.
-/// - At most `max_downstream`, ready ones first, then by address: every host with the same limit makes
-///   the same choice, and one more or less changes no more than one.
+/// - Ready endpoints receive. Endpoints that are terminating and still serve have weight 0 beside them, and receive
+///   only if no endpoint is ready.
+/// - An endpoint with addresses of both families is one receiver: at the listener's family if possible, otherwise
+///   at the other, if the listener can translate.
+/// - At most `max_downstream`: ready ones first, then by address. Hosts with the same limit make the same choice,
+///   and one endpoint more or less changes at most one receiver.
 public struct ReceiverChoice: Equatable, Sendable {
-    /// By address and port; names are unique, and so are endpoints.
+    /// By address and port; names and endpoints are unique.
     public private(set) var downstreams: [Downstream] = []
-    /// Endpoints that are ready, the surplus included.
+    /// Ready endpoints, including the surplus.
     public private(set) var ready = 0
-    /// Endpoints that are terminating and still serve, the surplus included.
+    /// Endpoints that are terminating and still serve, including the surplus.
     public private(set) var terminating = 0
-    /// Endpoints that are neither.
+    /// Endpoints in no other state.
     public private(set) var notReady = 0
     /// Endpoints without the port, or of a family that the listener cannot forward to.
     public private(set) var unsuitable = 0
-    /// Of those the ones that have no suitable port and address besides either: they get nothing.
+    /// Unsuitable endpoints whose name has no suitable endpoint either, so they get nothing.
     public private(set) var unreached = 0
-    /// Endpoints that could receive and are beyond `max_downstream`.
+    /// Endpoints that could receive but exceed `max_downstream`.
     public private(set) var surplus = 0
 
     private struct Candidate {
@@ -32,13 +32,13 @@ public struct ReceiverChoice: Equatable, Sendable {
         let weight: UInt16
     }
 
-    /// What it is a choice for. Listeners that are alike in this have the same receivers.
+    /// What the choice depends on. Listeners with equal terms have the same receivers.
     struct Terms: Hashable {
         let source: DiscoverySubject
         let port: ReceiverPort
-        /// The listener's own.
+        /// The listener's own family.
         let family: IPAddress.Family
-        /// Those that it can forward to.
+        /// The families that it can forward to.
         let families: [IPAddress.Family]
         let onePerFamily: Bool
         let most: Int
@@ -69,7 +69,7 @@ public struct ReceiverChoice: Equatable, Sendable {
             unsuited += suitable.filter { $0.endpoint.address.family != family }.map(\.name)
         }
         unsuitable = unsuited.count
-        // A name in the DNS has its hosts' addresses in both families, and does not say whose is whose.
+        // A DNS name has addresses in both families and does not say which belong to one host.
         if case .dns = terms.source, !usable.isEmpty { unsuited.removeAll { $0 == nil } }
         unreached = Self.count(of: unsuited, beside: usable)
         let inUse = usable.filter { $0.readiness == .ready }
@@ -81,7 +81,7 @@ public struct ReceiverChoice: Equatable, Sendable {
         downstreams = named(chosen).sorted { $0.endpoint < $1.endpoint }
     }
 
-    /// What has the port and an address of one of `families`, each endpoint once, in order.
+    /// Endpoints with the port and an address of one of `families`, each once, in order.
     private func candidates(
         in set: DiscoveredSet, _ port: ReceiverPort, _ families: [IPAddress.Family],
         without: inout [String?]
@@ -100,7 +100,7 @@ public struct ReceiverChoice: Equatable, Sendable {
                         readiness: found.readiness, weight: found.weight))
             }
         }
-        // They are nearly in order, as the set was, so this is cheap.
+        // The set was sorted, so this is nearly sorted and cheap.
         all.sort { left, right in
             left.endpoint == right.endpoint
                 ? left.readiness.rank < right.readiness.rank : left.endpoint < right.endpoint
@@ -112,7 +112,7 @@ public struct ReceiverChoice: Equatable, Sendable {
         return once
     }
 
-    /// The number of distinct names that are not among the others; each candidate without a name counts.
+    /// The number of distinct names that are not among `others`; each candidate without a name counts.
     private static func count(of names: [String?], beside others: [Candidate]) -> Int {
         guard !names.isEmpty else { return 0 }
         let known = Set(others.compactMap(\.name))
@@ -120,7 +120,7 @@ public struct ReceiverChoice: Equatable, Sendable {
         return unknown.count + names.count { $0 == nil }
     }
 
-    /// Those of the listener's own family, or all when there are none.
+    /// The candidates of the listener's own family, or all if there are none.
     private static func oneFamily(
         _ all: [Candidate], _ family: IPAddress.Family
     ) -> [Candidate] {
@@ -128,13 +128,13 @@ public struct ReceiverChoice: Equatable, Sendable {
         return own.isEmpty ? all : own
     }
 
-    /// Of who has addresses of both families, those of one; the order stays.
+    /// For names with addresses of both families, the candidates of one family; the order stays.
     private static func onePerName(
         _ all: [Candidate], preferring family: IPAddress.Family
     ) -> [Candidate] {
         func isOwn(_ candidate: Candidate) -> Bool { candidate.endpoint.address.family == family }
         guard all.contains(where: isOwn), !all.allSatisfy(isOwn) else { return all }
-        /// The best state of a name in each of the families.
+        /// The best state of a name in each family.
         var best: [String: (own: Int, other: Int)] = [:]
         for candidate in all {
             guard let name = candidate.name else { continue }
@@ -152,8 +152,7 @@ public struct ReceiverChoice: Equatable, Sendable {
         }
     }
 
-    /// Names are the endpoints' own, or their address and port; of equal names all but the first have
-    /// it appended.
+    /// Names are the endpoints' own, or their address and port. A duplicate name gets address and port appended.
     private func named(_ chosen: ArraySlice<Candidate>) -> [Downstream] {
         var taken: Set<String> = []
         return chosen.map { candidate in
@@ -170,15 +169,15 @@ public struct ReceiverChoice: Equatable, Sendable {
 }
 
 extension Listener {
-    /// The families of receivers that the listener can forward to.
+    /// The families that the listener can forward to.
     fileprivate var receiverFamilies: [IPAddress.Family] {
         let own = bind.address.family
         let servesBoth = own == .v6 && bind.address.isWildcard
         return mode == .userspace && !preserveSource || servesBoth ? [.v4, .v6] : [own]
     }
 
-    /// Whether it serves both families and cannot cross from one to the other: receivers of both in one
-    /// table would each lose the clients of the other.
+    /// Whether it serves both families and cannot translate between them. A table with receivers of both would lose
+    /// clients of each.
     fileprivate var onePerFamily: Bool {
         (mode != .userspace || preserveSource) && receiverFamilies.count > 1
     }

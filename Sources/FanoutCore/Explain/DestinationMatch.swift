@@ -1,14 +1,14 @@
 // SPDX-License-Identifier: Apache-2.0
 
-/// Why a listener takes datagrams to a destination.
+/// Why a listener matches a destination.
 public enum DestinationMatch: Equatable, Sendable {
-    /// Its `bind` names the address.
+    /// By its `bind` address.
     case bound
-    /// Its `addresses` do.
+    /// By one of its `addresses`.
     case listed
-    /// Its `bind` is a wildcard: any address of this host; in a kernel mode of its interface.
+    /// By its wildcard `bind`: any address of this host, or of the interface in a kernel mode.
     case wildcard
-    /// Its `addresses` are `any`.
+    /// By `addresses: any`.
     case anyDestination
 
     var rank: Int {
@@ -20,7 +20,7 @@ public enum DestinationMatch: Equatable, Sendable {
         }
     }
 
-    /// - Parameter port: that of the destination, one of the listener's.
+    /// - Parameter port: the destination's, one of the listener's.
     func sentence(_ listener: Listener, port: UInt16) -> String {
         let name = "listener \(listener.name) (\(listener.mode.rawValue))"
         return switch self {
@@ -38,8 +38,8 @@ public enum DestinationMatch: Equatable, Sendable {
 }
 
 extension Listener {
-    /// Why it takes datagrams to `destination`; nil when it does not. Whether a wildcard's host or
-    /// interface has the address is not known here.
+    /// Why the listener matches `destination`; nil if it does not. Does not check that the wildcard's host or
+    /// interface has the address.
     public func match(_ destination: Endpoint) -> DestinationMatch? {
         guard ports.contains(destination.port) else { return nil }
         let address = destination.address
@@ -58,7 +58,7 @@ extension Listener {
 }
 
 extension IPAddress {
-    /// Equal but for the zone, which a packet does not carry.
+    /// Equal except for the zone, which a packet does not carry.
     fileprivate func isSameHost(as other: IPAddress) -> Bool {
         high == other.high && low == other.low
     }

@@ -1,33 +1,33 @@
 // SPDX-License-Identifier: Apache-2.0
 
-/// Which receiver a datagram would meet, and why: the way that a data plane takes, in values.
+/// Which receiver a datagram would go to, and why: the decision of a data plane, as values.
 public struct Explanation: Equatable, Sendable {
-    /// A receiver's part in it.
+    /// A receiver's share of the slots.
     public struct Share: Equatable, Sendable {
         public let downstream: Downstream
-        /// Slots that it owns; 0 when it gets nothing new.
+        /// Slots that it owns; 0 if it gets no new traffic.
         public let slots: Int
     }
 
-    /// The listener that takes it.
+    /// The listener that the datagram matches.
     public let listener: Listener
-    /// Which of the listener's destinations it is for.
+    /// Why the listener matches.
     public let match: DestinationMatch
-    /// The destination's, one of the listener's.
+    /// The destination's port, one of the listener's.
     let port: UInt16
-    /// The flow key; nil when it is a counter or a random number, which no packet determines.
+    /// The flow key; nil if it is a counter or a random number, which no packet determines.
     public let key: UInt32?
     public let slotCount: Int
-    /// The slot that the key names; nil without a key or without slots.
+    /// The slot of the key; nil without a key or without slots.
     public let slot: Int?
     /// Nil if no packet determines it, or no receiver is ready.
     public private(set) var receiver: Downstream?
-    /// Whether that is for an association, and not for the slot.
+    /// Whether an association decides, and not the slot.
     public private(set) var isAssociated = false
     /// Every receiver of the listener, in its order.
     public let shares: [Share]
 
-    /// - Returns: nil when no listener of `state` takes a datagram to `destination`.
+    /// - Returns: nil if no listener of `state` matches `destination`.
     public init?(from source: Endpoint, to destination: Endpoint, in state: DesiredState) {
         let takers = state.listeners.compactMap { listener in
             listener.match(destination).map { (listener: listener, match: $0) }
@@ -56,7 +56,7 @@ public struct Explanation: Equatable, Sendable {
         shares = zip(listener.downstreams, owned).map(Share.init)
     }
 
-    /// Has the receiver that is met at `server` be the one, since the sender has an association with it.
+    /// Selects the receiver at `server`, because the sender has an association with it.
     public mutating func associate(with server: Endpoint) {
         guard let known = listener.downstreams.first(where: { address(of: $0) == server }) else {
             return
@@ -64,15 +64,14 @@ public struct Explanation: Equatable, Sendable {
         (receiver, isAssociated) = (known, true)
     }
 
-    /// Where a receiver of the listener is met by who sends to this port.
+    /// The receiver's address for datagrams to this port.
     public func address(of downstream: Downstream) -> Endpoint {
         listener.endpoint(of: downstream, at: port)
     }
 }
 
 extension Explanation {
-    /// Who is first: the kernel's hooks come before its sockets, and of two sockets the one that is
-    /// bound to the address before the one that is bound to any.
+    /// Order of precedence: kernel hooks before sockets, and a socket bound to the address before a wildcard.
     private static func rank(_ listener: Listener, _ match: DestinationMatch) -> Int {
         let mode =
             switch listener.mode {
@@ -86,18 +85,18 @@ extension Explanation {
 }
 
 extension Explanation {
-    /// What leads to the receiver, a sentence each, in the order in which it is decided.
+    /// The steps of the decision, one sentence each, in order.
     public var reasons: [String] {
         var reasons = [match.sentence(listener, port: port)]
         if isAssociated, let receiver {
             reasons.append(
                 "the client has an association with \(receiver.name) (\(address(of: receiver))), "
-                    + "which goes before any slot: it ends when the receiver leaves or is not healthy"
+                    + "which takes precedence over the slots; it ends when the receiver leaves or is unhealthy"
             )
             return reasons
         }
         if remembers {
-            reasons.append("the client has no association: its next packet makes one, by its key")
+            reasons.append("the client has no association: its next packet creates one, by its key")
         }
         reasons.append(sentenceOfKey)
         if slotCount == 0 {
@@ -110,20 +109,20 @@ extension Explanation {
         return reasons
     }
 
-    /// Whether a client stays with its receiver.
+    /// Whether a client keeps its receiver.
     private var remembers: Bool { listener.mode == .xdpNAT }
 
     private var sentenceOfKey: String {
         switch listener.balance.keySource {
         case .counter where remembers:
-            "its key is a counter: association by association the receivers take turns, "
-                + "whoever the client is"
+            "its key is a counter: each new association goes to the next receiver, "
+                + "whatever the client"
         case .counter:
-            "its key is a counter: datagram by datagram the receivers take turns, whoever sends"
+            "its key is a counter: each datagram goes to the next receiver, whatever its source"
         case .randomNumber where remembers:
-            "its key is a random number: a client says nothing of its receiver"
+            "its key is a random number: the client does not determine its receiver"
         case .randomNumber:
-            "its key is a random number: a datagram says nothing of its receiver"
+            "its key is a random number: the datagram does not determine its receiver"
         case .sourceAddress: "its key is a hash of the source address"
         case .fourTuple: "its key is a hash of both addresses and both ports"
         }
