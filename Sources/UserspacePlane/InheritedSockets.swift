@@ -93,7 +93,7 @@ extension PlaneError {
             switch error.code {
             case EPERM where listener.preserveSource, EACCES where listener.preserveSource:
                 "preserve_source sends through a raw socket, which needs CAP_NET_RAW; run as root, "
-                    + "grant it with setcap cap_net_raw+ep, or write preserve_source: false"
+                    + "grant it with setcap cap_net_raw+ep, or set preserve_source: false"
             case EAGAIN:
                 "the local ports are used up; widen net.ipv4.ip_local_port_range, or use fewer "
                     + "workers or downstreams"

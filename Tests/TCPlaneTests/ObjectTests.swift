@@ -77,7 +77,7 @@ extension TCPlaneTests {
             #expect(error.remedy.contains("bpf/tc_fanout.bpf.c of this version"))
         }
 
-        @Test("the error for a rejected one ends with the verifier's last lines, debug has the rest")
+        @Test("the error for a rejected one has the verifier's last lines, debug has the rest")
         func rejected() async throws {
             // Without a known licence, the kernel refuses some of its functions.
             let object = try object(

@@ -9,10 +9,10 @@ import Testing
 @testable import UserspacePlane
 
 extension UserspacePlaneTests {
-    /// One batch whose content is known: it waits in the socket before the worker takes it.
+    /// One batch of known content: it waits in the socket before the worker receives it.
     @Suite("in one batch")
     struct BatchTests {
-        /// A worker that runs when it is told to, on the test's thread.
+        /// A worker that the test runs step by step, on the test's thread.
         private final class Bench {
             let listener: Listener
             private let socket: Socket
@@ -36,7 +36,7 @@ extension UserspacePlaneTests {
                 batches.free()
             }
 
-            /// Takes one batch and returns how many messages it had, and all counts.
+            /// Receives one batch and returns the number of messages, and all counters.
             func nextSlot() -> (messages: Int, counts: ListenerCounters) {
                 var worker = UserspaceWorker(
                     .init(listener: listener, index: 0, cpu: nil, trials: trials),
@@ -98,7 +98,7 @@ extension UserspacePlaneTests {
             }
             send(8 + 16 + 32 + 64 + 50)
             #expect((0..<5).map { _ in bench.nextSlot().messages } == [8, 16, 32, 64, 50])
-            // The fifth call could have brought 128. It fitted into half of that, and so do the next.
+            // The fifth call had room for 128. Its messages fitted into half of that, and so do the next.
             send(3)
             #expect(bench.nextSlot().messages == 3)
             send(100)
@@ -110,11 +110,11 @@ extension UserspacePlaneTests {
             try await eventually("all arrive") { sinks.total == 276 }
         }
 
-        @Test("joins what goes to one receiver into few messages, whatever its sizes")
+        @Test("joins datagrams to one receiver into few messages, for all sizes")
         func joins() async throws {
             let sinks = try Stage.userspace.sinks(2)
             let (bench, traffic) = try bench(.roundRobin, sinks.downstreams(), batch: 64)
-            // In turn to one and the other: each gets 8 × 100 bytes with a shorter end, then 0, then 300.
+            // Alternating between both receivers: each gets 8 × 100 bytes with a shorter end, then 0, then 300.
             let sizes = Array(repeating: 100, count: 16) + [40, 40, 0, 0, 300, 300]
             for size in sizes { #expect(traffic.send(SizeTests.bytes(size))) }
             let (messages, counts) = bench.nextSlot()
@@ -129,7 +129,7 @@ extension UserspacePlaneTests {
         }
 
         @Test(
-            "sends singly what the path does not take joined",
+            "sends one by one when the path does not take super-packets",
             .enabled(if: Privilege.isRoot, "needs root"), arguments: [IPAddress.Family.v4, .v6])
         func refusedSuperPacket(family: IPAddress.Family) async throws {
             try await Namespace.run(["link set lo mtu 1500 up"]) {
@@ -147,7 +147,7 @@ extension UserspacePlaneTests {
         }
 
         @Test(
-            "counts what a firewall rejected when the next datagram goes, and sends that",
+            "counts a firewall's rejection at the next datagram, and sends that one",
             .enabled(if: Privilege.isRoot, "needs root"))
         func rejected() async throws {
             try await Namespace.run(["link set lo up"]) {
@@ -179,7 +179,7 @@ extension UserspacePlaneTests {
             let live = try Stage.userspace.sinks(1)
             let dead = Downstream(name: "dead", endpoint: try .free(), weight: 1)
             let (bench, traffic) = try bench(.roundRobin, live.downstreams() + [dead], batch: 64)
-            // No two neighbours of one size, so each is a message of its own.
+            // No two neighbours have the same size, so each is a message of its own.
             let sizes = (1...40).map { ($0 + 1) / 2 }
             for size in sizes { #expect(traffic.send(SizeTests.bytes(size))) }
             let (_, counts) = bench.nextSlot()
@@ -191,8 +191,8 @@ extension UserspacePlaneTests {
             try await eventually("the live one's half arrives") { live[0].count == 20 }
             #expect(live[0].datagrams.map(\.payload) == (1...20).map(SizeTests.bytes))
 
-            // sendmmsg keeps an error at a later message to itself, so it is the next batch that learns
-            // of the refusals.
+            // sendmmsg does not report an error at a later message, so only the next batch learns of
+            // the refusals.
             for _ in 0..<2 { #expect(traffic.send([1])) }
             let next = bench.nextSlot().counts
             #expect(next.downstreams.map(\.refusals) == [0, 1])

@@ -7,7 +7,7 @@ import Tiers
 
 @Suite("The window of a batch", .tags(.unit))
 struct BatchWindowTests {
-    /// Takes so many full calls of messages of `bytes`, and says what the window was in each.
+    /// Makes that many full calls with messages of `bytes`, and returns the window of each.
     private func sizes(
         of window: inout BatchWindow, calls: Int, bytes: Int
     ) -> [Int] {
@@ -32,7 +32,7 @@ struct BatchWindowTests {
         #expect(sizes(of: &window, calls: 20, bytes: 64).last == window.capacity)
     }
 
-    @Test("stays where it is as long as more than half of it is needed")
+    @Test("keeps its size while more than half of it is needed")
     func steady() {
         var window = BatchWindow(start: 32)
         _ = sizes(of: &window, calls: 4, bytes: 64)
@@ -56,13 +56,13 @@ struct BatchWindowTests {
     func superPackets() {
         var window = BatchWindow(start: 32)
         #expect(sizes(of: &window, calls: 4, bytes: 64_000) == [32, 16, 8, 8])
-        // Few messages do not bring it back to the start: they may be super-packets.
+        // Few messages do not reset it, since they may be super-packets.
         window.adapt(to: 1, bytes: 64_000)
         #expect(window.size == 8)
         #expect(sizes(of: &window, calls: 3, bytes: 64) == [8, 16, 32])
     }
 
-    @Test("does not grow beyond what large datagrams leave of the cache")
+    @Test("with large datagrams does not grow beyond the cache")
     func largeDatagrams() {
         var window = BatchWindow(start: 32)
         #expect(sizes(of: &window, calls: 4, bytes: 1400) == [32, 64, 128, 128])

@@ -8,9 +8,9 @@ import PlaneContract
 import Testing
 
 extension UserspacePlaneTests {
-    @Suite("when a change cannot be carried out")
+    @Suite("when a change fails")
     struct BindTests {
-        /// A socket that is not the plane's, on an address of its own.
+        /// A socket outside of the plane, on its own address.
         private final class Foreign: Sendable {
             let endpoint: Endpoint
             private let socket: Socket
@@ -25,7 +25,7 @@ extension UserspacePlaneTests {
             }
         }
 
-        @Test("refuses an address that another socket has, SO_REUSEPORT or not, and says so")
+        @Test("refuses an address in use, with SO_REUSEPORT or without, and names the cause")
         func addressInUse() async throws {
             for sharing in [false, true] {
                 let foreign = try Foreign(sharing: sharing)
@@ -39,7 +39,7 @@ extension UserspacePlaneTests {
                     error?.description
                         == "bind listener in on \(foreign.endpoint): EADDRINUSE (Address already in "
                         + "use): another process serves this address; stop it, choose another bind, "
-                        + "or write settings.share_port: true to share the port with it")
+                        + "or set settings.share_port: true to share the port with it")
                 #expect(error?.code == EADDRINUSE)
             }
         }
@@ -56,7 +56,7 @@ extension UserspacePlaneTests {
             await rig.stop()
         }
 
-        @Test("names an address that this host does not have")
+        @Test("the error names an address that this host does not have")
         func foreignAddress() async throws {
             var listener = try Stage.userspace.listener(to: [])
             listener.bind = Endpoint(try #require(IPAddress("192.0.2.1")), port: 5140)
@@ -70,7 +70,7 @@ extension UserspacePlaneTests {
             #expect(error?.remedy.contains("`ip address`") == true)
         }
 
-        @Test("lets exactly one of two planes have an address that both want at once")
+        @Test("lets exactly one of two planes bind an address at the same time")
         func doubleStart() async throws {
             for _ in 0..<20 {
                 let listener = try Stage.userspace.listener(
@@ -88,7 +88,7 @@ extension UserspacePlaneTests {
             }
         }
 
-        @Test("changes nothing, leaves nothing open, and loses nothing under load")
+        @Test("changes nothing, leaks nothing, and loses nothing under load")
         func allOrNothing() async throws {
             let stage = Stage.userspace
             let sinks = try stage.sinks(3, keepsPayloads: false)
@@ -100,8 +100,8 @@ extension UserspacePlaneTests {
             let sources = try (0..<8).map { try stage.traffic(to: first, client: $0) }
             let load = try Load(sources, rate: 20_000)
 
-            // The first could be replaced, retargeted to the second's receivers, or moved; the second
-            // asks for what it cannot have.
+            // The first could be replaced, retargeted to the second's receivers, or moved; the second asks for
+            // an address in use.
             var replaced = first
             replaced.settings.batchSize = 7
             replaced.settings.workers = 3
@@ -134,7 +134,7 @@ extension UserspacePlaneTests {
             await rig.stop()
         }
 
-        @Test("forwards and counts what sockets took that another one kept from going into service")
+        @Test("forwards and counts the datagrams of new sockets that are rolled back")
         func failsAtTheLastStep() async throws {
             let stage = Stage.userspace
             let sinks = try stage.sinks(2, keepsPayloads: false)
@@ -144,7 +144,7 @@ extension UserspacePlaneTests {
             let rig = try await stage.rig([first, second])
             let sources = try (0..<8).map { try stage.traffic(to: first, client: $0) }
             let load = try Load(sources, rate: 20_000)
-            // A neighbour stands in the way of all addresses, which shows when they are bound.
+            // Another socket on the port prevents the wildcard bind, which fails at bind time.
             let neighbour = try Foreign(
                 sharing: false, at: Endpoint(.loopback(2), port: second.bind.port))
             var widened = second
@@ -163,14 +163,14 @@ extension UserspacePlaneTests {
             try await eventually("all arrive") {
                 sinks.map(\.arrivals).reduce(0, +) == counters.packetsForwarded
             }
-            // A flow that has been led to another socket and back may overtake itself.
+            // A flow that was steered to another socket and back may be reordered.
             let delivery = Delivery(of: report, at: sinks)
             #expect(delivery.lost == delivery.droppedAtSinks + counters.kernelDrops, "\(delivery)")
             #expect(delivery.duplicates == 0 && delivery.damaged == 0, "\(delivery)")
             await rig.stop()
         }
 
-        @Test("follows a listener from one address to all and back on the same port")
+        @Test("follows a listener from one address to the wildcard and back on the same port")
         func widerBind() async throws {
             let stage = Stage.userspace
             let sinks = try stage.sinks(1, keepsPayloads: false)

@@ -9,7 +9,7 @@ import Tiers
 extension UserspacePlaneTests {
     @Suite("changed under load", .tags(.load))
     struct ChangeTests {
-        /// One change of the set of listeners, of which the first is under load.
+        /// One change of the listeners, the first of which is under load.
         struct Step: CustomTestStringConvertible {
             let testDescription: String
             let alter: @Sendable (inout [Listener]) throws -> Void
@@ -32,20 +32,20 @@ extension UserspacePlaneTests {
                 let next = (all.firstIndex(of: $0[0].balance) ?? 0) + 1
                 $0[0].balance = all[next % all.count]
             },
-            Step("other ways to choose the worker") {
+            Step("other steering") {
                 $0[0].settings.steer = $0[0].settings.steer == .kernel ? .sourceIP : .kernel
             },
             Step("from 2 workers to 4 and back") {
                 $0[0].settings.workers = 6 - $0[0].settings.workers
             },
             Step("another name") { $0[0].name = $0[0].name == "in" ? "other" : "in" },
-            Step("two listeners that exchange their addresses") {
+            Step("two listeners that swap their addresses") {
                 let bind = $0[0].bind
                 $0[0].bind = $0[1].bind
                 $0[1].bind = bind
                 $0.swapAt(0, 1)
             },
-            Step("an unrelated listener that comes and goes") {
+            Step("an unrelated listener that is added and removed") {
                 if $0.count == 2 {
                     $0.append(try Stage.userspace.listener("third", to: $0[0].downstreams))
                 } else {
@@ -78,7 +78,7 @@ extension UserspacePlaneTests {
                 sinks.map(\.arrivals).reduce(0, +) >= report.datagrams
             }
             let delivery = Delivery(of: report, at: sinks)
-            // A flow that gets another socket may overtake what waits in the one before.
+            // A flow that moves to another socket may overtake datagrams that wait in its previous socket.
             #expect(delivery.lost == delivery.droppedAtSinks, "\(delivery)")
             #expect(delivery.duplicates == 0 && delivery.damaged == 0, "\(delivery)")
             for counters in await rig.stop() {

@@ -9,7 +9,7 @@ import Tiers
 extension UserspacePlaneTests {
     @Suite("with a dead receiver", .tags(.load))
     struct DeadReceiverTests {
-        @Test("loses nothing that is meant for the live ones, and charges the dead one alone")
+        @Test("loses nothing for the live receivers, and counts drops only for the dead one")
         func deadAmongThree() async throws {
             let stage = Stage.userspace
             let live = try stage.sinks(2, keepsPayloads: false)
@@ -36,7 +36,7 @@ extension UserspacePlaneTests {
             #expect(charged.packetsForwarded + charged.drops.values.reduce(0, +) == each)
             #expect(counters.packetsDropped == charged.drops.values.reduce(0, +))
 
-            // It comes back.
+            // It is restarted.
             let revived = try Sink(on: dead.address, port: dead.port)
             for number in 0..<30 { traffic.send([UInt8(number)]) }
             try await eventually("the receiver that is back gets its share") {
@@ -46,7 +46,7 @@ extension UserspacePlaneTests {
             await rig.stop()
         }
 
-        @Test("sends the datagram in hand when the refusal concerned an earlier one")
+        @Test("sends the current datagram when the refusal concerned an earlier one")
         func datagramInHand() async throws {
             let stage = Stage.userspace
             let address = try Endpoint.free()

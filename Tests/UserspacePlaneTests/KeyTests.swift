@@ -8,7 +8,7 @@ import Testing
 extension UserspacePlaneTests {
     @Suite("on a wildcard address")
     struct KeyTests {
-        @Test("hashes the address that the client wrote to", arguments: [IPAddress.any, .any6])
+        @Test("hashes the address that the client sent to", arguments: [IPAddress.any, .any6])
         func destination(bind: IPAddress) async throws {
             let sinks = try Stage.userspace.sinks(5)
             var listener = try Stage.userspace.listener(
@@ -32,7 +32,7 @@ extension UserspacePlaneTests {
             try await rig.settled(at: 40)
         }
 
-        @Test("gives an IPv4 client of a dual-stack listener the receiver that IPv4 would")
+        @Test("gives an IPv4 client of a dual-stack listener the same receiver as an IPv4 listener")
         func dualStack() async throws {
             let sinks = try Stage.userspace.sinks(5)
             let plain = try Stage.userspace.listener("plain", .sourceIP, to: sinks.downstreams())

@@ -9,7 +9,7 @@ import Testing
 extension UserspacePlaneTests {
     @Suite("from start to stop")
     struct LifecycleTests {
-        @Test("forwards at stop what it had received, and the kernel's queue with it")
+        @Test("at stop forwards the received datagrams and the kernel's queue")
         func stopDrains() async throws {
             let stage = Stage.userspace
             for round in 0..<10 {
@@ -41,11 +41,11 @@ extension UserspacePlaneTests {
             for round in 0..<100 {
                 let rig = try await stage.rig([listener])
                 #expect(Probe.threads(named: "fanout-leak") == 4)
-                // /proc/net/udp is no snapshot while other suites open sockets by the thousand.
+                // /proc/net/udp is not a consistent snapshot while other suites open thousands of sockets.
                 try await eventually("each worker has one socket to receive and one to send") {
                     Probe.udpSockets(at: port) == 5 && Probe.udpSockets(at: listener.bind.port) == 4
                 }
-                // A plane that nobody stops cleans up all the same.
+                // A plane that is released without a stop must clean up too.
                 if round % 2 == 0 { await rig.stop() }
                 _ = consume rig
                 try await eventually("its sockets and threads are gone") {
@@ -65,7 +65,7 @@ extension UserspacePlaneTests {
             let counters = try #require(await rig.stop().first)
             #expect(counters.drops[.noHealthy] == 1)
             #expect(traffic.send([2]))
-            #expect(!traffic.send([3]), "the refusal of the one before is reported")
+            #expect(!traffic.send([3]), "the refusal of the previous one is reported")
         }
 
         @Test("serves 1 000 receivers behind one listener", .timeLimit(.minutes(1)))
@@ -110,7 +110,7 @@ extension UserspacePlaneTests {
             try await eventually("each ledger is exact") {
                 await rig.plane.counters().allSatisfy { $0.packetsForwarded == 1 && $0.isBalanced }
             }
-            // One goes, one changes, the others do not notice.
+            // One is removed, one changes, the others are not affected.
             var fewer = Array(listeners.dropFirst())
             fewer[0].settings.workers = 1
             try await rig.apply(fewer)

@@ -12,7 +12,7 @@ extension UserspacePlaneTests {
         struct Case: CustomTestStringConvertible {
             let balance: Balance
             let workers: Int
-            /// Datagrams in each super-packet that the clients send; 1: single ones.
+            /// Datagrams in each super-packet of the clients; 1: single datagrams.
             let segments: Int
             let total: UInt64
 

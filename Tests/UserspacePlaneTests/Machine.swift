@@ -2,10 +2,10 @@
 
 import LinuxNet
 
-/// A datagram as far as a steering program looks at it.
+/// A datagram as a steering program reads it.
 struct Packet {
     let etherType: UInt16
-    /// From the IP header on, in network order.
+    /// The bytes from the IP header on, in network order.
     let bytes: [UInt8]
 
     init(etherType: UInt16, bytes: [UInt8]) {
@@ -13,13 +13,13 @@ struct Packet {
         self.bytes = bytes
     }
 
-    /// A header of 20 bytes with nothing in it but the source.
+    /// A header of 20 bytes, all zero except the source.
     init(v4 source: UInt32) {
         let header = [UInt32](repeating: 0x4bad_cafe, count: 3) + [source, 0x4bad_cafe]
         self.init(etherType: 0x0800, bytes: Self.bytes(of: header))
     }
 
-    /// A header of 40 bytes with nothing in it but the source's four words.
+    /// A header of 40 bytes, all zero except the source's four words.
     init(v6 source: [UInt32]) {
         let rest = [UInt32](repeating: 0x6bad_cafe, count: 4)
         self.init(etherType: 0x86dd, bytes: Self.bytes(of: [0x6bad_cafe, 1] + source + rest))
@@ -30,10 +30,9 @@ struct Packet {
     }
 }
 
-/// A machine for the instructions that steering programs consist of, as
-/// Documentation/networking/filter.rst describes it.
+/// An interpreter for the instructions of steering programs, as Documentation/networking/filter.rst describes them.
 struct Machine {
-    /// What a program must not do.
+    /// An operation that a program must not perform.
     struct Fault: Error { let code: UInt16 }
 
     private var accumulator: UInt32 = 0

@@ -4,17 +4,17 @@ import FanoutCore
 import LabNet
 import PlaneContract
 
-/// Which workers of a listener got which clients' datagrams. A worker is known by the port of the
-/// socket that it sends to the receiver from, which no other worker has.
+/// Which workers of a listener got which clients' datagrams. A worker is identified by the source port of its socket
+/// to the receiver, which is unique.
 struct Meetings: Sendable, CustomStringConvertible {
-    /// By client: the workers that got something from it.
+    /// By client: the workers that got a datagram from it.
     let workers: [[UInt16]]
 
-    /// Sends from `ports` sockets of every client to the listener and looks where it comes out.
+    /// Sends from `ports` sockets of every client to the listener and records which worker forwards each datagram.
     ///
     /// - Parameters:
     ///   - sink: the one receiver of the listener, which keeps payloads.
-    ///   - destination: where to send, if it is not the address that the listener is bound to.
+    ///   - destination: the destination, if it is not the listener's bind address.
     init(
         of clients: [IPAddress], ports: Int, at listener: Listener, sink: Sink,
         destination: IPAddress? = nil
@@ -40,10 +40,10 @@ struct Meetings: Sendable, CustomStringConvertible {
         workers = met.map { $0.sorted() }
     }
 
-    /// Whether every client met one worker alone.
+    /// Whether each client had only one worker.
     var areSingle: Bool { workers.allSatisfy { $0.count == 1 } }
 
-    /// How many clients each worker met.
+    /// The number of clients of each worker.
     var shares: [UInt16: Int] {
         Dictionary(workers.joined().map { ($0, 1) }, uniquingKeysWith: +)
     }
@@ -52,7 +52,7 @@ struct Meetings: Sendable, CustomStringConvertible {
 }
 
 extension Stage {
-    /// One receiver, and a listener with `workers` workers that are steered so.
+    /// One receiver, and a listener with `workers` workers and the given steering.
     func steered(
         _ steer: Steer = .sourceIP, workers: Int, at address: IPAddress = .loopback, to sink: Sink,
         _ name: String = "in"
@@ -65,13 +65,13 @@ extension Stage {
     }
 }
 
-/// Loopback addresses that no other test uses, enough to tell chance from design.
+/// Loopback addresses that no other test uses, enough to distinguish chance from design.
 let manyClients = (0..<64 as Range<UInt32>).map { IPAddress.loopback(0x1_0000 + $0) }
 
-/// Addresses of 2001:db8::/64, which a namespace can have whole.
+/// Addresses of 2001:db8::/64, all of which a namespace can have.
 let manyClients6 = (1...64 as ClosedRange<UInt64>).map {
     IPAddress(high: 0x2001_0db8_0000_0000, low: $0)
 }
 
-/// Makes every address of 2001:db8::/64 one of this namespace's own.
+/// Makes every address of 2001:db8::/64 local to this namespace.
 let wholePrefix = ["link set lo up", "-6 route add local 2001:db8::/64 dev lo"]

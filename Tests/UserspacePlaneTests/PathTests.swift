@@ -6,7 +6,7 @@ import PlaneContract
 import Testing
 
 extension UserspacePlaneTests {
-    @Suite("when the network is not as it should be", .enabled(if: Privilege.isRoot, "needs root"))
+    @Suite("when the network has problems", .enabled(if: Privilege.isRoot, "needs root"))
     struct PathTests {
         @Test(
             "loses nothing when the path refuses super-packets",
@@ -62,7 +62,7 @@ extension UserspacePlaneTests {
             }
         }
 
-        @Test("goes on when its own address is replaced")
+        @Test("continues when its own address is replaced")
         func sourceReplaced() async throws {
             let commands = [
                 "link set lo up", "address add 10.9.1.1/32 dev lo",
@@ -90,7 +90,7 @@ extension UserspacePlaneTests {
             }
         }
 
-        @Test("reaches a link-local receiver by the zone of its address")
+        @Test("reaches a link-local receiver through the zone of its address")
         func linkLocal() async throws {
             let commands = [
                 "link set lo up", "link add left type veth peer name right",
@@ -125,7 +125,7 @@ extension UserspacePlaneTests {
         }
 
         @Test(
-            "replaces a dual-stack listener under load where IPv6 is switched off",
+            "replaces a dual-stack listener under load without IPv6",
             .timeLimit(.minutes(1)))
         func dualStackWithoutIPv6() async throws {
             try await Namespace.run(["link set lo up"]) {
@@ -135,10 +135,10 @@ extension UserspacePlaneTests {
         }
 
         @Test(
-            "ends under load although its socket cannot be turned away from its clients",
+            "stops under load although its socket cannot be connected to another peer",
             .timeLimit(.minutes(1)))
         func loopbackDown() async throws {
-            // Only a peer with a route can be set, and a loopback that is down has none.
+            // connect needs a route to the peer, and a loopback that is down has none.
             let clients = try await Namespace.thread([])
             defer { clients.end() }
             let number = try await clients.run { Namespace.threadNumber }
@@ -147,8 +147,7 @@ extension UserspacePlaneTests {
                 "address add 10.9.1.1/24 dev left",
             ]
             try await Namespace.run(commands) {
-                // Datagrams that go out one by one are slower than super-packets that come in, so the
-                // socket is never empty.
+                // Sending single datagrams is slower than receiving super-packets, so the socket is never empty.
                 let away = Endpoint(try #require(IPAddress("10.9.1.2")), port: 9)
                 let listener = Listener(
                     name: "endless", bind: try .free(on: .any), preserveSource: true,
@@ -190,7 +189,7 @@ extension UserspacePlaneTests {
             }
             let report = await load.stop()
             #expect(report.refusals == 0)
-            // A flow that changes its worker may overtake itself; nothing else may happen to it.
+            // A flow that changes its worker may be reordered, but nothing else.
             let counters = try await rig.settled(at: report.datagrams)
             try await eventually("all arrive") {
                 sinks.map(\.arrivals).reduce(0, +) == counters.packetsForwarded

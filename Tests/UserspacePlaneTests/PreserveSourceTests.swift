@@ -20,7 +20,7 @@ extension UserspacePlaneTests {
         }
 
         @Test(
-            "shows receivers the client's address and port, and the payload as it was",
+            "shows receivers the client's address and port, and the payload unchanged",
             arguments: [IPAddress.Family.v4, .v6])
         func sourceAndPayload(family: IPAddress.Family) async throws {
             let stage = Stage.preserving
@@ -29,7 +29,7 @@ extension UserspacePlaneTests {
                 "in", .sourceIP, to: sinks.downstreams(), family: family,
                 settings: .roomy(maxPacketSize: 65_535))
             let rig = try await stage.rig([listener])
-            // The kernel checks the checksum that the plane wrote, so a wrong one does not arrive.
+            // The kernel verifies the plane's checksum, so a datagram with a wrong one does not arrive.
             let sizes = Array(0...65) + [1471, 1472, 1473, 8999, 65_506, 65_507]
             var wanted: [Received] = []
             for client in 0..<3 {
@@ -50,7 +50,7 @@ extension UserspacePlaneTests {
             #expect(counters.packetsForwarded == UInt64(wanted.count))
         }
 
-        @Test("sends a checksum that comes to zero as all ones, which is no checksum otherwise")
+        @Test("sends a checksum of zero as all ones, since zero means none")
         func zeroChecksum() async throws {
             let stage = Stage.preserving
             let sinks = try stage.sinks(1, .v6)
@@ -58,7 +58,7 @@ extension UserspacePlaneTests {
                 to: sinks.downstreams(), family: .v6, settings: .roomy())
             let rig = try await stage.rig([listener])
             let traffic = try stage.traffic(to: listener)
-            // Every value of a 16-bit word is every checksum once. IPv6 refuses a zero one.
+            // Every value of a 16-bit word gives each checksum once. IPv6 refuses a zero one.
             var sent: UInt64 = 0
             for high in UInt8.min...UInt8.max {
                 for low in UInt8.min...UInt8.max { traffic.send([high, low]) }
@@ -69,7 +69,7 @@ extension UserspacePlaneTests {
             try await rig.settled(at: 65_536)
         }
 
-        @Test("counts clients of the other family, which no receiver could see, as family_mismatch")
+        @Test("counts clients of another family than the receivers' as family_mismatch")
         func familyMismatch() async throws {
             let stage = Stage.preserving
             let sinks = try stage.sinks(1, .v4) + stage.sinks(1, .v6)
@@ -88,7 +88,7 @@ extension UserspacePlaneTests {
             #expect(sinks[1].datagrams.allSatisfy { $0.source == clients[1].source })
         }
 
-        @Test("lets the kernel cut what exceeds the path's MTU into fragments")
+        @Test("lets the kernel fragment datagrams above the path's MTU")
         func fragments() async throws {
             try await Namespace.run(["link set lo mtu 1500 up"]) {
                 for family in [IPAddress.Family.v4, .v6] {
@@ -107,7 +107,7 @@ extension UserspacePlaneTests {
             }
         }
 
-        @Test("names the capability that is missing")
+        @Test("the error names the missing capability")
         func withoutCapability() async throws {
             try await Privilege.without {
                 let stage = Stage.preserving
@@ -121,8 +121,8 @@ extension UserspacePlaneTests {
                         == "socket downstream a at \(sinks[0].endpoint) of listener in: EPERM "
                         + "(Operation not permitted): preserve_source sends through a raw socket, "
                         + "which needs CAP_NET_RAW; run as root, grant it with setcap "
-                        + "cap_net_raw+ep, or write preserve_source: false")
-                // Without it everything else works.
+                        + "cap_net_raw+ep, or set preserve_source: false")
+                // Without preserve_source all else works.
                 var plain = listener
                 plain.preserveSource = false
                 let rig = try await stage.rig([plain])

@@ -35,15 +35,15 @@ extension Logger {
 }
 
 extension ListenerSettings {
-    /// Room at the listener for whatever a test sends in one go.
+    /// Buffer space at the listener for all datagrams that a test sends at once.
     static func roomy(workers: Int = 1, maxPacketSize: Int = 9000) -> ListenerSettings {
         ListenerSettings(
             maxPacketSize: maxPacketSize, workers: workers, receiveBufferBytes: Sink.bufferBytes)
     }
 }
 
-/// Waits until the listener has dealt with all of `report` and the sinks have got what it forwarded, and
-/// checks that nothing was lost, repeated, altered or put out of order on the way.
+/// Waits until the listener has counted all datagrams of `report` and the sinks have got the forwarded ones, and
+/// checks that none was lost, repeated, altered or reordered on the way.
 func expectExact(
     _ report: LoadReport, through rig: Rig, _ name: String = "in", at sinks: [Sink],
     sourceLocation: SourceLocation = #_sourceLocation

@@ -11,7 +11,7 @@ extension UserspacePlaneTests {
     @Suite("whose receivers refuse")
     struct RefusalTests {
         @Test(
-            "counts the refusal of the last datagram, which no send call meets",
+            "counts the refusal of the last datagram, which no send call reports",
             arguments: [IPAddress.Family.v4, .v6])
         func last(family: IPAddress.Family) async throws {
             let stage = Stage.userspace
@@ -29,7 +29,7 @@ extension UserspacePlaneTests {
         }
 
         @Test(
-            "counts what a firewall at the receiver rejects, and still sends the datagram in hand",
+            "counts a firewall's rejections, and still sends the current datagram",
             .enabled(if: Privilege.isRoot, "needs root"))
         func firewall() async throws {
             try await Namespace.run(["link set lo up"]) {
@@ -61,7 +61,7 @@ extension UserspacePlaneTests {
         }
 
         @Test(
-            "tries a receiver that is out of service with one datagram",
+            "tries a disabled receiver with one datagram",
             arguments: [Balance.roundRobin, .sourceIP])
         func trial(balance: Balance) async throws {
             let stage = Stage.userspace
@@ -79,12 +79,12 @@ extension UserspacePlaneTests {
                 return sinks.counts
             }
             #expect(try await send() == [20, 0, 0, 0])
-            // Of one that is in service and one of weight 0 nothing is to be found out.
+            // An enabled receiver and one of weight 0 get no trial.
             await rig.plane.tryOut(Set(downstreams[0...2].map(\.endpoint)))
             #expect(try await send() == [39, 1, 0, 0])
             #expect(try await send() == [59, 1, 0, 0])
             await rig.plane.tryOut(Set(downstreams.map(\.endpoint)))
-            // A batch tries one.
+            // One batch tries one receiver.
             _ = try await send()
             #expect(try await send() == [97, 2, 0, 1])
             let counters = try await rig.settled(at: 100)
@@ -92,7 +92,7 @@ extension UserspacePlaneTests {
             await rig.stop()
         }
 
-        @Test("a change of receivers ends what was to be tried")
+        @Test("a change of receivers cancels trials")
         func change() async throws {
             let stage = Stage.userspace
             let sinks = try stage.sinks(2)
@@ -110,7 +110,7 @@ extension UserspacePlaneTests {
             await rig.stop()
         }
 
-        @Test("flags are taken once, from the first to the last")
+        @Test("each flag is taken once, in order")
         func flags() {
             let trials = Trials()
             #expect(trials.flags.take() == -1)

@@ -11,7 +11,7 @@ import Testing
 extension UserspacePlaneTests {
     @Suite("whose receivers reply")
     struct ReplyTests {
-        /// The far end of a socket to a receiver.
+        /// The peer of a socket to a receiver.
         private func receiver(at endpoint: Endpoint, of socket: SendSocket) throws -> Traffic {
             let near = Endpoint(
                 try socket.socket.boundAddress, port: try socket.socket.boundPort)
@@ -19,7 +19,7 @@ extension UserspacePlaneTests {
         }
 
         @Test(
-            "keeps none of the replies, and counts each", arguments: [IPAddress.Family.v4, .v6])
+            "discards replies, and counts each", arguments: [IPAddress.Family.v4, .v6])
         func counted(family: IPAddress.Family) throws {
             let stage = Stage.userspace
             let downstream = Downstream(name: "a", endpoint: try .free(on: stage.listening(family)))
@@ -34,7 +34,7 @@ extension UserspacePlaneTests {
             }
         }
 
-        @Test("counts what comes to a socket of several workers once")
+        @Test("counts a reply to a socket of several workers once")
         func sharedSocket() throws {
             let stage = Stage.userspace
             let count = PreparedTable.socketsOfOneListener / 2 + 1
@@ -52,7 +52,7 @@ extension UserspacePlaneTests {
             #expect(links.map(\.sums.repliesDropped).reduce(0, +) == 5)
         }
 
-        @Test("keeps the count of a receiver that has left")
+        @Test("keeps the count of a removed receiver")
         func departed() async throws {
             let stage = Stage.userspace
             var sink: Sink? = try Sink(on: .loopback)
@@ -63,7 +63,7 @@ extension UserspacePlaneTests {
             try stage.traffic(to: listener).send([1])
             try await eventually("it arrives") { sink?.datagrams.count == 1 }
             let socket = try #require(sink?.datagrams.first?.source)
-            // Its port is free for a sender.
+            // A sender can bind its port again.
             sink = nil
             let receiver = try Traffic(to: socket, from: endpoint.address, port: endpoint.port)
             for _ in 0..<10 { #expect(receiver.send([2])) }

@@ -9,7 +9,7 @@ extension UserspacePlaneTests {
     @Suite("when the kernel does not send", .enabled(if: Privilege.isRoot, "needs root"))
     struct SendErrorTests {
         @Test(
-            "counts by its reason what a route refuses, and forwards once there is another",
+            "counts datagrams that a route refuses by reason, and forwards once there is another",
             arguments: [
                 ("prohibit", DropReason.notPermitted), ("blackhole", .sendError),
                 ("unreachable", .unreachable),
@@ -44,15 +44,14 @@ extension UserspacePlaneTests {
             }
         }
 
-        @Test("drops for a receiver whose buffer is full, and for no other")
+        @Test("drops datagrams for a receiver with a full buffer, and for no other")
         func wouldBlock() async throws {
             let commands = [
                 "link set lo up", "link add left type veth peer name right", "link set left up",
                 "link set right up", "address add 10.9.1.1/24 dev left",
             ]
             try await Namespace.run(commands) {
-                // Nobody answers for this neighbour, so what is sent to it waits, and fills the buffer
-                // of the socket that it was sent through.
+                // This neighbour does not resolve, so datagrams to it wait and fill the buffer of the sending socket.
                 try Namespace.set("ipv4/neigh/left/unres_qlen_bytes", to: "16777216")
                 let silent = Endpoint(try #require(IPAddress("10.9.1.9")), port: 9)
                 let stage = Stage.userspace

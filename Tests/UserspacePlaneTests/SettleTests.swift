@@ -7,9 +7,9 @@ import Synchronization
 import Testing
 import Tiers
 
-@Suite("Waiting for what the kernel has begun", .tags(.network))
+@Suite("Waiting for the kernel's running work", .tags(.network))
 struct SettleTests {
-    /// On a thread of its own, where the kernel refuses membarrier(2) as with nohz_full=, waits.
+    /// Waits on a thread where the kernel refuses membarrier(2), as with nohz_full=.
     private static func settleWithoutBarrier() throws -> (isRefused: Bool, way: cnet_settled) {
         let result = Mutex<(Bool, cnet_settled)>((false, CNET_SETTLED_BY_BARRIER))
         try withoutActuallyEscaping(
@@ -24,7 +24,7 @@ struct SettleTests {
         return result.withLock { $0 }
     }
 
-    /// A filter of this thread's calls, and of those threads' that it starts (seccomp(2)).
+    /// A filter of system calls for this thread and the threads that it starts (seccomp(2)).
     private static func refuseBarrier() -> Bool {
         typealias Control = @convention(c) (Int32, UInt, UInt, UInt, UInt) -> Int32
         let control = unsafeBitCast(dlsym(nil, "prctl"), to: Control.self)
@@ -33,7 +33,7 @@ struct SettleTests {
         #else
             let number: UInt32 = 283
         #endif
-        // The number of the call: EINVAL for this one, every other goes on.
+        // EINVAL for this system call, all others are allowed.
         var program = [
             cnet_instruction(code: 0x20, jump_true: 0, jump_false: 0, operand: 0),
             cnet_instruction(code: 0x15, jump_true: 0, jump_false: 1, operand: number),
@@ -56,7 +56,7 @@ struct SettleTests {
         }
     }
 
-    @Test("is a grace period of the kernel's also where it refuses membarrier")
+    @Test("is a grace period of the kernel even without membarrier")
     func withoutBarrier() throws {
         let before = open("/dev/null", O_RDONLY | O_CLOEXEC)
         close(before)
@@ -65,7 +65,7 @@ struct SettleTests {
             try #require(isRefused)
             #expect(way == CNET_SETTLED_BY_TABLE)
         }
-        // The descriptors of the process are what they were.
+        // No descriptor has leaked.
         let after = open("/dev/null", O_RDONLY | O_CLOEXEC)
         close(after)
         #expect(after == before)

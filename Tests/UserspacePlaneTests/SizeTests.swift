@@ -23,7 +23,7 @@ extension UserspacePlaneTests {
             return (rig, try Stage.userspace.traffic(to: listener), sinks)
         }
 
-        @Test("forwards the longest datagram that IPv4 has: 65 507 bytes")
+        @Test("forwards the longest IPv4 datagram: 65 507 bytes")
         func longest() async throws {
             let (rig, traffic, sinks) = try await path(maximum: 65_535)
             for size in [65_507, 1, 65_507, 0, 65_506] {
@@ -36,7 +36,7 @@ extension UserspacePlaneTests {
             try await rig.settled(at: 5)
         }
 
-        @Test("counts what exceeds the limit and never forwards it cut")
+        @Test("counts datagrams above the limit and never truncates them")
         func neverCut() async throws {
             let (rig, traffic, sinks) = try await path(maximum: 9000)
             for size in [9001, 65_507, 9000] { #expect(traffic.send(Self.bytes(size))) }
@@ -47,7 +47,7 @@ extension UserspacePlaneTests {
         }
 
         @Test(
-            "takes super-packets apart where the sender joined them",
+            "splits super-packets where the sender joined them",
             arguments: [(1000, 100), (1001, 100), (999, 100), (128, 1), (65_000, 1000), (101, 100)])
         func superPackets(size: Int, segment: Int) async throws {
             let (rig, traffic, sinks) = try await path(maximum: 9000, receivers: 3)
@@ -57,7 +57,7 @@ extension UserspacePlaneTests {
             let counters = try await rig.settled(at: UInt64(count))
             #expect(counters.bytesForwarded == UInt64(size))
             try await eventually("all arrive") { sinks.total == UInt64(count) }
-            // Round robin began with the first receiver in the order of the endpoints.
+            // Round robin started with the first receiver in the order of the endpoints.
             let pieces = stride(from: 0, to: size, by: segment).map {
                 Array(bytes[$0..<min(size, $0 + segment)])
             }
@@ -68,7 +68,7 @@ extension UserspacePlaneTests {
             }
         }
 
-        @Test("forwards of a super-packet above the limit only the end that is not")
+        @Test("forwards only the short end of a super-packet above the limit")
         func superPacketAboveLimit() async throws {
             let (rig, traffic, sinks) = try await path(maximum: 500)
             let bytes = Self.bytes(2300)
@@ -98,7 +98,7 @@ extension UserspacePlaneTests {
                 let arrived = sinks.flatMap(\.datagrams).map(\.payload.count).sorted()
                 #expect(arrived == sizes.sorted())
                 if from == .v6 {
-                    // IPv6 takes 20 bytes more than IPv4 can.
+                    // IPv6 carries 20 bytes more than IPv4.
                     #expect(traffic.send(Self.bytes(65_527)))
                     let counters = try await rig.settled(at: UInt64(sizes.count + 1))
                     #expect(counters.drops[.messageTooLong] == 1)

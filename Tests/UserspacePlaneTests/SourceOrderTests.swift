@@ -7,12 +7,12 @@ import Testing
 import Tiers
 
 extension UserspacePlaneTests {
-    /// Four workers, 64 sources that count up one sequence each, one receiver.
+    /// Four workers, 64 sources that each count up one sequence, one receiver.
     @Suite(
         "keeping the order of a source at 50 000 datagrams a second", .tags(.load),
         .timeLimit(.minutes(1)))
     struct SourceOrderTests {
-        /// What came of the load, and the listener's last counters.
+        /// The result of the load, and the listener's last counters.
         private static func outcome(
             _ steer: Steer, clients: [IPAddress], ports: Int, segments: Int = 1, at bind: IPAddress,
             destination: IPAddress
@@ -51,14 +51,14 @@ extension UserspacePlaneTests {
             }
         }
 
-        @Test("those of IPv4 clients of [::] as well")
+        @Test("also those of IPv4 clients of [::]")
         func orderedDual() async throws {
             let (delivery, _) = try await Self.outcome(
                 .sourceIP, clients: manyClients, ports: 4, at: .any6, destination: .loopback)
             #expect(delivery.isExact() && delivery.lost == 0, "\(delivery)")
         }
 
-        @Test("and those of IPv6 sources", .enabled(if: Privilege.isRoot, "needs root"))
+        @Test("also those of IPv6 sources", .enabled(if: Privilege.isRoot, "needs root"))
         func ordered6() async throws {
             try await Namespace.run(wholePrefix) {
                 try Namespace.set("ipv6/ip_nonlocal_bind", to: "1")

@@ -11,18 +11,18 @@ import Testing
 import UserspacePlane
 
 extension UserspacePlaneTests {
-    @Suite("choosing how to steer")
+    @Suite("choosing its steering")
     struct SteeringChoiceTests {
-        /// A steering that does what it was told to.
+        /// A steering with a scripted result.
         private final class Scripted: WorkerSteering, SteeringHold {
             let name: String
             let error: SystemError?
-            /// Whether it has led everything to the first socket when it fails.
+            /// Whether it has steered everything to the first socket when it fails.
             let failsLate: Bool
-            /// The number of sockets of each call.
+            /// The number of sockets in each call.
             let calls = Mutex<[Int]>([])
             let holds = Atomic(0)
-            /// Whether a socket was closed before the hold on it was gone.
+            /// Whether a socket was closed before the steering was released.
             let outlived = Atomic(false)
 
             init(_ name: String, error: SystemError? = nil, failsLate: Bool = false) {
@@ -71,7 +71,7 @@ extension UserspacePlaneTests {
             log.texts.last { $0.contains("starting userspace forwarder") } ?? ""
         }
 
-        @Test("says how each listener is steered")
+        @Test("logs how each listener is steered")
         func logged() async throws {
             let cases: [(Steer, Int, String?)] = [
                 (.sourceIP, 2, "by=cbpf"), (.kernel, 2, "by=kernel"), (.sourceIP, 1, nil),
@@ -107,7 +107,7 @@ extension UserspacePlaneTests {
             await rig.stop()
         }
 
-        @Test("warns of one that the kernel refused though another works")
+        @Test("warns of one that the kernel refused even if another works")
         func refused() async throws {
             let (sink, log) = (try Sink(), LogRecorder())
             let first = Scripted("first", error: SystemError("load it", code: ENOEXEC))
@@ -120,7 +120,7 @@ extension UserspacePlaneTests {
             await rig.stop()
         }
 
-        @Test("warns once with every errno when none works, and forwards all the same")
+        @Test("warns once with every errno when none works, and still forwards")
         func noneWorks() async throws {
             let (sink, log) = (try Sink(), LogRecorder())
             let broken = [
@@ -140,14 +140,14 @@ extension UserspacePlaneTests {
             await rig.stop()
         }
 
-        @Test("holds on to a steering for as long as its sockets are in service")
+        @Test("keeps a steering as long as its sockets are in service")
         func hold() async throws {
             let (sink, log) = (try Sink(), LogRecorder())
             let steering = Scripted("held")
             var listener = try Stage.userspace.steered(workers: 2, to: sink)
             let rig = try await Self.rig([steering], log, [listener])
             #expect(steering.holds.load(ordering: .relaxed) == 1)
-            // Another weight leaves the sockets as they are.
+            // A new weight keeps the sockets.
             listener.downstreams = [sink].downstreams(weights: [3])
             try await rig.apply([listener])
             #expect(steering.calls.withLock { $0 } == [2])
@@ -161,7 +161,7 @@ extension UserspacePlaneTests {
             #expect(!outlived)
         }
 
-        @Test("leaves a port that is shared with others to the kernel, and says so")
+        @Test("leaves a shared port to the kernel, and logs it")
         func sharedPort() async throws {
             let (sink, log) = (try Sink(), LogRecorder())
             var listener = try Stage.userspace.steered(workers: 2, to: sink)

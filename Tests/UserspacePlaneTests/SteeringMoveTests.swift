@@ -9,11 +9,11 @@ import Tiers
 extension UserspacePlaneTests {
     @Suite("when steered workers are replaced under load", .tags(.load))
     struct SteeringMoveTests {
-        /// How often each source changed its worker, in the order in which it sent.
+        /// The number of times that each source changed its worker, in the order of its datagrams.
         private static func moves(_ datagrams: [Received]) -> [Int] {
             var sent: [UInt32: [(sequence: UInt64, worker: UInt16)]] = [:]
             for datagram in datagrams {
-                // As `Stamp` writes it: the flow, which is a source here, and its number.
+                // The layout of `Stamp`: the flow, which is a source here, and the sequence number.
                 datagram.payload.withUnsafeBytes { bytes in
                     let flow = bytes.loadUnaligned(fromByteOffset: 4, as: UInt32.self)
                     let sequence = bytes.loadUnaligned(fromByteOffset: 8, as: UInt64.self)
@@ -29,7 +29,7 @@ extension UserspacePlaneTests {
         struct Case: CustomTestStringConvertible {
             let from: Int
             let to: Int
-            /// How often a source may move, and must if it is to meet one of the new workers.
+            /// How often a source may move, and must in order to reach a new worker.
             let moves: ClosedRange<Int>
 
             var testDescription: String { "from \(from) workers to \(to)" }

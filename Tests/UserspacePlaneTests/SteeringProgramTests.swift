@@ -8,11 +8,10 @@ import Tiers
 
 @testable import UserspacePlane
 
-/// The program that steers workers, run here by a small machine and held against the same hash written
-/// plainly.
+/// The steering program, run by an interpreter and compared with a plain implementation of the same hash.
 @Suite("The steering program", .tags(.network))
 struct SteeringProgramTests {
-    /// The place of a source, as the decision describes it.
+    /// The slot of a source, as the decision describes it.
     private static func place(_ words: [UInt32], of workers: Int) -> UInt32 {
         words.reduce(0 as UInt32) { mixed($0 ^ $1) } % UInt32(workers)
     }
@@ -36,7 +35,7 @@ struct SteeringProgramTests {
 
     static let counts = [1, 2, 3, 4, 7, 16, 255, 256]
 
-    @Test("gives an IPv4 source the place of its mixed address", arguments: counts)
+    @Test("gives an IPv4 source the slot of its mixed address", arguments: counts)
     func v4(workers: Int) throws {
         let program = SteeringProgram.sourceIP(workers: workers)
         var generator = SystemRandomNumberGenerator()
@@ -51,7 +50,7 @@ struct SteeringProgramTests {
     }
 
     @Test(
-        "gives an IPv6 source the place of its four words, mixed one after the other",
+        "gives an IPv6 source the slot of its four words, mixed one after the other",
         arguments: counts)
     func v6(workers: Int) throws {
         let program = SteeringProgram.sourceIP(workers: workers)
@@ -66,7 +65,7 @@ struct SteeringProgramTests {
         }
     }
 
-    @Test("tells apart addresses that differ in where the same digits stand")
+    @Test("distinguishes addresses with the same digits in another order")
     func order() throws {
         let program = SteeringProgram.sourceIP(workers: 256)
         let turned = (0..<4).map { shift in (0..<4).map { UInt32(($0 + shift) % 4 + 1) } }
@@ -74,7 +73,7 @@ struct SteeringProgramTests {
         #expect(Set(places).count == 4)
     }
 
-    @Test("leaves anything else to the kernel, by a place that no group has")
+    @Test("leaves other packets to the kernel, by an index outside of every group")
     func others() throws {
         for type in [UInt16(0), 0x0806, 0x8100, 0xffff] {
             let packet = Packet(etherType: type, bytes: [UInt8](repeating: 1, count: 40))
@@ -83,7 +82,7 @@ struct SteeringProgramTests {
         }
     }
 
-    @Test("is taken by the kernel for every number of workers")
+    @Test("loads for every number of workers")
     func accepted() throws {
         for workers in 1...256 {
             let socket = try Socket(family: AF_INET, type: Int32(SOCK_DGRAM.rawValue))
@@ -93,7 +92,7 @@ struct SteeringProgramTests {
         }
     }
 
-    @Test("is refused for a socket that shares its port with nobody, with the errno")
+    @Test("is refused with the errno for a socket outside of a reuseport group")
     func refused() throws {
         let socket = try Socket(family: AF_INET, type: Int32(SOCK_DGRAM.rawValue))
         try socket.bind(to: Endpoint(IPAddress(v4: 0x7f00_0001), port: 0))

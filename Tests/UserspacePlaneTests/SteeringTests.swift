@@ -9,7 +9,7 @@ extension UserspacePlaneTests {
     @Suite("that steers by source")
     struct SteeringTests {
         @Test(
-            "has every source meet one worker, from however many ports it sends",
+            "gives each source one worker, whatever the number of its ports",
             arguments: [IPAddress.loopback, .any, .any6])
         func oneWorker(bind: IPAddress) async throws {
             let sink = try Sink()
@@ -19,14 +19,14 @@ extension UserspacePlaneTests {
                 of: manyClients, ports: 8, at: listener, sink: sink, destination: .loopback)
             #expect(meetings.areSingle, "\(meetings)")
             #expect(meetings.shares.count == 4)
-            // Once more, from other ports.
+            // A second time, from other ports.
             let again = try await Meetings(
                 of: manyClients, ports: 8, at: listener, sink: sink, destination: .loopback)
             #expect(again.workers == meetings.workers)
             await rig.stop()
         }
 
-        @Test("does so with IPv6", .enabled(if: Privilege.isRoot, "needs root"))
+        @Test("does the same with IPv6", .enabled(if: Privilege.isRoot, "needs root"))
         func oneWorker6() async throws {
             try await Namespace.run(wholePrefix) {
                 try Namespace.set("ipv6/ip_nonlocal_bind", to: "1")
@@ -44,7 +44,7 @@ extension UserspacePlaneTests {
             }
         }
 
-        @Test("leaves it to the kernel when that is wanted: a source's ports are spread")
+        @Test("leaves steering to the kernel on request: a source's ports are spread")
         func kernel() async throws {
             let sink = try Sink()
             let listener = try Stage.userspace.steered(.kernel, workers: 4, to: sink)
@@ -55,7 +55,7 @@ extension UserspacePlaneTests {
             await rig.stop()
         }
 
-        @Test("gives each of 4 workers its share of 4 096 sources, but for 10 %")
+        @Test("gives each of 4 workers its share of 4 096 sources, within 10 %")
         func shares() async throws {
             let sink = try Sink()
             let listener = try Stage.userspace.steered(workers: 4, to: sink)
@@ -70,7 +70,7 @@ extension UserspacePlaneTests {
         }
 
         @Test(
-            "goes on doing so whatever changes: more workers, fewer, other settings, another name")
+            "keeps one worker a source with more or fewer workers, other settings, another name")
         func changes() async throws {
             let sink = try Sink()
             var listener = try Stage.userspace.steered(workers: 2, to: sink)
@@ -89,7 +89,7 @@ extension UserspacePlaneTests {
             await rig.stop()
         }
 
-        @Test("follows a listener to another address of the same port, wider or narrower")
+        @Test("follows a listener to another address of the same port, to a wildcard or from it")
         func addresses() async throws {
             let sink = try Sink()
             var listener = try Stage.userspace.steered(workers: 3, to: sink)
@@ -105,7 +105,7 @@ extension UserspacePlaneTests {
             await rig.stop()
         }
 
-        @Test("changes between source and kernel without leaving a program behind")
+        @Test("changes between source and kernel without a leftover program")
         func toAndFro() async throws {
             let sink = try Sink()
             var listener = try Stage.userspace.steered(workers: 4, to: sink)

@@ -8,9 +8,9 @@ import PlaneContract
 import Testing
 
 extension UserspacePlaneTests {
-    @Suite("with a worker that meets an error")
+    @Suite("with an error in a worker")
     struct WorkerErrorTests {
-        /// The descriptors of this process that are bound to `endpoint` and have no peer.
+        /// The unconnected descriptors of this process that are bound to `endpoint`.
         private static func descriptors(at endpoint: Endpoint) -> [Int32] {
             (0..<Int32(4096)).filter { descriptor in
                 var name = sockaddr_in()
@@ -26,14 +26,14 @@ extension UserspacePlaneTests {
             }
         }
 
-        /// Has the kernel report an error at the socket's next receive call: what ICMP says of a
-        /// datagram that the socket sent, which an unconnected one is told with IP_RECVERR (ip(7)).
+        /// Makes the kernel report an error at the socket's next receive call: an ICMP error about a datagram of the
+        /// socket, which an unconnected socket receives with IP_RECVERR (ip(7)).
         private static func provoke(_ descriptor: Int32, by dead: Endpoint) throws {
             var on: Int32 = 1
             let size = socklen_t(MemoryLayout<Int32>.size)
             try #require(
                 setsockopt(descriptor, Int32(IPPROTO_IP), 11 /* IP_RECVERR */, &on, size) == 0)
-            // The one before may not have been reported yet, and then a send takes it.
+            // If the previous error is still pending, a send reports it.
             try #require((0..<100).contains { _ in send(descriptor, to: dead) })
         }
 
@@ -47,7 +47,7 @@ extension UserspacePlaneTests {
             }
         }
 
-        @Test("keeps it at work: every source still meets the worker that it met before")
+        @Test("continues: every source keeps its worker")
         func errorAtTheSocket() async throws {
             let sink = try Sink()
             let listener = try Stage.userspace.steered(workers: 4, to: sink)

@@ -6,8 +6,8 @@ import PlaneContract
 import Testing
 
 extension XDPNATPlaneTests {
-    /// The sentences of the section "Behavior" of sbulb's README, one by one.
-    @Suite("Behaves as sbulb says that it does")
+    /// The statements of the section "Behavior" of sbulb's README, one by one.
+    @Suite("Behaves as sbulb documents")
     struct BehaviourTests {
         @Test(
             "ingress: with an association, the destination becomes the real server",
@@ -25,7 +25,7 @@ extension XDPNATPlaneTests {
         }
 
         @Test(
-            "ingress: without one, a real server is picked in turn and an association made",
+            "ingress: without one, round robin picks a real server and an association is made",
             arguments: NATNet.Way.allCases)
         func ingressNew(way: NATNet.Way) async throws {
             try await inLab(way) { net, servers, rig in
@@ -34,7 +34,7 @@ extension XDPNATPlaneTests {
                     let answer = try await net.talker().ask("x", net.service())
                     names.append(String(answer.text.prefix(1)))
                 }
-                // Each processor has turns of its own.
+                // Each processor has its own round robin.
                 #expect(Set(names) == ["a", "b", "c"], "\(names)")
                 #expect(await rig.plane.events()["ingress_new_nat"] == 6)
             }
@@ -47,7 +47,7 @@ extension XDPNATPlaneTests {
             try await inLab(way) { net, servers, rig in
                 let client = try net.talker()
                 #expect(try await client.ask("x", net.service()).from == net.service())
-                // Later, and unasked.
+                // Later, and without a request.
                 try servers[0].talker.send("news", to: client.endpoint)
                 let news = try await client.hear()
                 #expect(news.text == "news" && news.from == net.service())
@@ -77,7 +77,7 @@ extension XDPNATPlaneTests {
         }
 
         @Test(
-            "egress: without an association one is made, as if the client had begun",
+            "egress: without an association one is made, as if the client had sent first",
             arguments: NATNet.Way.allCases, [IPAddress.Family.v4, .v6])
         func egressNew(way: NATNet.Way, family: IPAddress.Family) async throws {
             try await inLab(way, family) { net, servers, rig in
@@ -91,11 +91,11 @@ extension XDPNATPlaneTests {
             }
         }
 
-        @Test("an association is forgotten only when there is no room, the oldest first")
+        @Test("an association is evicted only when the map is full, the oldest first")
         func eviction() async throws {
             let net = try NATNet(.routed)
             let servers = try (0..<3).map { try net.server($0) }
-            // The kernel frees a few at a time (kernel/bpf/bpf_lru_list.c), so the numbers are round.
+            // The kernel evicts in batches (kernel/bpf/bpf_lru_list.c), so the numbers are round.
             let nat = NATSettings(maxAssociations: 1024, keepsUnansweredApart: false)
             try await net.balancer.run {
                 let rig = try await net.rig([net.listener(servers, nat: nat)])
@@ -104,7 +104,7 @@ extension XDPNATPlaneTests {
                 let first = try await ask(clients[..<800], net.service())
                 #expect(first.count == 800)
                 #expect(try inspection.clients.count == 800)
-                // These are used again, and so are younger than the others of the first.
+                // These are used again, and so are newer than the others of the first.
                 let kept = clients[400..<800]
                 _ = try await ask(kept, net.service())
                 _ = try await ask(clients[800..<1300], net.service())
@@ -113,13 +113,13 @@ extension XDPNATPlaneTests {
                 let old = clients[..<400].count { left.contains($0.endpoint) }
                 let used = kept.count { left.contains($0.endpoint) }
                 let new = clients[800..<1300].count { left.contains($0.endpoint) }
-                // A processor keeps up to 128 to itself, out of reach of the others.
+                // A processor keeps up to 128 entries in its own free list, unavailable to the others.
                 #expect(used > 270 && new > 370 && old < 260, "\(old) \(used) \(new)")
                 await rig.stop()
             }
         }
 
-        @Test("by default nothing is forgotten with time: an association has no end of its own")
+        @Test("by default associations do not expire")
         func noTimeout() {
             #expect(NATSettings().maxAssociations == 1_048_576)
         }

@@ -8,10 +8,10 @@ import PlaneContract
 import Testing
 
 extension XDPNATPlaneTests {
-    @Suite("When servers come and go")
+    @Suite("When servers are added and removed")
     struct ChangeTests {
         @Test(
-            "the clients of a server that is removed have another one with their next packet",
+            "the clients of a removed server get another one with their next packet",
             arguments: NATNet.Way.allCases)
         func removed(way: NATNet.Way) async throws {
             try await inLab(way) { net, servers, rig in
@@ -33,7 +33,7 @@ extension XDPNATPlaneTests {
         }
 
         @Test(
-            "a server that leaves keeps its address in the kernel, lest a packet on its way go nowhere"
+            "a removed server keeps its address in the kernel for packets on their way to it"
         )
         func addressStays() async throws {
             try await inLab(.routed) { net, servers, rig in
@@ -56,7 +56,7 @@ extension XDPNATPlaneTests {
         }
 
         @Test(
-            "the plane says with whom a client is associated, port by port, and until its server leaves",
+            "the plane reports the server of a client, per port, until the server is removed",
             arguments: [IPAddress.Family.v4, .v6])
         func associated(family: IPAddress.Family) async throws {
             let net = try NATNet(.routed)
@@ -78,7 +78,7 @@ extension XDPNATPlaneTests {
                     let met = servers.first { answer.hasPrefix($0.name) }
                     let found = await known()
                     #expect(found != nil && found == met?.endpoint)
-                    // Of a client that nobody has answered, too.
+                    // Also for a client without a reply.
                     let lone = try net.talker(family)
                     try lone.send("x", to: net.service(family, port: port))
                     try await eventually("it is associated") {
@@ -95,7 +95,7 @@ extension XDPNATPlaneTests {
             }
         }
 
-        @Test("a server that comes gets its share of new clients, and none of the others'")
+        @Test("an added server gets its share of new clients, and none of the others'")
         func added() async throws {
             try await inLab(.routed) { net, servers, rig in
                 try await rig.apply([net.listener([servers[0], servers[1]])])
@@ -108,7 +108,7 @@ extension XDPNATPlaneTests {
             }
         }
 
-        @Test("one of weight 0 keeps its clients and gets no others")
+        @Test("a server of weight 0 keeps its clients and gets no new ones")
         func draining() async throws {
             try await inLab(.routed) { net, servers, rig in
                 let clients = try net.manyClients(6)
@@ -123,7 +123,7 @@ extension XDPNATPlaneTests {
             }
         }
 
-        @Test("one that health checks keep out has no clients, and none of the old ones afterwards")
+        @Test("an unhealthy server has no clients, and none of the old ones afterwards")
         func disabled() async throws {
             try await inLab(.routed) { net, servers, rig in
                 let client = try net.talker()
@@ -142,21 +142,21 @@ extension XDPNATPlaneTests {
             }
         }
 
-        @Test("a server that is removed and comes back has none of the clients that it had")
+        @Test("a server that is removed and added again has none of its old clients")
         func comesBack() async throws {
             try await inLab(.routed) { net, servers, rig in
                 let client = try net.talker()
                 #expect(try await client.ask("1", net.service()).text == "a 1")
                 try await rig.apply([net.listener([servers[1], servers[2]])])
                 try await rig.apply([net.listener(servers)])
-                // A server's word to such a client makes an association, as to any other.
+                // A server's packet to such a client makes an association, as to any other.
                 try servers[1].talker.send("mine now", to: client.endpoint)
                 #expect(try await client.hear().text == "mine now")
                 #expect(try await client.ask("2", net.service()).text == "b 2")
             }
         }
 
-        @Test("servers go and come ten times under load: nothing is lost but on its way to them")
+        @Test("servers are removed and added ten times under load: only packets in flight are lost")
         func underLoad() async throws {
             let net = try NATNet(.routed)
             let sinks = try (0..<3).map { index in

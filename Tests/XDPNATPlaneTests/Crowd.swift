@@ -6,7 +6,7 @@ import LinuxNet
 import XDPNATPlane
 
 extension NATNet {
-    /// Clients on addresses of their own, 250 on each, with ports that are theirs again the next time.
+    /// Clients with their own addresses, 250 ports on each, which they use again the next time.
     func manyClients(_ count: Int, from first: Int = 0) throws -> [Talker] {
         ThisProcess.raiseOpenFiles()
         return try client.enter {
@@ -18,11 +18,11 @@ extension NATNet {
     }
 }
 
-/// Has every client ask once, and returns what each heard, in their order.
+/// Sends a request of every client, and returns the replies, in the clients' order.
 func ask(_ clients: some Collection<Talker>, _ service: Endpoint) async throws -> [String] {
     var heard: [Endpoint: String] = [:]
     let all = Array(clients)
-    // A few at a time, so that no queue gets too long.
+    // A few at a time, to keep queues short.
     for start in stride(from: 0, to: all.count, by: 200) {
         let some = all[start..<min(start + 200, all.count)]
         for client in some { try client.send("x", to: service) }
@@ -38,7 +38,7 @@ func ask(_ clients: some Collection<Talker>, _ service: Endpoint) async throws -
     return all.compactMap { heard[$0.endpoint] }
 }
 
-/// What programs in the balancer remember; to be called there.
+/// The associations of programs in the balancer; must be called there.
 struct Inspected {
     let inspection: NATInspection
 

@@ -14,13 +14,13 @@ extension XDPNATPlaneTests {
             .timeLimit(.minutes(4)))
         func fiftyThousand() async throws {
             try await inLab(.routed) { net, servers, rig in
-                // A client is its address and port, so that its socket may be closed in between.
+                // A client is an address and a port, so its socket may be closed in between.
                 var first: [String] = []
                 for start in stride(from: 0, to: 50_000, by: 5000) {
                     first += try await ask(net.manyClients(5000, from: start), net.service())
                 }
                 #expect(first.count == 50_000)
-                // Equal but for the turns that each processor has of its own.
+                // Equal, except that each processor has its own round robin.
                 for name in ["a x", "b x", "c x"] {
                     #expect((16_600...16_734).contains(first.count { $0 == name }))
                 }
@@ -74,15 +74,15 @@ extension XDPNATPlaneTests {
             }
         }
 
-        @Test("without the protection the same flood pushes many of them out")
+        @Test("without the protection the same flood evicts many of them")
         func unprotected() async throws {
             let net = try NATNet(.routed)
             let servers = try (0..<3).map { try net.server($0) }
             let nat = NATSettings(maxAssociations: 4096, keepsUnansweredApart: false)
             try await net.balancer.run {
                 let rig = try await net.rig([net.listener(servers, nat: nat)])
-                // More than the 128 that a processor may keep to itself (kernel/bpf/bpf_lru_list.c),
-                // where a flood that another one takes in does not reach them.
+                // More than the 128 that a processor may keep in its own free list
+                // (kernel/bpf/bpf_lru_list.c), where a flood on another processor does not reach them.
                 let clients = try net.manyClients(1000)
                 _ = try await ask(clients, net.service())
                 _ = try net.client.enter { try Flood(to: net.service()).send(sources: 50_000) }
@@ -90,7 +90,7 @@ extension XDPNATPlaneTests {
                     try await rig.counters().packetsReceived == 51_000
                 }
                 let left = try #require(try inspected(net).first).clients
-                // Some 500 of 1000: the kernel puts what was used more than once at the back.
+                // Some 500 of 1000: the kernel moves entries that were used more than once to the back.
                 #expect(clients.count { left.contains($0.endpoint) } < 900)
                 await rig.stop()
             }

@@ -7,7 +7,7 @@ import PlaneContract
 import Testing
 
 extension XDPNATPlaneTests {
-    /// A real protocol: servers of the distribution, and its load generator.
+    /// A real protocol: DNS servers of the distribution, and a load generator.
     @Suite(
         "DNS over it",
         .enabled(
@@ -15,7 +15,7 @@ extension XDPNATPlaneTests {
                 FileManager.default.isExecutableFile),
             "NOT TESTED: needs the packages dnsperf and dnsmasq-base"))
     struct DNSTests {
-        @Test("dnsperf has every query answered by three servers", arguments: NATNet.Way.allCases)
+        @Test("three servers answer every query of dnsperf", arguments: NATNet.Way.allCases)
         func everyQuery(way: NATNet.Way) async throws {
             let net = try NATNet(way)
             let folder = try ScratchFolder()

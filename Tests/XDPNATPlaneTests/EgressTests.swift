@@ -9,7 +9,7 @@ import Testing
 
 extension XDPNATPlaneTests {
     /// A veth transmits XDP frames while its other end has GRO or an XDP program.
-    @Suite("By links that do not take everything")
+    @Suite("Over links with limits")
     struct EgressTests {
         private static let byStack =
             "packets leave by the network stack, the driver does not transmit XDP frames"
@@ -17,7 +17,7 @@ extension XDPNATPlaneTests {
             "the network stack drops answers, their source is an address of this host"
 
         @Test(
-            "where drivers do not transmit, every query is answered by way of the stack",
+            "where drivers do not transmit, every query is answered through the stack",
             arguments: [IPAddress.Family.v4, .v6])
         func noTransmitters(family: IPAddress.Family) async throws {
             try await inNativeLab(family, gro: "off") { net, rig, log in
@@ -36,7 +36,7 @@ extension XDPNATPlaneTests {
             }
         }
 
-        @Test("where the stack would drop the answers, that is said, with what to do")
+        @Test("where the stack would drop the replies, that is logged with a remedy")
         func refusedByStack() async throws {
             let (net, log) = (try NATNet(.routed, servers: 1), LogRecorder())
             let server = try net.server(0)
@@ -53,7 +53,7 @@ extension XDPNATPlaneTests {
             }
         }
 
-        @Test("a driver that can transmit from now on, or no longer, is noticed")
+        @Test("a driver that starts or stops supporting transmission is noticed")
         func changing() async throws {
             try await inNativeLab(.v4, gro: "on") { net, rig, _ in
                 let client = try net.talker()
@@ -73,7 +73,7 @@ extension XDPNATPlaneTests {
             }
         }
 
-        @Test("what is for a server whose link is down is unreachable, and that is said")
+        @Test("a server whose link is down is unreachable, and that is logged")
         func down() async throws {
             let (net, log) = (try NATNet(.routed), LogRecorder())
             let server = try net.server(0)
@@ -100,7 +100,7 @@ extension XDPNATPlaneTests {
                 #expect(await rig.plane.obstructions().map(\.receivers) == [["a"]])
                 try net.servers[0].ip("link set in0 up")
                 try net.servers[0].ip("route replace default via \(VethLab.v4(1, 1))")
-                try await eventually("it is met again") {
+                try await eventually("it is reached again") {
                     try client.send("2", to: net.service())
                     return try client.heard() != nil
                 }
@@ -109,7 +109,7 @@ extension XDPNATPlaneTests {
         }
 
         @Test(
-            "what is too long for a server's link is dropped, and its sender learns the MTU",
+            "a packet above the MTU of a server's link is dropped, and its sender learns the MTU",
             arguments: [IPAddress.Family.v4, .v6], [XDPAttach.skb, .native])
         func tooLong(family: IPAddress.Family, attach: XDPAttach) async throws {
             try await inLab(family, attach, gro: "on") { net, rig, _ in
@@ -119,7 +119,7 @@ extension XDPNATPlaneTests {
                 try net.servers[0].ip("link set in0 mtu 1400")
                 let long = String(repeating: "x", count: 1420)
                 try await eventually("the MTU is known to the client") {
-                    // What is refused at once was told of before.
+                    // The plane reports packets that it refuses at once.
                     try? client.send(long, to: net.service(family))
                     let route = try net.client.enter {
                         try Shell.output("ip route get \(net.service(family).address)")
@@ -128,7 +128,7 @@ extension XDPNATPlaneTests {
                 }
                 let counters = try await rig.counters()
                 #expect(counters.drops[.messageTooLong, default: 0] > 0 && counters.isBalanced)
-                // From now on the client cuts what is too long.
+                // Now the client fragments longer packets.
                 try await eventually("it is answered in full") {
                     try? client.send(long, to: net.service(family))
                     return try client.heard()?.text == "a \(long)"
@@ -137,13 +137,13 @@ extension XDPNATPlaneTests {
         }
 
         @Test(
-            "what a driver does not take is counted by its interface",
+            "packets that a driver refuses are counted by its interface",
             arguments: [XDPAttach.native, .skb])
         func refused(attach: XDPAttach) async throws {
             try await inLab(.v4, attach, gro: "on") { net, rig, _ in
                 let client = try net.talker()
                 #expect(try await client.ask("1", net.service()).text == "a 1")
-                // The route says otherwise than the link.
+                // The route's MTU differs from the link's.
                 try net.balancer.ip("link set out0 mtu 1400")
                 try net.balancer.ip("route replace \(VethLab.v4(1, 0))/24 dev out0 mtu lock 1500")
                 let before = try await rig.counters().packetsForwarded
@@ -158,7 +158,7 @@ extension XDPNATPlaneTests {
             }
         }
 
-        @Test("so is what a driver does not send back, with one arm")
+        @Test("so are packets that a driver does not send back, with one arm")
         func notTurned() async throws {
             let net = try NATNet(.oneArm)
             let server = try net.server(0)
@@ -192,7 +192,7 @@ extension XDPNATPlaneTests {
         ) async throws {
             let (net, log) = (try NATNet(.routed, servers: 1), LogRecorder())
             let server = try net.server(0, family)
-            // In a driver nobody makes a checksum that was left to a device.
+            // No driver completes an offloaded checksum here.
             try net.client.command("ethtool -K c0 tx off gro \(gro)")
             try net.servers[0].command("ethtool -K in0 tx off gro \(gro)")
             try await net.balancer.run {
@@ -204,7 +204,7 @@ extension XDPNATPlaneTests {
             }
         }
 
-        /// Whether something becomes true in a moment.
+        /// Whether a condition becomes true soon.
         private func eventuallyTrue(
             _ condition: @escaping @Sendable () throws -> Bool
         ) async throws -> Bool {

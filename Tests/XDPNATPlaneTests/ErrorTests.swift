@@ -7,12 +7,12 @@ import PlaneContract
 import Testing
 
 extension XDPNATPlaneTests {
-    /// What hosts and routers say about translated packets (RFC 792, RFC 4443), to those who sent them.
+    /// ICMP errors of hosts and routers about translated packets (RFC 792, RFC 4443), to the packets' senders.
     @Suite("ICMP errors reach the socket that they are about")
     struct ErrorTests {
         private static let families = [IPAddress.Family.v4, .v6]
 
-        /// A plane for one server, which a test meets by sockets of its own.
+        /// A plane with one server, which a test uses by sockets.
         private func inLab(
             _ way: NATNet.Way, server: Endpoint, prepare: (NATNet) throws -> Void = { _ in },
             _ body: @Sendable (NATNet, Rig) async throws -> Void
@@ -82,7 +82,7 @@ extension XDPNATPlaneTests {
             try net.balancer.ip("-6 route add fd08:32::/64 via \(VethLab.v6(1, 2))")
         }
 
-        @Test("too big: a client learns how much the way to its server takes", arguments: families)
+        @Test("too big: a client learns the MTU of the path to its server", arguments: families)
         func tooBigForServer(family: IPAddress.Family) async throws {
             let inner = try Network()
             let server = Endpoint(VethLab.address(family, 50, 2), port: 5683)
@@ -97,7 +97,7 @@ extension XDPNATPlaneTests {
                 try client.forbidFragments()
                 #expect(client.send(bytes: 1420))
                 try await expect(EMSGSIZE, at: client)
-                // Its kernel knows by now, and one that fits goes through.
+                // The client's kernel knows the MTU now, and a datagram that fits goes through.
                 #expect(!client.send(bytes: 1420))
                 _ = client.error
                 #expect(client.send(bytes: 1300))
@@ -106,12 +106,12 @@ extension XDPNATPlaneTests {
             }
         }
 
-        @Test("too big: a server learns how much the way to its client takes", arguments: families)
+        @Test("too big: a server learns the MTU of the path to its client", arguments: families)
         func tooBigForClient(family: IPAddress.Family) async throws {
             let server = Endpoint(VethLab.address(family, 1, 2), port: 5683)
             let client = Endpoint(VethLab.address(family, 0, 2), port: 20_001)
             try await inLab(.oneArm, server: server) { net, rig in
-                // The gateway's way to the client.
+                // The gateway's link to the client.
                 try net.client.ip("link set c0 mtu 1400")
                 try net.gateway?.ip("link set gc0 mtu 1400")
                 let sink = try net.client.enter { try Sink(on: client.address, port: client.port) }
@@ -135,7 +135,7 @@ extension XDPNATPlaneTests {
         }
 
         @Test(
-            "time exceeded: a client learns that its packet has gone too far", arguments: families)
+            "time exceeded: a client learns that its packet has expired", arguments: families)
         func exceededForServer(family: IPAddress.Family) async throws {
             let inner = try Network()
             let server = Endpoint(VethLab.address(family, 50, 2), port: 5683)
@@ -147,7 +147,7 @@ extension XDPNATPlaneTests {
                         to: net.service(family))
                 }
                 try client.takePassingErrors()
-                // One hop to the balancer; the router behind it finds none left.
+                // One hop to the balancer; at the router behind it the TTL expires.
                 try client.limitHops(to: 2)
                 client.send()
                 try await expect(EHOSTUNREACH, at: client)
@@ -156,14 +156,14 @@ extension XDPNATPlaneTests {
         }
 
         @Test(
-            "time exceeded: a server learns that its packet has gone too far", arguments: families)
+            "time exceeded: a server learns that its packet has expired", arguments: families)
         func exceededForClient(family: IPAddress.Family) async throws {
             let server = Endpoint(VethLab.address(family, 1, 2), port: 5683)
             let client = Endpoint(VethLab.address(family, 0, 2), port: 20_001)
             try await inLab(.oneArm, server: server) { net, rig in
                 let line = try net.servers[0].enter { try Line(from: server, to: client) }
                 try line.takePassingErrors()
-                // The gateway, the balancer; the gateway again finds none left.
+                // The gateway, the balancer; at the gateway again the TTL expires.
                 try line.limitHops(to: 3)
                 line.send()
                 try await expect(EHOSTUNREACH, at: line)

@@ -4,9 +4,9 @@ import FanoutCore
 import Glibc
 import LabNet
 
-/// Datagrams from sources that do not exist: raw packets, each from an address of its own.
+/// Raw packets from sources that do not exist, each from its own address.
 final class Flood {
-    /// What servers of tests do not answer.
+    /// The payload that servers of tests do not answer.
     static let word = "flood"
 
     private let socket: Int32
@@ -23,7 +23,7 @@ final class Flood {
 
     /// One datagram from each of `count` addresses, from 172.16.0.0 on.
     ///
-    /// - Returns: how many the kernel took.
+    /// - Returns: the number that the kernel accepted.
     func send(sources count: Int) throws -> Int {
         var packet = header()
         var name = sockaddr_in()

@@ -15,7 +15,7 @@ extension XDPNATPlaneTests {
     @Suite("In both directions")
     struct ForwardTests {
         @Test(
-            "a client meets one server, and the answers come from the virtual address",
+            "a client has one server, and the replies come from the virtual address",
             arguments: NATNet.Way.allCases, [IPAddress.Family.v4, .v6])
         func both(way: NATNet.Way, family: IPAddress.Family) async throws {
             let net = try NATNet(way)

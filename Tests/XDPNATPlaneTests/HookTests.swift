@@ -11,7 +11,7 @@ import Testing
 extension XDPNATPlaneTests {
     @Suite("At the hooks")
     struct HookTests {
-        @Test("routed, the interfaces of servers have the program too; with one arm, one has it")
+        @Test("routed, the servers' interfaces have the program too; with one arm, one has it")
         func places() async throws {
             for way in NATNet.Way.allCases {
                 let net = try NATNet(way)
@@ -41,7 +41,7 @@ extension XDPNATPlaneTests {
             }
         }
 
-        @Test("in the driver, when that is asked for and the other ends can take it")
+        @Test("in the driver, when requested and supported by the peers")
         func native() async throws {
             let net = try NATNet(.routed)
             let servers = try (0..<2).map { try net.server($0) }
@@ -62,7 +62,7 @@ extension XDPNATPlaneTests {
             }
         }
 
-        @Test("another tool's program is left alone, and named")
+        @Test("another tool's program stays, and the error names it")
         func occupied() async throws {
             let net = try NATNet(.oneArm)
             let servers = [try net.server(0)]
@@ -85,7 +85,7 @@ extension XDPNATPlaneTests {
             }
         }
 
-        /// The pinned link of an interface; to be called in the balancer.
+        /// The pinned link of an interface; must be called in the balancer.
         private func link(_ net: NATNet, _ interface: String) throws -> HookLink {
             let folder = "nat-\(if_nametoindex(interface))-net-\(NetworkNamespace.current)"
             let path = "\(net.pins.path)/udp-fanout/\(folder)/xdp_link"
@@ -95,7 +95,7 @@ extension XDPNATPlaneTests {
             return link
         }
 
-        @Test("a program that something detaches is attached again within two seconds, and counted")
+        @Test("a detached program is attached again within two seconds, and counted")
         func detached() async throws {
             let net = try NATNet(.oneArm)
             let servers = [try net.server(0)]
@@ -121,7 +121,7 @@ extension XDPNATPlaneTests {
             }
         }
 
-        @Test("a foreign program in its place stays, and is said once; the own returns after it")
+        @Test("a foreign program in its place stays, and is logged once; ours returns after it")
         func foreign() async throws {
             let net = try NATNet(.oneArm)
             let servers = [try net.server(0)]
@@ -155,7 +155,7 @@ extension XDPNATPlaneTests {
             let net = try NATNet(.oneArm)
             let servers = [try net.server(0)]
             try await net.balancer.run {
-                // A veth refuses a program when its peer has more queues to send than it has to receive.
+                // A veth refuses a program when its peer has more transmit queues than it has receive queues.
                 try net.balancer.ip("link delete lb0")
                 let gateway = try #require(net.gateway)
                 try net.balancer.ip(
@@ -190,14 +190,14 @@ extension XDPNATPlaneTests {
                 #expect(try await client.ask("1", net.service()).text == "a 1")
                 try net.balancer.ip("link del out0")
                 try VethLab.connect(net.balancer, "out0", net.servers[0], "in0", subnet: 1)
-                try await eventually("the server is met again") {
+                try await eventually("the server is reached again") {
                     try client.send("2", to: net.service())
                     return try client.heard()?.text == "a 2"
                 }
             }
         }
 
-        @Test("a listener on an interface that is not there names those that are")
+        @Test("the error for a missing interface lists the existing ones")
         func noInterface() async throws {
             let net = try NATNet(.oneArm)
             let server = try net.server(0)

@@ -6,17 +6,17 @@ import PlaneContract
 import Testing
 
 extension XDPNATPlaneTests {
-    @Suite("Answers of servers that have left")
+    @Suite("Replies of removed servers")
     struct LateReplyTests {
         @Test(
-            "they come from the virtual address, whoever serves the client by then",
+            "they come from the virtual address, also when the client has another server",
             arguments: NATNet.Way.allCases, [IPAddress.Family.v4, .v6])
         func late(way: NATNet.Way, family: IPAddress.Family) async throws {
             try await inScene(way, family) { scene in
                 try await scene.slowLeaves()
                 try scene.slow.send("late", to: scene.asked)
                 #expect(try await scene.client.hear() == ("late", scene.service))
-                // It speaks again, and has another server by that.
+                // The client sends again, and so has another server.
                 #expect(try await scene.client.ask("2", scene.service) == ("a 2", scene.service))
                 try scene.slow.send("later", to: scene.asked)
                 #expect(try await scene.client.hear() == ("later", scene.service))
@@ -36,7 +36,7 @@ extension XDPNATPlaneTests {
             }
         }
 
-        @Test("one that has come back answers what it was asked before, too")
+        @Test("a server that is added again can also answer earlier requests")
         func returned() async throws {
             try await inScene { scene in
                 try await scene.slowLeaves()
@@ -48,7 +48,7 @@ extension XDPNATPlaneTests {
             }
         }
 
-        @Test("one that has come back has the client that it speaks to, if nobody else has it")
+        @Test("a server that is added again gets a client it sends to, unless another has it")
         func speaksFirst() async throws {
             try await inScene { scene in
                 try await scene.slowLeaves()
@@ -62,7 +62,7 @@ extension XDPNATPlaneTests {
             }
         }
 
-        @Test("one that health checks keep out goes on answering what it was asked")
+        @Test("an unhealthy server can answer earlier requests")
         func keptOut() async throws {
             try await inScene { scene in
                 try await scene.serve(
@@ -72,7 +72,7 @@ extension XDPNATPlaneTests {
             }
         }
 
-        @Test("what such a server sends to others is not touched")
+        @Test("packets of such a server to other hosts are not changed")
         func others() async throws {
             try await inScene { scene in
                 try await scene.slowLeaves()
@@ -83,12 +83,12 @@ extension XDPNATPlaneTests {
             }
         }
 
-        @Test("after their time they are not translated, and the interface is left")
+        @Test("after the timeout they are not translated, and the program leaves the interface")
         func over() async throws {
             try await inScene(lateReplies: .seconds(3)) { scene in
                 try await scene.slowLeaves()
                 #expect(await scene.interfaces().contains("out1"))
-                try await eventually("the interface is left") {
+                try await eventually("the program leaves the interface") {
                     await !scene.interfaces().contains("out1")
                 }
                 try scene.slow.send("too late", to: scene.asked)
@@ -99,7 +99,7 @@ extension XDPNATPlaneTests {
     }
 }
 
-/// A slow server that a client has asked something, and another one that answers at once as "a".
+/// A slow server with an open request of a client, and another one that answers at once as "a".
 private struct Scene {
     let net: NATNet
     let rig: Rig
@@ -107,7 +107,7 @@ private struct Scene {
     let slow: Talker
     let client: Talker
     let service: Endpoint
-    /// The client, as the slow server knows it.
+    /// The client as the slow server sees it.
     let asked: Endpoint
 
     func slowLeaves() async throws { try await serve([other.endpoint]) }

@@ -5,12 +5,12 @@ import Glibc
 import LabNet
 import LinuxNet
 
-/// A UDP socket with one peer: the kernel tells it of ICMP errors about what it sent.
+/// A UDP socket with one peer: the kernel reports ICMP errors about its datagrams to it.
 final class Line: Sendable {
     private let socket: Socket
     private let isV6: Bool
 
-    /// - Parameter own: the address and port that it sends from.
+    /// - Parameter own: the local address and port.
     init(from own: Endpoint, to peer: Endpoint) throws {
         isV6 = own.address.family == .v6
         socket = try Socket(
@@ -19,19 +19,19 @@ final class Line: Sendable {
         try socket.connect(to: peer)
     }
 
-    /// Whether the kernel took it.
+    /// Whether the kernel accepted it.
     @discardableResult
     func send(bytes count: Int = 1) -> Bool {
         socket.send([UInt8](repeating: 0x78, count: count))
     }
 
-    /// Has no router cut up what it sends; one that is longer than the path takes is an error.
+    /// Forbids routers to fragment its datagrams; a datagram above the path's MTU is an error.
     func forbidFragments() throws {
         // IP_MTU_DISCOVER and IPV6_MTU_DISCOVER, to IP_PMTUDISC_DO and IPV6_PMTUDISC_DO.
         try set(isV6 ? 23 : 10, to: 2)
     }
 
-    /// Has it be told of errors that may pass, too: IP_RECVERR, IPV6_RECVERR.
+    /// Makes it receive transient errors, too: IP_RECVERR, IPV6_RECVERR.
     func takePassingErrors() throws { try set(isV6 ? 25 : 11, to: 1) }
 
     /// IP_TTL, IPV6_UNICAST_HOPS.
@@ -46,7 +46,7 @@ final class Line: Sendable {
         else { throw Failed("setsockopt \(option)") }
     }
 
-    /// The error that waits for it, taken away; 0 when there is none.
+    /// Takes the pending error; 0 when there is none.
     var error: Int32 {
         var code: Int32 = 0
         var size = socklen_t(MemoryLayout<Int32>.size)

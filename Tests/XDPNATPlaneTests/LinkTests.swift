@@ -8,7 +8,7 @@ import Testing
 extension XDPNATPlaneTests {
     @Suite("At its interfaces")
     struct LinkTests {
-        @Test("frames are for the interface's own address, which may change")
+        @Test("frames must have the interface's own address, which may change")
         func ownAddress() async throws {
             let net = try NATNet(.routed)
             let server = try net.server(0)
@@ -26,9 +26,9 @@ extension XDPNATPlaneTests {
                     try client.send("2", to: net.service())
                     return try client.heard() != nil
                 }
-                // Answers may still be on their way.
+                // Replies may still be on their way.
                 var before = try await rig.counters().packetsReceived
-                try await eventually("nothing comes any more") {
+                try await eventually("no more replies arrive") {
                     let now = try await rig.counters().packetsReceived
                     defer { before = now }
                     return try client.heard() == nil && now == before
@@ -44,7 +44,7 @@ extension XDPNATPlaneTests {
         }
 
         @Test(
-            "a client that sends with a server's address associates nobody, nor reaches a client",
+            "a client that sends with a server's address is not associated and reaches no client",
             arguments: [IPAddress.Family.v4, .v6])
         func pretender(family: IPAddress.Family) async throws {
             let net = try NATNet(.routed)

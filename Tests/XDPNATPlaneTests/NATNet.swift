@@ -6,12 +6,12 @@ import Logging
 import PlaneContract
 import XDPNATPlane
 
-/// A balancer with clients and servers around it, each in a network of its own.
+/// A balancer with clients and servers around it, each in its own network.
 final class NATNet: Sendable {
     enum Way: String, CaseIterable, Sendable, CustomStringConvertible {
-        /// Clients by one interface, each server by another.
+        /// Clients behind one interface, each server behind another.
         case routed
-        /// All behind one gateway, which sends what servers say by the balancer.
+        /// All behind one gateway, which routes the servers' packets through the balancer.
         case oneArm
 
         var description: String { rawValue }
@@ -21,7 +21,7 @@ final class NATNet: Sendable {
     let client: Network
     let balancer: Network
     let servers: [Network]
-    /// With one arm.
+    /// For one arm only.
     let gateway: Network?
     let pins: BPFFileSystem
 
@@ -34,8 +34,7 @@ final class NATNet: Sendable {
             (client, balancer, servers, gateway) = (lab.client, lab.balancer, lab.receivers, nil)
             try balancer.ip("route add 10.8.9.0/24 via \(VethLab.v4(0, 2))")
             try balancer.ip("-6 route add fd08:9::/64 via \(VethLab.v6(0, 2))")
-            // Where the stack sends a packet on, its source is the virtual address, which is the
-            // balancer's own.
+            // Packets that the stack forwards have the virtual address as their source, which is the balancer's own.
             try balancer.set("ipv4/conf/all/accept_local", to: "1")
         case .oneArm:
             let (gateway, client, balancer) = (try Network(), try Network(), try Network())
@@ -59,7 +58,7 @@ final class NATNet: Sendable {
         }
     }
 
-    /// The address that clients know.
+    /// The virtual address.
     func service(_ family: IPAddress.Family = .v4, port: UInt16 = 5683) -> Endpoint {
         Endpoint(
             way == .routed ? VethLab.address(family, 0, 1) : VethLab.address(family, 200, 2),
@@ -101,7 +100,7 @@ final class NATNet: Sendable {
         XDPNATPlane(logger: logger, root: pins.path, lateReplies: lateReplies)
     }
 
-    /// A plane that serves `listeners`; to be called in the balancer.
+    /// A plane that serves `listeners`; must be called in the balancer.
     func rig(
         _ listeners: [Listener], logger: Logger = .silent, lateReplies: Duration = .seconds(30)
     ) async throws -> Rig {

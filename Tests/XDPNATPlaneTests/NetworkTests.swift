@@ -7,9 +7,9 @@ import Synchronization
 import Testing
 
 extension XDPNATPlaneTests {
-    @Suite("Among hosts that change")
+    @Suite("When hosts change")
     struct NetworkTests {
-        @Test("a server whose hardware address changes without a word is met again")
+        @Test("a server whose hardware address changes without an announcement is reached again")
         func hardwareAddress() async throws {
             let net = try NATNet(.routed)
             try net.balancer.set("ipv4/neigh/out0/delay_first_probe_time", to: "1")
@@ -20,10 +20,10 @@ extension XDPNATPlaneTests {
                 #expect(try await client.ask("1", net.service()).text == "a 1")
                 try net.servers[0].set("ipv4/conf/in0/arp_notify", to: "0")
                 try net.servers[0].ip("link set in0 address 02:00:00:00:00:77")
-                // An address that the kernel holds for good until somebody asks, and it sees nobody ask.
+                // The kernel keeps the old entry until the neighbour is probed, and redirected packets cause no probe.
                 try net.balancer.ip(
                     "neigh replace \(VethLab.v4(1, 2)) lladdr 02:00:00:00:00:76 nud stale dev out0")
-                try await eventually(within: .seconds(30), "the server is met again") {
+                try await eventually(within: .seconds(30), "the server is reached again") {
                     try client.send("2", to: net.service())
                     return try client.heard() != nil
                 }
@@ -31,7 +31,7 @@ extension XDPNATPlaneTests {
             }
         }
 
-        @Test("the answers of a server that is removed come from the virtual address to the last")
+        @Test("all replies of a removed server come from the virtual address")
         func lastAnswers() async throws {
             let net = try NATNet(.routed)
             let servers = try (0..<2).map { try net.server($0) }
@@ -58,7 +58,7 @@ extension XDPNATPlaneTests {
                 for turn in 0..<10 {
                     let before = heard.load(ordering: .relaxed)
                     try await rig.apply([net.listener(turn % 2 == 0 ? [servers[0]] : servers)])
-                    try await eventually("answers go on") {
+                    try await eventually("replies continue") {
                         heard.load(ordering: .relaxed) > before + 200
                     }
                 }
@@ -69,7 +69,7 @@ extension XDPNATPlaneTests {
             }
         }
 
-        @Test("what no route leads to, or the host does not forward, is dropped as unreachable")
+        @Test("packets without a route, or without IP forwarding, are dropped as unreachable")
         func unreachable() async throws {
             let net = try NATNet(.routed)
             let server = try net.server(0)
@@ -97,7 +97,7 @@ extension XDPNATPlaneTests {
             }
         }
 
-        @Test("IPv6 is forwarded where the host does, whatever the interface's own setting is")
+        @Test("the host's setting decides for IPv6 forwarding, not the interface's")
         func interfaceOff() async throws {
             let net = try NATNet(.routed)
             let server = try net.server(0, .v6)
@@ -119,7 +119,7 @@ extension XDPNATPlaneTests {
             }
         }
 
-        @Test("what goes to a server on the balancer by a route of type local is no drop")
+        @Test("a packet to a server on the balancer by a local route is no drop")
         func localRoute() async throws {
             let net = try NATNet(.routed)
             try net.balancer.ip("route add local 10.77.0.0/24 dev lo")
@@ -137,7 +137,7 @@ extension XDPNATPlaneTests {
             }
         }
 
-        @Test("what became of packets does not fall when a listener goes")
+        @Test("counters do not fall when a listener is removed")
         func events() async throws {
             let net = try NATNet(.routed)
             let (first, second) = (try net.server(0), try net.server(1, port: 5684))
@@ -157,7 +157,7 @@ extension XDPNATPlaneTests {
             }
         }
 
-        @Test("a server on the balancer itself is told of, with what to do")
+        @Test("a server on the balancer itself is logged with a remedy")
         func local() async throws {
             let (net, log) = (try NATNet(.routed), LogRecorder())
             let server = try net.server(0)

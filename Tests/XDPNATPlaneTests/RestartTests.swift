@@ -7,10 +7,10 @@ import Testing
 import XDPNATPlane
 
 extension XDPNATPlaneTests {
-    /// A plane that is let go without a stop leaves what a killed daemon leaves: its links are pinned.
-    @Suite("What a killed daemon leaves")
+    /// A plane that is released without a stop leaves the same as a killed daemon: its links are pinned.
+    @Suite("After a killed daemon")
     struct RestartTests {
-        /// Serves, and is gone when this returns.
+        /// Serves, and is released before this returns.
         private func serveAndVanish(
             _ net: NATNet, _ listeners: [Listener], _ body: () async throws -> Void
         ) async throws {
@@ -19,12 +19,12 @@ extension XDPNATPlaneTests {
             try await body()
             withExtendedLifetime(rig) {}
             rig = nil
-            // It may be looking at the network at this moment; a dead daemon's locks are gone.
+            // It may be reading the network at this moment; a dead daemon's locks are gone.
             try await eventually("the plane is gone") { plane == nil }
         }
 
         @Test(
-            "every client keeps its server, in the meantime and with the next daemon",
+            "every client keeps its server, between the daemons and with the next one",
             arguments: NATNet.Way.allCases)
         func kept(way: NATNet.Way) async throws {
             let net = try NATNet(way)
@@ -73,19 +73,19 @@ extension XDPNATPlaneTests {
                 for _ in 0..<5 {
                     try await serveAndVanish(net, listeners) {
                         let seen = sink.count
-                        try await eventually("it flows on") { sink.count > seen + 300 }
+                        try await eventually("traffic continues") { sink.count > seen + 300 }
                     }
                 }
                 let rig = try await net.rig(listeners)
                 let seen = sink.count
-                try await eventually("it flows on") { sink.count > seen + 300 }
+                try await eventually("traffic continues") { sink.count > seen + 300 }
                 let report = await load!.stop()
                 try await eventually("all arrive") { sink.arrivals == report.datagrams }
                 await rig.stop()
             }
         }
 
-        @Test("a server that is no more in the configuration has no clients after the restart")
+        @Test("a server removed from the configuration has no clients after the restart")
         func goneMeanwhile() async throws {
             let net = try NATNet(.routed)
             let servers = try (0..<3).map { try net.server($0) }
@@ -97,12 +97,12 @@ extension XDPNATPlaneTests {
                 }
                 let rig = try await net.rig([net.listener([servers[1], servers[2]])])
                 #expect(try await client.ask("2", net.service()).text != "a 2")
-                // A third daemon: the number of the one that left has not forgotten its generations.
+                // A third daemon: the number of the removed server keeps its generations.
                 await rig.stop()
             }
         }
 
-        @Test("listeners that came and went, more than a program has room for, are in nobody's way")
+        @Test("removed listeners, more than a program's capacity, do not prevent a start")
         func comeAndGone() async throws {
             let net = try NATNet(.routed)
             let server = try net.server(0)
@@ -132,7 +132,7 @@ extension XDPNATPlaneTests {
             }
         }
 
-        @Test("maps of another size cannot be taken over, and that is said")
+        @Test("maps of another size cannot be taken over, and that is logged")
         func otherSize() async throws {
             let net = try NATNet(.routed)
             let servers = try (0..<2).map { try net.server($0) }
@@ -153,7 +153,7 @@ extension XDPNATPlaneTests {
             }
         }
 
-        @Test("what was left where no listener is any more goes, a living daemon's stays")
+        @Test("leftovers on interfaces without a listener go, a running daemon's pins stay")
         func unnamed() async throws {
             let net = try NATNet(.routed)
             let servers = try (0..<3).map { try net.server($0) }
@@ -164,7 +164,7 @@ extension XDPNATPlaneTests {
                 }
                 let left = net.pins.pins("udp-fanout")
                 #expect(left.count == 4, "\(left)")
-                // Reached by way of the first server alone, so the other two interfaces are nobody's.
+                // Only the first server is used here, so the other two interfaces have no daemon.
                 var other = net.listener([servers[0]], port: 7000)
                 other.bind = Endpoint(VethLab.v4(1, 1), port: 7000)
                 other.interface = "out0"
@@ -187,7 +187,7 @@ extension XDPNATPlaneTests {
             }
         }
 
-        @Test("pins that are not all there are not taken over")
+        @Test("an incomplete set of pins is not taken over")
         func torn() async throws {
             let net = try NATNet(.oneArm)
             let servers = try (0..<2).map { try net.server($0) }

@@ -7,9 +7,9 @@ import Testing
 
 extension XDPNATPlaneTests {
     /// featherlb's strategies.
-    @Suite("Shares out clients by each strategy")
+    @Suite("Balances clients by each strategy")
     struct StrategyTests {
-        /// Who answered each of 300 clients on 30 addresses.
+        /// The server of each of 300 clients on 30 addresses.
         private func answers(_ balance: Balance) async throws -> [[String]] {
             let net = try NATNet(.routed)
             let servers = try (0..<3).map { try net.server($0) }
@@ -31,7 +31,7 @@ extension XDPNATPlaneTests {
             }
         }
 
-        @Test("roundrobin: each server has a third of the clients, but for turns of each processor")
+        @Test("roundrobin: each server has a third of the clients, with a round robin a processor")
         func roundRobin() async throws {
             let all = try await answers(.roundRobin).flatMap { $0 }
             for name in ["a x", "b x", "c x"] {

@@ -5,7 +5,7 @@ import Glibc
 import LabNet
 import LinuxNet
 
-/// One end of a TCP connection. Nothing waits.
+/// One end of a TCP connection. No call blocks.
 final class Stream: Sendable {
     private let descriptor: Int32
 
@@ -13,16 +13,16 @@ final class Stream: Sendable {
 
     deinit { close(descriptor) }
 
-    /// Begins to connect.
+    /// Starts to connect.
     static func connecting(to endpoint: Endpoint) throws -> Stream {
-        // Held until it has a second descriptor.
+        // Kept until it has a second descriptor.
         let socket = try Socket.connecting(to: endpoint)
         let descriptor = dup(socket.descriptor)
         guard descriptor >= 0 else { throw Failed("dup") }
         return Stream(descriptor)
     }
 
-    /// Where connections come in.
+    /// A listening socket.
     static func listening(on endpoint: Endpoint) throws -> Stream {
         let socket = try Socket.boundStream(on: endpoint)
         guard listen(socket.descriptor, 64) == 0 else { throw Failed("listen") }
@@ -31,7 +31,7 @@ final class Stream: Sendable {
         return Stream(descriptor)
     }
 
-    /// The next connection that comes in at one of several.
+    /// The next connection to one of several.
     static func accepted(by listening: [Stream]) async throws -> Stream {
         var waiting = listening.map { pollfd(fd: $0.descriptor, events: Int16(POLLIN), revents: 0) }
         try await eventually("a connection comes in") {
@@ -43,7 +43,7 @@ final class Stream: Sendable {
         return Stream(accepted)
     }
 
-    /// Sends all of it, while the other end reads; what that has read.
+    /// Sends all of it while the other end reads, and returns what that has read.
     func send(_ bytes: [UInt8], to other: Stream) async throws -> [UInt8] {
         var sent = 0
         var heard: [UInt8] = []

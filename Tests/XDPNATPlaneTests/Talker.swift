@@ -22,7 +22,7 @@ final class Talker: Sendable {
         try socket.sendNow(Array(text.utf8), to: target)
     }
 
-    /// What comes next; nil when nothing is there.
+    /// The next datagram; nil when there is none.
     func heard() throws -> (text: String, from: Endpoint)? {
         var buffer = [UInt8](repeating: 0, count: 2048)
         var name = sockaddr_in6()
@@ -50,7 +50,7 @@ final class Talker: Sendable {
         return (String(decoding: buffer[..<count], as: UTF8.self), from)
     }
 
-    /// Waits for what comes next.
+    /// Waits for the next datagram.
     func hear() async throws -> (text: String, from: Endpoint) {
         var result: (text: String, from: Endpoint)?
         try await eventually("\(endpoint) hears something") {
@@ -60,7 +60,7 @@ final class Talker: Sendable {
         return result!
     }
 
-    /// Sends, and waits for the answer.
+    /// Sends, and waits for the reply.
     func ask(_ text: String, _ target: Endpoint) async throws -> (text: String, from: Endpoint) {
         try send(text, to: target)
         return try await hear()
@@ -77,7 +77,7 @@ final class EchoServer: Sendable {
     private let thread: Mutex<Thread?>
 
     var endpoint: Endpoint { talker.endpoint }
-    /// What it was asked, and by whom.
+    /// Its requests and their sources.
     var questions: [(text: String, from: Endpoint)] { work.asked.withLock { $0 } }
 
     /// Datagrams of floods, which it does not answer.
@@ -107,7 +107,7 @@ final class EchoServer: Sendable {
 
         init(_ name: String, _ talker: Talker) { (self.name, self.talker) = (name, talker) }
 
-        /// Waits a little for datagrams and answers them; false when it is over.
+        /// Waits a little for datagrams and answers them; false at the end.
         func step() -> Bool {
             var waiting = pollfd(fd: talker.descriptor, events: Int16(POLLIN), revents: 0)
             guard poll(&waiting, 1, 20) > 0 else { return !isOver.load(ordering: .relaxed) }

@@ -8,7 +8,7 @@ import Testing
 extension XDPNATPlaneTests {
     @Suite("By protocol and port")
     struct TransportTests {
-        /// With sums that are computed where a segment or datagram is made, and checked where it arrives.
+        /// Without offload: checksums are computed by the sender, and verified by the receiver.
         private func lab(_ way: NATNet.Way) throws -> NATNet {
             let net = try NATNet(way, servers: 2)
             try net.client.command("ethtool -K c0 tx off tso off gso off gro off")
@@ -18,7 +18,7 @@ extension XDPNATPlaneTests {
             return net
         }
 
-        /// Half a megabyte in which no two segments are alike.
+        /// Half a megabyte in which no two segments are equal.
         private static let bytes = (0..<1 << 19).map { UInt8(truncatingIfNeeded: $0 ^ $0 >> 8) }
 
         @Test(
@@ -60,7 +60,7 @@ extension XDPNATPlaneTests {
         }
 
         @Test(
-            "with protocol both, a port has datagrams and connections",
+            "with protocol both, a port serves datagrams and connections",
             arguments: NATNet.Way.allCases)
         func both(way: NATNet.Way) async throws {
             let net = try lab(way)
@@ -81,11 +81,11 @@ extension XDPNATPlaneTests {
         }
 
         @Test(
-            "a checksum that a host on this machine leaves to a device is right where one makes it",
+            "an offloaded checksum of a host on this machine is correct where it is completed",
             arguments: [IPAddress.Family.v4, .v6])
         func leftToDevice(family: IPAddress.Family) async throws {
             let net = try NATNet(.oneArm, servers: 1)
-            // Hosts make no checksum; the gateway does, on the last link, both ways.
+            // Hosts offload the checksum; the gateway completes it on the last link, in both directions.
             for name in ["gc0", "gs0"] { try net.gateway?.command("ethtool -K \(name) tx off") }
             let server = try net.server(0, family)
             let listening = try net.servers[0].enter {
@@ -94,7 +94,7 @@ extension XDPNATPlaneTests {
             let listener = net.listener([server], family, nat: NATSettings(transport: .both))
             try await net.balancer.run {
                 let rig = try await net.rig([listener])
-                // With this port and these words the sums say whose they are.
+                // With this port and these words the checksums identify their packets.
                 let client = try net.talker(family, port: 40_000)
                 for text in ["first", "", String(repeating: "x", count: 1400)] {
                     #expect(try await client.ask(text, net.service(family)).text == "a " + text)
@@ -128,7 +128,7 @@ extension XDPNATPlaneTests {
                         #expect(answer.from == net.service(family))
                     }
                 }
-                // Of its own accord, to somebody who has not asked.
+                // Without a request, to a new client.
                 let other = try net.talker(family)
                 try servers[1].talker.send("news", to: other.endpoint)
                 let news = try await other.hear()

@@ -10,7 +10,7 @@ import Tiers
 @Suite("Frames under random operations", .tags(.unit))
 struct FrameRandomTests {
     @Test(
-        "20 000 operations of worker and kernel lose no frame and double none",
+        "20 000 operations of worker and kernel lose and duplicate no frame",
         arguments: [1, 2, 3] as [UInt64], [0, .max - 1000] as [UInt32])
     func exact(seed: UInt64, start: UInt32) {
         let kernel = KernelInMemory(entries: 32, start: start)
@@ -55,13 +55,13 @@ struct FrameRandomTests {
         #expect(refused > 0, "the transmit ring was never full")
     }
 
-    @Test("whatever a bad worker and a bad kernel do, a frame is in one place", arguments: 1...3)
+    @Test("with a faulty worker and a faulty kernel, each frame is in one place", arguments: 1...3)
     func abused(seed: Int) {
         let kernel = KernelInMemory(entries: 16)
         let worker = WorkerInMemory(kernel, frames: 64)
         var random = Numbers(state: UInt64(seed))
         for _ in 0..<20_000 {
-            // Often past the end, and never with regard to who has the frame.
+            // Often past the end, and without regard to the owner of the frame.
             let address = UInt64(random.below(70) * 2048 + random.below(2048))
             switch random.below(8) {
             case 0: _ = worker.put(address)
@@ -86,14 +86,14 @@ struct FrameRandomTests {
         }
         #expect(worker.store.violations > 1000)
         expectRecount(worker.store)
-        // Those that are free are so many frames, not fewer frames given out twice.
+        // The store gives out as many different frames as it counts free.
         let free = worker.store.free
         var given: Set<UInt64> = []
         while let address = worker.store.take() { given.insert(address) }
         #expect(given.count == free)
     }
 
-    /// Counts and frames agree.
+    /// Checks that counters and frames agree.
     private func expectRecount(_ store: borrowing FrameStore) {
         let places = [FramePlace.free, .held, .receiving(0), .transmitting(0)]
         for place in places {

@@ -7,9 +7,9 @@ import Tiers
 
 @testable import XDPSockets
 
-@Suite("Who holds each frame", .tags(.network))
+@Suite("Owners of frames", .tags(.network))
 struct FrameTests {
-    @Test("a store gives out every frame once, and no more")
+    @Test("a store gives out every frame once")
     func everyFrame() {
         var store = FrameStore(frames: 64, frameBytes: 4096)
         var given: Set<UInt64> = []
@@ -18,7 +18,7 @@ struct FrameTests {
         #expect(store.free == 0 && store.count(at: .held) == 64 && store.violations == 0)
     }
 
-    @Test("a frame is given back by any address in it, and taken from its start")
+    @Test("a frame is returned by any address in it, and taken at its start")
     func anyAddress() throws {
         let worker = WorkerInMemory(KernelInMemory(entries: 8), frames: 64)
         let address = try #require(worker.take())
@@ -26,7 +26,7 @@ struct FrameTests {
         #expect(worker.take() == address)
     }
 
-    @Test("what is not held is not taken back, and is counted")
+    @Test("a frame that the worker does not hold is refused, and counted")
     func notHeld() throws {
         let kernel = KernelInMemory(entries: 8)
         let worker = WorkerInMemory(kernel, frames: 64)
@@ -42,7 +42,7 @@ struct FrameTests {
         #expect(!worker.census.isExact && worker.census.sum == 64)
     }
 
-    @Test("a packet that the kernel would drop for good is not taken for sending")
+    @Test("a packet that the kernel would drop is refused for sending")
     func invalidPackets() throws {
         let kernel = KernelInMemory(entries: 2)
         let worker = WorkerInMemory(kernel, frames: 64)
@@ -59,7 +59,7 @@ struct FrameTests {
         #expect(worker.store.violations == 1)
     }
 
-    @Test("what a full transmit ring refuses stays with the worker")
+    @Test("a packet that a full transmit ring refuses stays with the worker")
     func fullTransmitRing() throws {
         let kernel = KernelInMemory(entries: 2)
         let worker = WorkerInMemory(kernel, frames: 64)
@@ -95,12 +95,12 @@ struct FrameTests {
         #expect(worker.census.isExact && worker.census.free == 58, "\(worker.census)")
     }
 
-    @Test("frames that a kernel hands over wrongly are neither doubled nor lost")
+    @Test("frames that a kernel returns wrongly are neither duplicated nor lost")
     func wrongKernel() {
         let kernel = KernelInMemory(entries: 8)
         let worker = WorkerInMemory(kernel, frames: 64)
         worker.fill.refill(from: &worker.store, most: 2)
-        // A packet in a frame that nobody lent, a completion of one that was not sent, one past the end.
+        // A packet in a frame that was not lent, a completion of one that was not sent, one past the end.
         kernel.receive.put(xdp_desc(addr: 0x1_f000, len: 60, options: 0))
         kernel.completion.put(0)
         kernel.completion.put(1 << 40)
@@ -113,7 +113,7 @@ struct FrameTests {
         #expect(given.count == 62)
     }
 
-    @Test("a closed socket's frames come back from wherever they were")
+    @Test("a closed socket's frames come back from every place")
     func reclaimed() throws {
         let kernel = KernelInMemory(entries: 8)
         let worker = WorkerInMemory(kernel, frames: 64)

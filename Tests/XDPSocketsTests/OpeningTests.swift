@@ -9,7 +9,7 @@ import Tiers
 
 @Suite("Opening sockets", .tags(.network), .enabled(if: Privilege.isRoot, "NOT TESTED: needs root"))
 struct OpeningTests {
-    @Test("a queue that another socket keeps is refused within the limit, and that one goes on")
+    @Test("a queue of another socket is refused within the limit, and that socket continues")
     func busy() throws {
         let wire = try Wire()
         try wire.near.enter {
@@ -28,7 +28,7 @@ struct OpeningTests {
         }
     }
 
-    @Test("a queue that was left can be had again at once, 20 times over")
+    @Test("a released queue can be opened again at once, 20 times over")
     func rebind() throws {
         let wire = try Wire()
         let redirection = try Redirection()
@@ -43,7 +43,7 @@ struct OpeningTests {
         }
     }
 
-    @Test("sockets that come and go leave no descriptor and no ring behind")
+    @Test("closed sockets leave no descriptor and no ring behind")
     func nothingLeft() throws {
         let wire = try Wire()
         try Wire.connect(wire.near, "out0", wire.far, "in0")
@@ -53,14 +53,14 @@ struct OpeningTests {
                 let station = try Station(on: "near0")
                 station.close(try station.share(with: "out0"))
             }
-            // Other tests run beside this one, with a few of both; leaks would be 40 and 160.
+            // Other tests run at the same time, with a few of both; leaks would be 40 and 160.
             #expect(Probe.descriptors() < before.0 + 30)
             #expect(try ringsMapped() < before.1 + 80)
         }
     }
 
     @Test(
-        "a missing queue, a missing interface and one that cannot do without a copy are explained")
+        "errors explain a missing queue, a missing interface and missing zero copy")
     func refused() throws {
         let wire = try Wire()
         try wire.near.enter {
@@ -77,7 +77,7 @@ struct OpeningTests {
         }
     }
 
-    @Test("rings and frames that no kernel takes are refused before it is asked")
+    @Test("invalid rings and frames are refused without a system call")
     func shapes() throws {
         for shape in [
             Umem.Shape(frameBytes: 1024), Umem.Shape(frames: 1000), Umem.Shape(frames: 32),
@@ -101,7 +101,7 @@ struct OpeningTests {
                 + "run as root or grant it")
     }
 
-    @Test("what the device, the memory and the wakings are is said")
+    @Test("device, memory and wakeups are reported")
     func facts() throws {
         let wire = try Wire()
         try wire.near.enter {
@@ -124,7 +124,7 @@ struct OpeningTests {
         }
     }
 
-    @Test("frames lie in huge pages when the pool has enough of them")
+    @Test("frames use huge pages when the pool has enough of them")
     func hugePages() throws {
         let shape = Umem.Shape(frames: 2048)
         let free = try hugePagesFree()
@@ -133,7 +133,7 @@ struct OpeningTests {
         #expect(Int(bitPattern: umem.base) % 4096 == 0)
     }
 
-    @Test("an MTU that frames cannot hold is objected to with the command that cures it")
+    @Test("the error for an MTU above the frame size has the command to fix it")
     func mtu() throws {
         let shape = Umem.Shape()
         #expect(shape.longestPacket == 1792)
@@ -156,7 +156,7 @@ struct OpeningTests {
         }
     }
 
-    /// Rings in this process's memory: four a socket.
+    /// The number of rings in this process's memory: four a socket.
     private func ringsMapped() throws -> Int {
         try Shell.output("cat /proc/\(getpid())/maps").split(separator: "\n")
             .count { $0.contains("socket:[") }

@@ -6,14 +6,13 @@ import Tiers
 
 @testable import XDPSockets
 
-/// Two ends over one memory: a fill ring has a completion ring at its other end, a transmit ring a receive
-/// ring.
+/// Two ends over one memory: the peer of a fill ring is a completion ring, that of a transmit ring a receive ring.
 @Suite("Rings", .tags(.network))
 struct RingTests {
-    /// Numbers of the first entry: rings count past their size, and past 2^32.
+    /// Indexes of the first entry: ring indexes count past their size, and past 2^32.
     static let starts: [UInt32] = [0, 5, .max - 3, .max]
 
-    @Test("what a fill ring is given comes out at the other end, in order", arguments: starts)
+    @Test("entries of a fill ring come out at the other end, in order", arguments: starts)
     func addresses(start: UInt32) {
         let memory = RingMemory<UInt64>(size: 8, of: 0, start: start)
         var near = FillRing(owning: memory.producing(), socket: 0)
@@ -61,7 +60,7 @@ struct RingTests {
         }
     }
 
-    @Test("a full ring takes nothing until the other end has let go of entries", arguments: starts)
+    @Test("a full ring takes nothing until the other end has released entries", arguments: starts)
     func full(start: UInt32) {
         let memory = RingMemory<UInt64>(size: 4, of: 0, start: start)
         var near = FillRing(owning: memory.producing(), socket: 0)
@@ -69,14 +68,14 @@ struct RingTests {
         #expect(near.reserve(upTo: 9).count == 4)
         near.submit(4)
         #expect(near.reserve(upTo: 1).count == 0 && near.waiting == 4)
-        // To look at entries does not free them.
+        // Peeking does not free entries.
         #expect(far.peek(upTo: 3).count == 3)
         #expect(near.reserve(upTo: 1).count == 0)
         far.release(2)
         #expect(near.reserve(upTo: 9).count == 2)
     }
 
-    @Test("an empty ring gives nothing, and what is reserved is not there yet", arguments: starts)
+    @Test("an empty ring gives nothing, and reserved entries are not visible yet", arguments: starts)
     func empty(start: UInt32) {
         let memory = RingMemory<UInt64>(size: 4, of: 0, start: start)
         var near = FillRing(owning: memory.producing(), socket: 0)
@@ -93,7 +92,7 @@ struct RingTests {
         #expect(far.peek(upTo: 4).count == 1)
     }
 
-    @Test("the flag that the kernel sets is seen at once")
+    @Test("a flag of the kernel is visible at once")
     func wakeup() {
         let memory = RingMemory<UInt64>(size: 4, of: 0)
         let packets = RingMemory(size: 4, of: xdp_desc(addr: 0, len: 0, options: 0))
@@ -110,7 +109,7 @@ struct RingTests {
         #expect(seen == (false, true))
     }
 
-    @Test("a ring says how many entries it has")
+    @Test("a ring reports its number of entries")
     func capacity() {
         let kernel = KernelInMemory(entries: 16)
         let worker = WorkerInMemory(kernel, frames: 64)

@@ -36,12 +36,12 @@ struct SocketTests {
         #expect(far.census.isExact && far.store.count(at: .transmitting(0)) == 0)
         #expect(try near.socket.statistics().receiveDropped == 0)
         #expect(try far.socket.statistics().transmitInvalid == 0)
-        // At rest the kernel keeps no frame to itself.
+        // At rest the kernel holds no frame.
         #expect(near.census.fill + near.census.free == 512, "\(near.census)")
     }
 
-    /// In the network stack a packet that a veth hands over is of the queue before (its number is read as
-    /// one that was recorded, net/core/dev.c, netif_get_rxqueue), so that all but one come elsewhere.
+    /// In the network stack a packet from a veth has the queue number minus one: the kernel reads it as a recorded
+    /// number (net/core/dev.c, netif_get_rxqueue). So all but one arrive at another queue.
     @Test(
         "each queue has a socket of its own, and gets its packets in the driver",
         arguments: Redirection.Mode.allCases)
@@ -74,7 +74,7 @@ struct SocketTests {
         #expect(near.allSatisfy { $0.census.isExact && $0.take().isEmpty })
     }
 
-    @Test("a packet goes out by another interface in the frame in which it came")
+    @Test("a packet leaves by another interface in the frame it arrived in")
     func sharedMemory() async throws {
         let wire = try Wire()
         let third = try Network()
@@ -108,13 +108,13 @@ struct SocketTests {
             }
             #expect(arrived.suffix(32) == Wire.frames(32, mark: mark)[...])
         }
-        // Frames wait at the second socket when it is closed: they are not lost.
+        // Frames at the second socket when it closes are not lost.
         #expect(out.socket?.fill.refill(from: &near.store, most: 100) == 100)
         #expect(near.census.isExact)
         near.close(out)
         #expect(near.census.isExact && near.store.violations == 0)
         #expect(near.census.fill + near.census.free == 512, "\(near.census)")
-        // And its queue can be had again.
+        // And its queue can be opened again.
         let again = try wire.near.enter { try near.share(with: "out0") }
         #expect(again.socket?.number == 1)
     }
@@ -143,7 +143,7 @@ struct SocketTests {
         }
     }
 
-    @Test("what there is no frame for, and what no frame holds, the kernel drops and counts")
+    @Test("the kernel drops and counts packets without a free frame, and too long ones")
     func dropped() async throws {
         let wire = try Wire()
         try wire.near.ip("link set near0 mtu 3000")

@@ -4,13 +4,13 @@ import CLibXDP
 import FanoutCore
 @testable import XDPSockets
 
-/// The four rings of a socket without the socket, and what the kernel does with them.
+/// The four rings of a socket without the socket, and the kernel's side of them.
 final class KernelInMemory {
     let fill: RingMemory<UInt64>
     let completion: RingMemory<UInt64>
     let receive: RingMemory<xdp_desc>
     let transmit: RingMemory<xdp_desc>
-    /// Frames that it took, to receive into and to send.
+    /// Frames that it took for receiving and sending.
     var empty: [UInt64] = []
     var sending: [UInt64] = []
 
@@ -30,7 +30,7 @@ final class KernelInMemory {
         }
     }
 
-    /// Receives packets, each some bytes into its frame, as long as there are frames and room.
+    /// Receives packets at an offset in their frames, as long as there are frames and room.
     func deliver(_ most: Int, headroom: UInt64 = 256) {
         for _ in 0..<most where !empty.isEmpty && !receive.isFull {
             receive.put(xdp_desc(addr: empty.removeLast() + headroom, len: 60, options: 0))
@@ -51,7 +51,7 @@ final class KernelInMemory {
     }
 }
 
-/// The worker's ends of the rings of a `KernelInMemory`, with a store.
+/// The worker's ends of the rings of a `KernelInMemory`, with a frame store.
 final class WorkerInMemory {
     var store: FrameStore
     var fill: FillRing
@@ -78,7 +78,7 @@ final class WorkerInMemory {
         return census
     }
 
-    // The store's functions, where the macros of a test can call them.
+    // The store's functions, in a form that test macros can call.
 
     func take() -> UInt64? { store.take() }
 
@@ -86,7 +86,7 @@ final class WorkerInMemory {
 
     func append(_ packet: Packet) -> TransmitRing.Appended { transmit.append(packet, of: &store) }
 
-    /// The packets that can be taken now.
+    /// The packets in the receive ring.
     func takePackets(upTo most: UInt32 = .max) -> [Packet] {
         let range = receive.take(upTo: most, of: &store)
         defer { receive.release(range) }

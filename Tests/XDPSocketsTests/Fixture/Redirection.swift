@@ -5,14 +5,14 @@ import Glibc
 import LinuxNet
 import XDPSockets
 
-/// An XDP program that redirects every packet to the socket of its queue, and passes it on where there is
-/// none. It goes with its last reference.
+/// An XDP program that redirects every packet to the socket of its queue, or passes it to the stack if there is none.
+/// It is detached with its last reference.
 final class Redirection {
     private let map: Int32
     private let program: Int32
     private var links: [Int32] = []
 
-    /// Flags of an XDP link (linux/if_link.h): which hook of the interface.
+    /// Flags of an XDP link (linux/if_link.h): the hook of the interface.
     enum Mode: UInt32, CaseIterable {
         case skb = 2
         case native = 4
@@ -53,7 +53,7 @@ final class Redirection {
         links.append(link)
     }
 
-    /// Has the packets of the socket's queue come to it.
+    /// Redirects the packets of the socket's queue to it.
     func lead(to socket: borrowing XDPSocket) throws {
         var (queue, descriptor) = (socket.queue.queue, socket.descriptor)
         let result = bpf_map_update_elem(map, &queue, &descriptor, 0)

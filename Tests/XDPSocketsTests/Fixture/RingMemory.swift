@@ -3,11 +3,10 @@
 import CLibXDP
 @testable import XDPSockets
 
-/// The memory of one ring, as the kernel lays it out, in this process: both ends can be had. It has to
-/// outlive them.
+/// The memory of one ring in the kernel's layout, in this process, with access to both ends. It must outlive them.
 final class RingMemory<Entry: BitwiseCopyable> {
     let size: UInt32
-    /// The words that the producer and the consumer move on, and the one with the kernel's flags.
+    /// The producer's and consumer's indexes, and the word with the kernel's flags.
     let producer = UnsafeMutablePointer<UInt32>.allocate(capacity: 1)
     let consumer = UnsafeMutablePointer<UInt32>.allocate(capacity: 1)
     let flags = UnsafeMutablePointer<UInt32>.allocate(capacity: 1)
@@ -30,7 +29,7 @@ final class RingMemory<Entry: BitwiseCopyable> {
         entries.deallocate()
     }
 
-    /// What a producing ring owns.
+    /// The state of a producing ring.
     func producing() -> UnsafeMutablePointer<xsk_ring_prod> {
         let ring = UnsafeMutablePointer<xsk_ring_prod>.allocate(capacity: 1)
         ring.initialize(
@@ -41,7 +40,7 @@ final class RingMemory<Entry: BitwiseCopyable> {
         return ring
     }
 
-    /// What a consuming ring owns.
+    /// The state of a consuming ring.
     func consuming() -> UnsafeMutablePointer<xsk_ring_cons> {
         let ring = UnsafeMutablePointer<xsk_ring_cons>.allocate(capacity: 1)
         ring.initialize(
@@ -51,7 +50,7 @@ final class RingMemory<Entry: BitwiseCopyable> {
         return ring
     }
 
-    // MARK: An end of one's own, which shares no code with the rings
+    // MARK: A second implementation of an end, which shares no code with the rings
 
     var isFull: Bool { producer.pointee &- consumer.pointee == size }
 

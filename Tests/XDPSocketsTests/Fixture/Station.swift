@@ -7,7 +7,7 @@ import LinuxNet
 
 @testable import XDPSockets
 
-/// One AF_XDP socket with its frames, and what a worker does with it.
+/// One AF_XDP socket with its frames, and a worker's operations on it.
 final class Station {
     var store: FrameStore
     var socket: XDPSocket
@@ -41,10 +41,10 @@ final class Station {
         return neighbour
     }
 
-    /// Hands free frames to the kernel to receive into.
+    /// Gives free frames to the kernel to receive into.
     func refill() { socket.fill.refill(from: &store) }
 
-    /// Sends frames, and waits for nothing.
+    /// Sends frames without waiting.
     func send(_ frames: [[UInt8]]) throws -> XDPSocket.Wake {
         for frame in frames {
             guard let address = store.take() else { throw SystemError("take", code: ENOBUFS) }
@@ -58,7 +58,7 @@ final class Station {
         return socket.wakeTransmitter()
     }
 
-    /// Takes what has come in; the frames go back to the kernel.
+    /// Takes the received packets; their frames go back to the kernel.
     func take() -> [[UInt8]] {
         let range = socket.receive.take(upTo: 64, of: &store)
         let frames = (0..<range.count).map { offset in
@@ -74,7 +74,7 @@ final class Station {
         return frames
     }
 
-    /// Passes on what has come in, out of a socket that shares the memory, without a copy.
+    /// Forwards received packets through a socket that shares the memory, without a copy.
     func passOn(by neighbour: Neighbour) {
         let range = socket.receive.take(upTo: 64, of: &store)
         for offset in 0..<range.count {
@@ -90,7 +90,7 @@ final class Station {
         refill()
     }
 
-    /// What has come in of a number of frames, when all are there.
+    /// The received packets, once there are `count`.
     func receive(_ count: Int) async throws -> [[UInt8]] {
         var frames: [[UInt8]] = []
         try await eventually("\(count) frames arrive") {
@@ -116,6 +116,6 @@ final class Station {
 }
 
 extension Umem.Shape {
-    /// Little, so that its ends come into sight.
+    /// Small, so that tests reach its limits.
     static let small = Umem.Shape(frames: 512, fillEntries: 256, completionEntries: 256)
 }

@@ -2,7 +2,7 @@
 
 import LabNet
 
-/// Two networks and a veth between them: `near0` and `far0`. Nothing but the tests' frames is on it.
+/// Two networks and a veth between them: `near0` and `far0`. It carries only the tests' frames.
 struct Wire {
     let near: Network
     let far: Network
@@ -21,7 +21,7 @@ struct Wire {
             "link add \(nearName) \(shape) type veth peer name \(farName) netns \(far.path) \(shape)"
         )
         for (network, name) in [(near, nearName), (far, farName)] {
-            // No router solicitations and the like.
+            // Prevents router solicitations and the like.
             try network.set("ipv6/conf/\(name)/disable_ipv6", to: "1")
             try network.ip("link set \(name) arp off up")
         }
