@@ -2,8 +2,8 @@
 /*
  * flow_key.bpf.c: the flow keys as the kernel computes them, for BPF_PROG_TEST_RUN.
  *
- * It is attached to nothing. Its input "packet" is one struct lb_flow; it writes the two keys over
- * the first eight bytes, so that the tests can hold the kernel's hash against Swift's.
+ * It is attached to no hook. Its input "packet" is one struct lb_flow; it writes the two keys over
+ * the first eight bytes, so that the tests can compare the kernel's hash with Swift's.
  *
  *   in   struct lb_flow (40 bytes)
  *   out  __u32 source_ip key, __u32 four_tuple key, rest unchanged

@@ -1,26 +1,26 @@
 // SPDX-License-Identifier: (BSD-2-Clause OR GPL-2.0-only)
 /*
- * reuseport_select.bpf.c: which socket of a SO_REUSEPORT group takes a datagram or connection.
+ * reuseport_select.bpf.c: selects the socket of a SO_REUSEPORT group for a datagram or connection.
  *
  *   key       of the packet (source IP, four-tuple), a counter or a random number
  *   slot      slots[key mod n] is the first choice among the members
  *   select    its socket in udp_balancing_targets or tcp_balancing_targets
- *   fall back when that member is gone: the owner under the next key, FALLBACK_KEYS times, then the
- *             members in turn; so its sources go to live members at once and return when it returns,
- *             while no other sources move
+ *   fall back when that member is closed: the owner under the next key, FALLBACK_KEYS times, then the
+ *             members one after another; so its sources go to live members at once and return when it
+ *             returns, while no other sources move
  *   count     selected, or missed and fallback
  *
  * The verdict is SK_PASS always: without a selection the kernel's own hash decides. A socket that
  * closes leaves its slot by itself (kernel/bpf/reuseport_array.c).
  *
  * Maps read: slots, the two of targets. Maps written: counters, turns.
- * For user space alone: size, nonce, group, udp_members, tcp_members.
+ * For user space only: size, nonce, group, udp_members, tcp_members.
  */
 #include <linux/bpf.h>
 #include <linux/in.h>
 #include <linux/if_ether.h>
 #ifdef LB_DEBUG
-/* Formats go on the stack: lb_key stays the one constant, which is how the library knows it. */
+/* Formats are on the stack: so lb_key is the only constant, by which the library finds it. */
 #define BPF_NO_GLOBAL_DATA
 #endif
 #include <bpf/bpf_endian.h>
@@ -31,7 +31,7 @@
 #define IPV4_SOURCE 12 /* RFC 791, section 3.1 */
 #define IPV6_SOURCE 8  /* RFC 8200, section 3 */
 
-/* Keys tried before the members are asked in turn. Eight of them miss half of a group that is dead
+/* Keys tried before the members one after another. If half of a group is closed, eight of them all miss
  * in one case of 256. */
 #define FALLBACK_KEYS 8
 
@@ -41,7 +41,7 @@
 #define trace(...) ((void)0)
 #endif
 
-/* enum lb_reuseport_key; a constant to the verifier, which leaves the other keys' code out. */
+/* enum lb_reuseport_key; a constant for the verifier, which skips the code of the other keys. */
 const volatile __u32 lb_key = LB_REUSEPORT_SOURCE_IP;
 
 struct targets {
@@ -130,7 +130,7 @@ static __always_inline int read_flow(struct sk_reuseport_md *md, struct lb_flow 
 	__be16 *ports = md->data;
 	__be32 words[8];
 
-	/* Source and destination stand side by side in both headers, and both ports in UDP and TCP. */
+	/* Source and destination are adjacent in both headers, and both ports in UDP and TCP. */
 	if (md->eth_protocol == bpf_htons(ETH_P_IP)) {
 		if (bpf_skb_load_bytes_relative(md, IPV4_SOURCE, words, 8, BPF_HDR_START_NET))
 			return -1;
@@ -149,8 +149,8 @@ static __always_inline int read_flow(struct sk_reuseport_md *md, struct lb_flow 
 	return 0;
 }
 
-/* A connection that moves because its listener closed may come without a packet; its socket knows
- * the peer. */
+/* A connection that migrates because its listener closed may come without a packet; its socket has the
+ * peer. */
 static __always_inline void read_migrating(struct bpf_sock *sk, struct lb_flow *flow)
 {
 	if (sk->family == AF_INET) {
@@ -180,7 +180,7 @@ static __always_inline __u32 key_of(struct sk_reuseport_md *md, struct bpf_sock 
 	}
 	if (kind == LB_REUSEPORT_RANDOM)
 		return bpf_get_prandom_u32();
-	/* Without a header the kernel's hash of the flow does: some choice is better than none. */
+	/* Without a header the kernel's hash of the flow is used: any choice is better than none. */
 	if (migrating)
 		read_migrating(migrating, &flow);
 	else if (kind == LB_REUSEPORT_SOURCE_IP ? read_source(md, &flow.source)
@@ -212,13 +212,13 @@ static __always_inline int take(struct sk_reuseport_md *md, __u32 member)
 }
 
 /* The same as a global function, which the verifier walks once and not once a call (Linux 5.6): with
- * it a group loads in 5 ms in place of 8. */
+ * it a group loads in 5 ms instead of 8. */
 __noinline int lb_take(struct sk_reuseport_md *md, __u32 member)
 {
 	return take(md, member);
 }
 
-/* What happens when the first choice is gone; apart, to keep it out of the common path. */
+/* The fallback for a closed first choice; a separate function, to keep it out of the common path. */
 static __noinline int fallback(struct sk_reuseport_md *md, __u32 key, __u32 first)
 {
 	__u32 left = LB_REUSEPORT_LEFT, kind = lb_key, member, attempt;

@@ -2,12 +2,12 @@
 /*
  * tc_fanout.bpf.c: a datagram's way through the mode `tc_ebpf`, at the TC ingress hook.
  *
- *   parse     headers (lb/packet.h); what is not a well-formed UDP datagram goes on untouched
- *   listener  by destination address, port and interface; no listener: goes on untouched
+ *   parse     headers (lb/packet.h); other packets than well-formed UDP datagrams pass untouched
+ *   listener  by destination address, port and interface; without a listener the packet passes untouched
  *   key       by the listener's balance
  *   slot      slots[key mod n] is the receiver
  *   way       to the receiver's veth, out of an interface, or up the stack
- *   rewrite   destination address and port, checksums; TTL unless the stack sends the packet on
+ *   rewrite   destination address and port, checksums; TTL unless the stack forwards the packet
  *   send      by its way
  *   count     received, and forwarded or dropped with its reason; every return below a match counts
  *
@@ -15,8 +15,8 @@
  * fragment comes before the first, all of them go to the stack, uncounted (fragments.bpf.h).
  *
  * Maps read: ports, listeners, tables. Maps written: listener_rows, receiver_rows, turns, fragments.
- * Verdicts: TC_ACT_UNSPEC (goes on: to other tools' programs behind this one, then to the stack; TC_ACT_OK
- * would pass all of them by, and every filter of clsact too when this is at TCX), TC_ACT_REDIRECT,
+ * Verdicts: TC_ACT_UNSPEC (passes: to other tools' programs after this one, then to the stack; TC_ACT_OK
+ * would skip all of them, and every filter of clsact too when this is at TCX), TC_ACT_REDIRECT,
  * TC_ACT_SHOT (dropped and counted).
  */
 #include <linux/bpf.h>
@@ -33,8 +33,8 @@
 
 /* The headers that lie in the linear part of the skb: an enum lb_parse.
  *
- * A global function is verified by itself (Linux 5.6; with such a pointer, 5.12). Otherwise the verifier
- * would walk the rest of the program for each way through the headers, and give up. */
+ * A global function is verified on its own (Linux 5.6; with such a pointer, 5.12). Otherwise the verifier
+ * would walk the rest of the program for each path through the headers, and give up. */
 __noinline int lb_parse_skb(struct __sk_buff *skb, struct lb_packet *packet)
 {
 	const __u8 *data = (void *)(long)skb->data, *end = (void *)(long)skb->data_end;
@@ -42,8 +42,8 @@ __noinline int lb_parse_skb(struct __sk_buff *skb, struct lb_packet *packet)
 	return packet ? lb_parse_datagram(data, end, skb->len, packet) : LB_PARSE_OTHER;
 }
 
-/* A packet's headers: an enum lb_parse, never LB_PARSE_SHORT. They are drawn into the linear part of the
- * skb when they lie outside it, but not sooner: that costs, and the packet may be anyone's. */
+/* A packet's headers: an enum lb_parse, never LB_PARSE_SHORT. They are pulled into the linear part of the
+ * skb only when they are outside of it: that costs time, and most packets may not be the listener's. */
 static __always_inline int parse(struct __sk_buff *skb, struct lb_packet *packet)
 {
 	__u32 wanted = skb->len < LB_HEADERS_MAX ? skb->len : LB_HEADERS_MAX;
@@ -58,7 +58,7 @@ static __always_inline int parse(struct __sk_buff *skb, struct lb_packet *packet
 	return kind == LB_PARSE_SHORT ? LB_PARSE_OTHER : kind;
 }
 
-/* A later fragment goes where the first one went, and counts nowhere: its datagram has been. */
+/* Sends a later fragment where the first one went. It is not counted: its datagram has been. */
 static __noinline int follow(struct __sk_buff *skb, struct lb_packet *packet)
 {
 	struct lb_fragment_key key = fragment_key(skb, packet);
@@ -80,7 +80,7 @@ static __noinline int follow(struct __sk_buff *skb, struct lb_packet *packet)
 	return forward(skb, packet, &known->receiver, &way, 0);
 }
 
-/* Settles the fate of a datagram by its first fragment; 0 when the stack has the later ones. */
+/* Decides the fate of a datagram by its first fragment; 0 when the stack has the later ones. */
 static __noinline int lead(struct __sk_buff *skb, const struct lb_packet *packet,
 			   const struct lb_receiver *receiver, int reason)
 {
@@ -89,8 +89,8 @@ static __noinline int lead(struct __sk_buff *skb, const struct lb_packet *packet
 	return settle(&key, reason < 0 ? LB_FATE_SENT : LB_FATE_DROPPED, receiver);
 }
 
-/* Datagrams in the packet: those of a super-packet are gso_size bytes long each, the last may be shorter.
- * Who made it may have left the number to the kernel. */
+/* Datagrams in the packet: those of a super-packet have gso_size bytes each, the last may be shorter. The
+ * number may not be set in the skb. */
 static __always_inline __u64 datagrams(const struct __sk_buff *skb, const struct lb_packet *packet)
 {
 	if (!skb->gso_size)
@@ -100,7 +100,7 @@ static __always_inline __u64 datagrams(const struct __sk_buff *skb, const struct
 	return (packet->payload + skb->gso_size - 1) / skb->gso_size;
 }
 
-/* Why the datagram cannot be forwarded, or -1; fills in the way if it can. */
+/* The drop reason of the datagram, or -1; then it fills in the path. */
 static __always_inline int obstacle(struct __sk_buff *skb, const struct lb_packet *packet,
 				    const struct lb_table *table,
 				    const struct lb_receiver *receiver, struct lb_way *way)
@@ -126,8 +126,8 @@ int udp_fanout(struct __sk_buff *skb)
 	__u64 packets;
 	int kind, reason, verdict;
 
-	/* What a switch floods, or is for another host, is not ours; the stack drops it too. What is in a VLAN
-	 * is for the VLAN's own interface. */
+	/* Flooded frames, and those for another host, pass; the stack drops them. Packets in a VLAN are for
+	 * the VLAN's own interface. */
 	if (skb->pkt_type != PACKET_HOST || (skb->vlan_present && skb->vlan_tci & LB_VLAN_ID))
 		return TC_ACT_UNSPEC;
 	kind = parse(skb, &packet);
@@ -148,7 +148,7 @@ int udp_fanout(struct __sk_buff *skb)
 	packets = datagrams(skb, &packet);
 	of_listener = bpf_map_lookup_elem(&listener_rows, &table->row);
 	count(of_listener, LB_COUNT_PACKETS_RECEIVED, packets, packet.payload);
-	/* These two lie with the listener, not with the receiver. */
+	/* The listener counts these two, not the receiver. */
 	if (receiver && reason != LB_DROP_OVERSIZE)
 		of_receiver = bpf_map_lookup_elem(&receiver_rows, &receiver->row);
 	verdict = TC_ACT_SHOT;

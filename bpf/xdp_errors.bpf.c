@@ -1,30 +1,31 @@
 // SPDX-License-Identifier: (BSD-2-Clause OR GPL-2.0-only)
 /*
- * xdp_errors.bpf.c: counts the frames that drivers did not take, by the interface that they were to leave by.
+ * xdp_errors.bpf.c: counts the frames that drivers refused, by their output interface.
  *
- * What a program of XDP sends is handed to a driver after the program has ended, in batches; nothing tells the
- * program that a driver refuses it. The kernel's tracepoints do (include/trace/events/xdp.h):
+ * A frame that an XDP program sends is given to a driver after the program has ended, in batches; the
+ * program does not learn of a refusal. The kernel's tracepoints report it (include/trace/events/xdp.h):
  *
- *   xdp_devmap_xmit    a batch of redirected frames went to the driver, which did not take all
- *   xdp_redirect_err   a frame was not even handed on: the interface is down, too short, or cannot transmit
- *   xdp_bulk_tx        a batch that goes back out of the interface (XDP_TX); of veth alone
- *   xdp_exception      the driver's own word that XDP_TX failed
+ *   xdp_devmap_xmit    a driver did not accept all frames of a redirected batch
+ *   xdp_redirect_err   a frame was not given to the driver: the interface is down, cannot transmit, or has
+ *                      too small an MTU
+ *   xdp_bulk_tx        a batch that goes back out of the interface (XDP_TX); only veth
+ *   xdp_exception      the driver reports that XDP_TX failed
  *
- * Tracepoints tell of every interface of the host. Counted are those of the daemon's network namespace alone, and
- * frames that came in by an interface where a program of ours is.
+ * Tracepoints report every interface of the host. Counted are only those of the daemon's network namespace,
+ * and only frames that came in by an interface with one of our programs.
  *
  * Maps read: sources. Map written: transmit_errors.
  */
 #include <linux/bpf.h>
 #include <bpf/bpf_helpers.h>
 
-/* Interfaces where frames are counted for. */
+/* The maximum of interfaces with counters. */
 #define LB_INTERFACES_MAX 1024
 
-/* The daemon's network namespace: the number that /proc/self/ns/net has. The loader sets it. */
+/* The daemon's network namespace: the inode number of /proc/self/ns/net. The loader sets it. */
 const volatile __u32 lb_namespace = 0;
 
-/* As far as they are read; libbpf looks up where the fields are in the kernel that runs. */
+/* Only the used fields; libbpf finds their offsets in the running kernel. */
 struct ns_common {
 	unsigned int inum;
 } __attribute__((preserve_access_index));
@@ -42,7 +43,7 @@ struct net_device {
 	possible_net_t nd_net;
 } __attribute__((preserve_access_index));
 
-/* The interfaces where programs of ours are, by number, written by user space. */
+/* The interfaces with our programs, by index, written by user space. */
 struct {
 	__uint(type, BPF_MAP_TYPE_HASH);
 	__uint(max_entries, LB_INTERFACES_MAX);
@@ -50,7 +51,7 @@ struct {
 	__type(value, __u32);
 } sources SEC(".maps");
 
-/* Frames that did not leave, by the interface that they should have left by. */
+/* Frames that were not sent, by their output interface. */
 struct {
 	__uint(type, BPF_MAP_TYPE_PERCPU_HASH);
 	__uint(max_entries, LB_INTERFACES_MAX);
@@ -58,7 +59,7 @@ struct {
 	__type(value, __u64);
 } transmit_errors SEC(".maps");
 
-/* Counts frames that came in by `from` and did not leave by `interface`. */
+/* Counts frames that came in by `from` and were not sent by `interface`. */
 static __always_inline int count(const struct net_device *from, __u32 interface, int frames)
 {
 	__u32 source = (__u32)from->ifindex;
@@ -93,7 +94,7 @@ int count_redirect_err(__u64 *arguments)
 	const struct net_device *from = (void *)arguments[0];
 	__u32 map_type = (__u32)arguments[4], index = (__u32)arguments[6];
 
-	/* Without a map the index is the interface's number. */
+	/* Without a map the index is that of the interface. */
 	return map_type == BPF_MAP_TYPE_UNSPEC ? count(from, index, 1) : 0;
 }
 
@@ -112,7 +113,7 @@ int count_exception(__u64 *arguments)
 	const struct net_device *device = (void *)arguments[0];
 	__u32 verdict = (__u32)arguments[2];
 
-	/* Of redirected frames drivers tell here, too, after xdp_redirect_err. */
+	/* For redirected frames drivers report here, too, after xdp_redirect_err. */
 	return verdict == XDP_TX ? count(device, (__u32)device->ifindex, 1) : 0;
 }
 

@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: (BSD-2-Clause OR GPL-2.0-only)
 /*
- * xdp_nat.bpf.c: a packet's way through the mode `xdp_nat`: clients stay with one server each, in both
- * directions, for as long as there is room to remember them.
+ * xdp_nat.bpf.c: a packet's way through the mode `xdp_nat`: each client stays with one server, in both
+ * directions, as long as the maps have room for its association.
  *
- *   ours       the frame is for this interface, as the stack judges
+ *   ours       the frame is for this interface, by the stack's rules
  *   parse      headers (lib/nat_parse.bpf.h, lb/packet.h)
- *   endpoint   to a service: ingress; from a server: egress; neither: goes on untouched
+ *   endpoint   to a service: ingress; from a server: egress; neither: passes untouched
  *   associate  the client with a server (nat_association.bpf.h). Ingress: the one it has, or the owner of
  *              its slot (slots[key mod n]) from now on. Egress: the one it has and no other, or the
  *              sender from now on
@@ -13,17 +13,17 @@
  *   send       back where it came from, or by the routes (nat_way.bpf.h)
  *   count      with the listener and the server, and its event; every return counts one
  *
- * ICMP errors about translated packets go the way of those packets, with what they quote translated too
- * (nat_icmp.bpf.h). Later fragments follow the first one; when one comes before it, all of the datagram
+ * ICMP errors about translated packets are sent like those packets, with their quote translated too
+ * (nat_icmp.bpf.h). Later fragments follow the first one; when one comes before it, the whole datagram
  * goes to the stack (fragments.bpf.h).
  *
- * Nearly all packets go the same way in one quick step first (nat_known.bpf.h).
+ * Nearly all packets take the fast path first (nat_known.bpf.h).
  *
  * Maps read: .data.hooks, endpoints, services, servers, tables, routes, links. Maps written: those of associations
  * and unanswered, begun, nat_rows, server_rows, turns, fragments, ways, error_rates.
  * Verdicts: XDP_TX and XDP_REDIRECT (translated), XDP_PASS (untouched, or translated and left to the
- * stack's routes), XDP_DROP (counted). What is too long for its way is counted as dropped, and leaves by XDP_TX
- * as the ICMP error that says so (nat_too_long.bpf.h).
+ * stack's routes), XDP_DROP (counted). A packet above the MTU of its way counts as dropped, and leaves by
+ * XDP_TX as the ICMP error about it (nat_too_long.bpf.h).
  */
 #include <linux/bpf.h>
 #include <bpf/bpf_endian.h>
@@ -42,7 +42,7 @@
 #include "nat_translate.bpf.h"
 #include "nat_way.bpf.h"
 
-/* Who a datagram's fragments are from and to. The identification is a protocol's own in IPv4. */
+/* Source and destination of a datagram's fragments. In IPv4 the identification belongs to the protocol. */
 static __always_inline struct lb_fragment_key key_of_fragments(const struct xdp_md *ctx,
 							       const struct lb_packet *packet)
 {
@@ -58,14 +58,14 @@ static __always_inline struct lb_fragment_key key_of_fragments(const struct xdp_
 	return key;
 }
 
-/* All of a datagram whose later fragment came first goes to the stack; 0 when the first one was quicker. By
- * itself, since stacks of programs that call each other add up to 512 bytes at most. */
+/* Passes the whole datagram to the stack, since its later fragment came first; 0 when the first one was
+ * quicker. A separate function: the stack frames of nested calls add up to 512 bytes at most. */
 static __noinline int leave_to_stack(const struct lb_fragment_key *key)
 {
 	return settle(key, LB_FATE_PASSED, 0);
 }
 
-/* A later fragment goes where the first one went. */
+/* Sends a later fragment where the first one went. */
 static __noinline int follow(struct xdp_md *ctx, struct lb_packet *packet)
 {
 	struct lb_fragment_key key = key_of_fragments(ctx, packet);
@@ -101,7 +101,7 @@ static __noinline int follow(struct xdp_md *ctx, struct lb_packet *packet)
 	return verdict;
 }
 
-/* Settles the fate of a datagram by its first fragment; 0 when the stack has the later ones. */
+/* Decides the fate of a datagram by its first fragment; 0 when the stack has the later ones. */
 static __noinline int lead(const struct xdp_md *ctx, const struct lb_packet *packet,
 			   const struct nat_move *move, int decision)
 {
@@ -111,7 +111,7 @@ static __noinline int lead(const struct xdp_md *ctx, const struct lb_packet *pac
 	return settle(&key, decision == NAT_MOVE ? LB_FATE_SENT : LB_FATE_DROPPED, &receiver);
 }
 
-/* What is not translated: untouched, or dropped when it is malformed and would have been ours. */
+/* A packet that is not translated: untouched, or dropped when it is malformed and would have been ours. */
 static __noinline int refuse(const struct lb_packet *packet, int kind)
 {
 	if (kind == LB_PARSE_MALFORMED) {
@@ -145,8 +145,8 @@ static __always_inline int translate_error(struct xdp_md *ctx, const struct lb_p
 	return verdict;
 }
 
-/* Any packet; the verdict. `is_begun`: the quick way has associated its client; `in_stack`: it is in the network
- * stack. By itself, as leave_to_stack is: what it keeps on its stack is not there while the quick way is gone. */
+/* Any packet; the verdict. `is_begun`: the fast path has associated its client; `in_stack`: it is in the
+ * network stack. A separate function, as leave_to_stack is: the fast path needs no stack frame for it. */
 static __noinline int go_the_long_way(struct xdp_md *ctx, int is_begun, int in_stack)
 {
 	const __u8 *data = (void *)(long)ctx->data, *end = (void *)(long)ctx->data_end;
@@ -156,7 +156,7 @@ static __noinline int go_the_long_way(struct xdp_md *ctx, int is_begun, int in_s
 
 	kind = LB_PARSE_DATAGRAM;
 	if (!parse_plain(data, end, &packet)) {
-		/* Before Linux 6.3 a global function takes memory that is filled in alone. */
+		/* Before Linux 6.3 a global function accepts only initialised memory. */
 		__builtin_memset(&packet, 0, sizeof(packet));
 		kind = lb_nat_parse(ctx, &packet);
 		packet.in_stack = (__u8)in_stack;
@@ -209,16 +209,16 @@ static __always_inline int translate(struct xdp_md *ctx, int in_stack)
 			   : verdict;
 }
 
-/* In the driver: packets in several pieces, too, which a large MTU makes (Linux 5.18). */
+/* In the driver: multi-buffer packets, too, as with a large MTU (Linux 5.18). */
 SEC("xdp.frags")
 int xdp_nat(struct xdp_md *ctx)
 {
 	return translate(ctx, 0);
 }
 
-/* In the network stack, which puts every packet into one piece. For a program that takes several it makes a
- * new skb without its mac_len (skb_pp_cow_data, net/core/skbuff.c, Linux 6.18), and programs at the TC hook
- * behind it, those of tc_fanout too, find no Ethernet header then. */
+/* In the network stack, which puts every packet into one buffer. For a multi-buffer program it makes a new
+ * skb without its mac_len (skb_pp_cow_data, net/core/skbuff.c, Linux 6.18), and later programs at the TC
+ * hook, such as tc_fanout, find no Ethernet header then. */
 SEC("xdp")
 int xdp_nat_skb(struct xdp_md *ctx)
 {

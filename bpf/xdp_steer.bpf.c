@@ -1,19 +1,19 @@
 // SPDX-License-Identifier: (BSD-2-Clause OR GPL-2.0-only)
 /*
- * xdp_steer.bpf.c: which packets of an interface the AF_XDP sockets get, in mode `af_xdp`.
+ * xdp_steer.bpf.c: selects the packets of an interface for the AF_XDP sockets, in mode `af_xdp`.
  *
- *   whole     all of the packet lies in one piece, and a socket's frame holds it
- *   ours      the frame is for this interface, as the stack would judge
- *   parse     headers (lb/packet.h); what is not a whole, well-formed UDP datagram passes
+ *   whole     the whole packet is in one buffer, and fits a socket's frame
+ *   ours      the frame is for this interface, by the stack's rules
+ *   parse     headers (lb/packet.h); other packets than whole, well-formed UDP datagrams pass
  *   listener  by destination address, port and interface; no listener: passes
  *   steer     to the socket of the queue by which it came; a queue without a socket passes
  *
- * Nothing is altered and nothing counted here: the worker behind the socket parses the packet anyway, to
- * rewrite it, and finds the listener and counts there. One program serves every listener of an interface.
+ * Nothing is changed or counted here: the worker behind the socket parses the packet anyway, to rewrite
+ * it, and looks up the listener and counts there. One program serves every listener of an interface.
  * Fragments pass, so that the stack gets all of a datagram or nothing.
  *
- * For drivers it is of the kind that takes packets in several pieces (`xdp.frags`, Linux 5.18): without
- * that, they refuse it when the MTU is more than a page.
+ * For drivers it is a multi-buffer program (`xdp.frags`, Linux 5.18): otherwise they refuse it when the
+ * MTU is more than a page.
  *
  * Maps read: listeners, steer, xsks. Maps written: none.
  * Verdicts: XDP_REDIRECT (to the socket), XDP_PASS.
@@ -27,12 +27,12 @@
 
 #define LOOPBACK_IFINDEX 1 /* net/flow.h */
 
-/* What the loader checks before it trusts an object that it was given. */
+/* The loader checks it before it accepts a given object. */
 const volatile __u32 lb_abi = LB_ABI_VERSION;
-/* Whether some listener serves every destination (`addresses: any`). */
+/* Whether a listener serves every destination (`addresses: any`). */
 const volatile __u8 lb_serves_any = 0;
 
-/* As in mode `tc_ebpf`, with the listener's number for user space alone. The loader sizes it. */
+/* As in mode `tc_ebpf`; only user space uses the listener's number. The loader sizes it. */
 struct {
 	__uint(type, BPF_MAP_TYPE_HASH);
 	__uint(max_entries, 1024);
@@ -47,7 +47,7 @@ struct {
 	__type(value, struct lb_steer);
 } steer SEC(".maps");
 
-/* The socket of each queue; the loader makes room for as many queues as there may be. */
+/* The socket of each queue; the loader sizes it for the maximum of queues. */
 struct {
 	__uint(type, BPF_MAP_TYPE_XSKMAP);
 	__uint(max_entries, 64);
@@ -55,7 +55,7 @@ struct {
 	__type(value, __u32);
 } xsks SEC(".maps");
 
-/* Whether the packet lies in one piece, is for this interface and fits the sockets' frames. */
+/* Whether the packet is in one buffer, is for this interface and fits the sockets' frames. */
 static __always_inline int is_ours(struct xdp_md *ctx)
 {
 	const __u8 *data = (void *)(long)ctx->data, *end = (void *)(long)ctx->data_end;
@@ -70,8 +70,8 @@ static __always_inline int is_ours(struct xdp_md *ctx)
 	       LB_LOAD(__u16, data + 4) == *(__u16 *)(known->mac + 4);
 }
 
-/* A packet's headers: an enum lb_parse. A global function is verified by itself; otherwise the verifier
- * would walk what follows for each way through the headers. */
+/* A packet's headers: an enum lb_parse. A global function is verified on its own; otherwise the verifier
+ * would walk the rest of the program for each path through the headers. */
 __noinline int lb_parse_xdp(struct xdp_md *ctx, struct lb_packet *packet)
 {
 	const __u8 *data = (void *)(long)ctx->data, *end = (void *)(long)ctx->data_end;
@@ -118,7 +118,7 @@ int udp_fanout_xdp(struct xdp_md *ctx)
 	return choose(ctx);
 }
 
-/* In the network stack, which puts every packet into one piece. See xdp_nat_skb. */
+/* In the network stack, which puts every packet into one buffer. See xdp_nat_skb. */
 SEC("xdp")
 int udp_fanout_xdp_skb(struct xdp_md *ctx)
 {

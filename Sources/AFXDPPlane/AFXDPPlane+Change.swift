@@ -8,7 +8,7 @@ internal import Logging
 internal import XDPSockets
 
 extension AFXDPPlane {
-    /// Leads programs, sockets and tables to these listeners on this network.
+    /// Applies these listeners on this network to programs, sockets and tables.
     func open(_ next: [Listener], on network: NetworkView) throws(PlaneError) {
         let links = network.links
         let plans = InterfacePlan.all(of: next, on: network, links)
@@ -44,7 +44,7 @@ extension AFXDPPlane {
         isShort = isShort && !claimed.subtracting(kept).isEmpty
     }
 
-    /// Takes what is served no longer out of the programs, and waits until nothing of it is on the way.
+    /// Removes destinations from the programs that are no longer served, and waits until no packet of theirs is left.
     private func leave(
         _ plans: [InterfacePlan], _ leaving: some Collection<ServedInterface>
     ) throws(BPFError) {
@@ -65,7 +65,7 @@ extension AFXDPPlane {
         var opened: [UInt32: ServedInterface] = [:]
         for plan in plans {
             let index = plan.interface.index
-            // Only our own workers can be using its queues to send.
+            // Only workers of this process can be using its queues to send.
             if served[index] == nil { giveUp(queuesOf: index) }
             if let known = served[index], !known.fits(plan) {
                 known.detach()
@@ -84,8 +84,8 @@ extension AFXDPPlane {
         return opened
     }
 
-    /// Has workers of other interfaces send by the kernel what goes out by this one, whose queues its own
-    /// workers need.
+    /// Makes workers of other interfaces send packets for this one through the kernel, since its own workers need its
+    /// queues.
     private func giveUp(queuesOf index: UInt32) {
         guard let network else { return }
         for plan in InterfacePlan.all(of: listeners, on: network, network.links) {
@@ -101,7 +101,7 @@ extension AFXDPPlane {
         }
     }
 
-    /// A worker's table for a plan, with sockets for every interface that its packets leave by.
+    /// A worker's table for a plan, with sockets for every output interface.
     private func table(
         for worker: QueueWorker, _ plan: InterfacePlan, _ network: NetworkView,
         _ links: LinkLayer, _ opened: [UInt32: ServedInterface]
@@ -119,7 +119,7 @@ extension AFXDPPlane {
         _ worker: QueueWorker, _ plan: InterfacePlan, _ network: NetworkView, _ links: LinkLayer,
         _ egress: (UInt32) -> SharedSocket?
     ) throws(PlaneError) -> PreparedTable {
-        // Workers begin at different slots, lest all of them open with the same receiver.
+        // Workers start at different slots, so that they do not all start with the same receiver.
         let nextSlot = worker.queue.queue &* 0x9e37_79b1
         return try PreparedTable(
             plan.listeners, at: plan.destinations, keeping: worker.prepared.rows,
@@ -134,8 +134,8 @@ extension AFXDPPlane {
         }
     }
 
-    /// A socket by which the worker sends out of an interface; nil when it has no queue for it, and the
-    /// kernel has to.
+    /// A socket by which the worker sends out of an interface; nil when there is no queue for it, and the kernel must
+    /// send.
     private func egress(
         of worker: QueueWorker, by interface: UInt32, _ links: LinkLayer,
         _ opened: [UInt32: ServedInterface]
@@ -176,7 +176,7 @@ extension AFXDPPlane {
         guard closed[interface] != reason else { return }
         closed[interface] = reason
         logger.warning(
-            "the kernel sends in place of a transmit ring",
+            "the kernel sends instead of a transmit ring",
             metadata: ["interface": "\(name)", "error": "\(error ?? reason)"])
     }
 }

@@ -28,7 +28,7 @@ extension AFXDPPlane {
         served.values.flatMap { $0.workers.map(\.progress) }.sorted { $0.worker < $1.worker }
     }
 
-    /// Ends a worker, and says where its frames were at last.
+    /// Ends a worker, and logs where its frames were at the end.
     func end(_ worker: QueueWorker) {
         let census = worker.census()
         logger.log(
@@ -38,7 +38,7 @@ extension AFXDPPlane {
         worker.end()
     }
 
-    /// Where the frames of each worker are; for tests of the accounting.
+    /// The places of each worker's frames; for tests of the accounting.
     package func censuses() -> [FrameCensus] {
         served.values.flatMap { $0.workers.map { $0.census() } }
     }
@@ -63,8 +63,7 @@ extension XDPStatistics {
 }
 
 extension AFXDPPlane {
-    /// What was counted of one listener in rows that are no more: those of workers that have ended and of
-    /// receivers that have left.
+    /// The counters of one listener's removed rows: those of ended workers and of removed receivers.
     struct Past {
         var listener: ListenerCounters
         var receivers = PastCounts<ReceiverSums>()
@@ -72,7 +71,7 @@ extension AFXDPPlane {
         init(of name: String) { listener = ListenerCounters(listener: name, mode: .afXDP) }
     }
 
-    /// Takes what a worker counted of receivers that its new table has not; it counts there no more.
+    /// Collects a worker's counters of receivers that its new table does not have.
     func keepDeparted(
         from previous: [String: PreparedTable.Rows], to rows: [String: PreparedTable.Rows]
     ) {
@@ -88,7 +87,7 @@ extension AFXDPPlane {
         }
     }
 
-    /// Ends workers; what they counted lives on.
+    /// Ends workers, and keeps their counters.
     func retire(_ workers: [QueueWorker]) {
         for worker in workers {
             end(worker)

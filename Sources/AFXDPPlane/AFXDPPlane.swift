@@ -9,25 +9,25 @@ internal import LinuxNet
 package import Logging
 internal import XDPSockets
 
-/// Forwarding past the network stack: see bpf/xdp_steer.bpf.c for how a datagram gets to a worker, and
-/// AFXDPWorker.swift for its way through one.
+/// Forwarding past the network stack: bpf/xdp_steer.bpf.c describes how a datagram gets to a worker, AFXDPWorker.swift
+/// its way through the worker.
 ///
-/// One program serves all listeners of an interface, and one worker each of its receive queues. A change
-/// of receivers builds a new table for each worker, which the worker takes between two batches.
+/// One program serves all listeners of an interface, with one worker for each of its receive queues. A change of
+/// receivers builds a new table for each worker, which the worker takes between two batches.
 package actor AFXDPPlane: KernelPlane {
     package static let mode = ForwardingMode.afXDP
 
     package let state: KernelPlaneState
     let source: ProgramSource
-    /// By the number of the interface.
+    /// By the index of the interface.
     var served: [UInt32: ServedInterface] = [:]
-    /// What was counted in rows that are no more, by listener.
+    /// The counters of removed rows, by listener.
     var past: [String: Past] = [:]
-    /// Interfaces by which frames would go out, had they a queue for it: why they have not.
+    /// Output interfaces without a queue for sending, with the reason.
     var closed: [UInt32: String] = [:]
-    /// Queues of interfaces that nothing is served on, which workers have to send by.
+    /// Queues of interfaces without a listener, which workers send by.
     var claimed: Set<InterfaceQueue> = []
-    /// Whether some worker found no such queue free although one was given up meanwhile.
+    /// Whether a worker found no such queue free although one was released meanwhile.
     var isShort = false
     private let thread = PlaneThread(name: "af_xdp")
 
@@ -38,7 +38,7 @@ package actor AFXDPPlane: KernelPlane {
 
     /// - Parameters:
     ///   - source: where the kernel program comes from.
-    ///   - memory: what the planes know which follow the same changes.
+    ///   - memory: the cache of paths that the planes share.
     package init(
         logger: Logger, source: ProgramSource = .embedded, memory: PathMemory = PathMemory()
     ) {
@@ -69,7 +69,7 @@ package actor AFXDPPlane: KernelPlane {
         do throws(PlaneError) {
             try open(next, on: network)
         } catch {
-            // Another mode, or way to wait for packets, detaches the previous program first.
+            // Another attach mode, or way to wait for packets, detaches the previous program first.
             let before = Set(
                 listeners.compactMap { network.interface(named: $0.interface)?.index })
             if next != listeners, served.count < before.count {
@@ -88,12 +88,12 @@ package actor AFXDPPlane: KernelPlane {
         keepNeighbours()
     }
 
-    /// Keeps the neighbours that lead to receivers, and has unknown ones found.
+    /// Keeps the neighbours of receivers fresh, and makes the kernel resolve unknown ones.
     private func keepNeighbours() {
         state.use(Set(network?.paths.values.compactMap(\.hop) ?? []))
     }
 
-    /// Looks again, since no event tells of the number of queues.
+    /// Reads the number of queues again, for which there is no event.
     package func tick() {
         refresh(isForced: isShort || !closed.isEmpty)
         guard state.isFollowing else { return }
@@ -120,8 +120,8 @@ package actor AFXDPPlane: KernelPlane {
         for interface in served.values { interface.workers.forEach(end) }
     }
 
-    /// A queue has one socket, so the next process can open its own only when these are closed. Packets pass to
-    /// the network stack in between.
+    /// A queue has one socket, so the next process can open its own only when these are closed. Packets pass to the
+    /// network stack in between.
     package func release() {
         for interface in served.values { interface.detach() }
         Socket.settleTurnedAway()
@@ -157,7 +157,7 @@ package actor AFXDPPlane: KernelPlane {
 }
 
 extension ListenerCounters {
-    /// Adds what one worker counted, for the downstreams that are in the list.
+    /// Adds one worker's counters, for the downstreams in the list.
     mutating func add(_ worker: QueueWorker, of listener: Listener) {
         guard let rows = worker.prepared.rows[listener.name] else { return }
         add(rows.own.counters)

@@ -5,7 +5,7 @@ internal import LinuxNet
 internal import XDPSockets
 
 extension AFXDPWorker {
-    /// Puts a packet into the transmit ring that leads to its receiver, or drops it when there is no room.
+    /// Puts a packet into the transmit ring to its receiver, or drops it when the ring is full.
     @_noLocks @_noAllocation @inline(__always)
     mutating func append(
         _ packet: Packet, payload: UInt32, _ egress: Int32,
@@ -18,7 +18,7 @@ extension AFXDPWorker {
         }
     }
 
-    /// The ring is full: once the kernel has been told to send there may be room.
+    /// The ring is full: there may be room after the kernel was told to send.
     @_noLocks @_noAllocation
     private mutating func appendAgain(
         _ packet: Packet, _ payload: UInt32, _ socket: UnsafeMutablePointer<XDPSocket>,
@@ -32,9 +32,9 @@ extension AFXDPWorker {
         }
     }
 
-    /// Has the kernel send what was appended, and takes back the frames of what it has sent.
+    /// Makes the kernel send the appended packets, and takes back the frames of sent ones.
     ///
-    /// - Returns: whether something waits that the kernel would not take.
+    /// - Returns: whether packets are left that the kernel did not accept.
     @discardableResult
     @_noLocks @_noAllocation
     mutating func transmit() -> Bool {
@@ -50,8 +50,8 @@ extension AFXDPWorker {
 
     /// The same for one socket.
     ///
-    /// A call sends 32 packets and says that there are more; so the kernel is asked until all are gone or
-    /// it takes no more.
+    /// A call sends 32 packets and reports that there are more, so it is repeated until all are sent or the kernel
+    /// accepts no more.
     @discardableResult
     @_noLocks @_noAllocation
     mutating func flush(_ socket: UnsafeMutablePointer<XDPSocket>) -> Bool {

@@ -14,8 +14,8 @@ internal import XDPSockets
 //   key       counter, random number, hash of the source or of the four-tuple
 //   slot      slots[key mod n] names the receiver
 //   rewrite   in place: Ethernet header, destination, TTL, checksums (lb/frame.h)
-//   send      the frame goes into the transmit ring of the interface that leads to the receiver, and
-//             comes back by the completion ring; a raw socket takes what no such ring leads to
+//   send      the frame goes into the transmit ring of the receiver's interface, and comes back by the
+//             completion ring; a raw socket sends packets without such a ring
 //   count     forwarded, or one drop reason, for the receiver and for the listener
 //   refill    frames that came back go to the kernel again, to receive into
 //
@@ -24,7 +24,7 @@ internal import XDPSockets
 
 /// The loop of one thread over one receive queue.
 @safe struct AFXDPWorker: ~Copyable, WorkerLoop {
-    /// Packets that one look at the ring takes.
+    /// The maximum number of packets in a batch.
     static var batch: UInt32 {
         @_noLocks @_noAllocation @inline(__always)
         get { 64 }
@@ -36,7 +36,7 @@ internal import XDPSockets
     var table: UnsafeMutablePointer<WorkerTable>
     /// The first byte of the frames.
     let base: UnsafeMutableRawPointer
-    /// Frames lent to receive into, at most: the rest is for what is being sent.
+    /// The maximum number of frames lent for receiving: the rest is for sending.
     let fillTarget: UInt32
     let polling: Polling
     let mailbox: WorkerMailbox<AFXDPWorker>
@@ -59,7 +59,7 @@ internal import XDPSockets
         }
     }
 
-    /// One batch: how many packets it had.
+    /// Handles one batch, and returns its number of packets.
     @discardableResult
     @_noLocks @_noAllocation
     mutating func receiveBatch() -> UInt32 {
@@ -87,7 +87,7 @@ internal import XDPSockets
         return range.count
     }
 
-    /// Hands frames to the kernel to receive into: as many as it lacks.
+    /// Lends frames to the kernel for receiving, as many as are missing.
     @_noLocks @_noAllocation
     mutating func refill(_ wanted: UInt32) {
         let lent = unsafe ingress.pointee.fill.waiting
@@ -100,7 +100,7 @@ internal import XDPSockets
         }
     }
 
-    /// Waits for packets, commands, or for the kernel to take what it would not take before.
+    /// Waits for packets or commands, or until the kernel accepts packets that it refused before.
     private mutating func rest() {
         let isOwing = transmit()
         refill(.max)
@@ -110,14 +110,14 @@ internal import XDPSockets
         }
         let milliseconds: Int32 = isOwing ? 1 : 1000
         let end = unsafe ingress.pointee.awaitPackets(milliseconds: milliseconds)
-        // Until the plane has taken the interface away, or it is up again.
+        // Until the plane has removed the interface, or it is up again.
         if end == .failed { cnet_pause(1000) }
     }
 }
 
 extension AFXDPWorker {
-    /// Counts a packet, and leads it to its receiver or counts why not. Its frame is in a transmit ring, in
-    /// the fallback's batch or in the store afterwards.
+    /// Counts a packet, and forwards it to its receiver or counts the reason. Afterwards its frame is in a transmit
+    /// ring, in the fallback's batch or in the store.
     @_noLocks @_noAllocation @inline(__always)
     mutating func admit(_ packet: Packet) {
         let frame = unsafe (base + Int(truncatingIfNeeded: packet.address))
@@ -126,7 +126,7 @@ extension AFXDPWorker {
         // SAFETY: the kernel wrote that many bytes into a frame that is the worker's now.
         let kind = unsafe lb_parse_datagram(frame, frame + Int(packet.bytes), packet.bytes, &parsed)
         guard kind == LB_PARSE_DATAGRAM, let service = unsafe find(parsed.flow) else {
-            // The program steers nothing else, but it may be another one (`--xdp-program`).
+            // Our program steers nothing else, but it may be another one (`--xdp-program`).
             counts.add(1, at: .parseErrors)
             store.put(packet.address)
             return
@@ -185,7 +185,7 @@ extension AFXDPWorker {
         }
     }
 
-    /// Rewrites the packet for its receiver and has it sent, or counts why not.
+    /// Rewrites the packet for its receiver and sends it, or counts the reason.
     @_noLocks @_noAllocation @inline(__always)
     private mutating func steer(
         _ packet: Packet, _ frame: UnsafeMutablePointer<UInt8>, _ parsed: inout lb_packet,
@@ -223,7 +223,7 @@ extension AFXDPWorker {
         unsafe append(led, payload: parsed.payload, egress, service, target)
     }
 
-    /// Bytes of the IP packet; the frame may have padding behind it.
+    /// The bytes of the IP packet; the frame may have padding after it.
     @_noLocks @_noAllocation @inline(__always)
     private static func packetBytes(
         _ frame: UnsafeMutablePointer<UInt8>, _ parsed: lb_packet
@@ -232,7 +232,7 @@ extension AFXDPWorker {
         return unsafe parsed.is_v6 != 0 ? 40 &+ UInt32(lb_be16(ip + 4)) : UInt32(lb_be16(ip + 2))
     }
 
-    /// Gives a packet up for a reason that lies with one receiver.
+    /// Drops a packet because of one receiver.
     @_noLocks @_noAllocation
     mutating func drop(
         _ packet: Packet, _ reason: lb_drop_reason, _ service: UnsafeMutablePointer<Service>,
@@ -257,14 +257,14 @@ extension AFXDPWorker {
     }
 }
 
-// What the plane has the worker do between two batches.
+// Commands of the plane, which the worker runs between two batches.
 
 extension AFXDPWorker {
-    /// How often a ring that the kernel does not empty is tried again, a millisecond apart: an interface
-    /// that is down takes nothing at all.
+    /// How often a ring that the kernel does not empty is retried, a millisecond apart: an interface that is down
+    /// accepts nothing.
     private static let patience = 50
 
-    /// Works off what has come in until now, and waits until it has left.
+    /// Processes the received packets, and waits until they have left.
     mutating func settle() {
         var left = unsafe ingress.pointee.receive.waiting
         while left > 0 {
@@ -279,19 +279,19 @@ extension AFXDPWorker {
         }
     }
 
-    /// Waits until a socket has sent what it was given, and takes the frames back.
+    /// Waits until a socket has sent its packets, and takes the frames back.
     mutating func empty(_ socket: SharedSocket) {
         var tries = 0
         while unsafe flush(socket.pointer)
             || store.count(at: .transmitting(socket.number)) > 0, tries < Self.patience
         {
-            // The packets that come in meanwhile are not to wait.
+            // Packets that come in meanwhile must not wait.
             if receiveBatch() == 0 { cnet_pause(200) }
             tries += 1
         }
     }
 
-    /// Where the frames are.
+    /// The places of the frames.
     func census() -> FrameCensus {
         var census = store.census()
         unsafe ingress.pointee.count(in: &census, of: store)

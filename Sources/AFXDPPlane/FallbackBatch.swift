@@ -6,8 +6,8 @@ internal import Glibc
 internal import LinuxNet
 internal import XDPSockets
 
-/// Packets of one batch that the kernel is to send, and the raw sockets for them. A packet goes as it is, IP
-/// header and all, and by the routes (raw(7), IPPROTO_RAW).
+/// Packets of one batch that the kernel must send, and the raw sockets for them. A packet keeps its IP header, and goes
+/// by the routes (raw(7), IPPROTO_RAW).
 @safe struct FallbackBatch: ~Copyable {
     /// One packet on its way.
     @safe struct Entry {
@@ -77,14 +77,13 @@ internal import XDPSockets
     }
 }
 
-// What no transmit ring leads to goes by the kernel: receivers on this host, behind several next hops or
-// a tunnel, and those whose link-layer address is not known yet: sending to them is what makes the kernel
-// ask for it.
+// The kernel sends packets without a transmit ring: to receivers on this host, behind several next hops or a tunnel,
+// and to those whose link-layer address is unknown: sending to them makes the kernel resolve it.
 
 extension AFXDPWorker {
-    /// Puts a packet that has been rewritten into the batch for the kernel.
+    /// Adds a rewritten packet to the batch for the kernel.
     ///
-    /// - Parameter ip: where its IP header begins.
+    /// - Parameter ip: the offset of its IP header.
     @_noLocks @_noAllocation
     mutating func addFallback(
         _ packet: Packet, _ ip: UnsafeMutablePointer<UInt8>, _ bytes: UInt32, _ parsed: lb_packet,
@@ -118,7 +117,7 @@ extension AFXDPWorker {
         family.count &+= 1
     }
 
-    /// Sends the batch. An error concerns one packet: the rest still goes.
+    /// Sends the batch. An error concerns one packet: the rest is still sent.
     @_noLocks @_noAllocation
     mutating func sendFallback() {
         if fallback.v4.count > 0 {

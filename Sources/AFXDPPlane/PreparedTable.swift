@@ -7,10 +7,10 @@ internal import KernelForwarding
 internal import LinuxNet
 internal import XDPSockets
 
-/// A table for one worker, with all that it names. Dropped, it frees itself, so a change that fails half-way
-/// leaves nothing behind.
+/// A table for one worker, with all that it refers to. It frees itself when dropped, so a change that fails half-way
+/// leaks nothing.
 @safe final class PreparedTable: @unchecked Sendable {
-    /// What a worker counts of a listener and of its receivers.
+    /// A worker's rows of counters for a listener and its receivers.
     struct Rows {
         let own: WorkerRow
         var receivers: [Endpoint: WorkerRow] = [:]
@@ -18,18 +18,18 @@ internal import XDPSockets
 
     /// By listener.
     let rows: [String: Rows]
-    /// Those that packets leave by.
+    /// The sockets to send by.
     let egresses: [SharedSocket]
     // SAFETY: all of these are allocated in init and freed in deinit; the worker has another table by then.
     let table: UnsafeMutablePointer<WorkerTable>
     private var names: [UnsafeMutablePointer<cnet_name>] = unsafe []
 
     /// - Parameters:
-    ///   - listeners: those of the worker's interface.
-    ///   - destinations: where each is served: its place among `listeners`.
-    ///   - former: the rows that the worker has; they are kept.
-    ///   - firstTurn: where a new listener's turns begin.
-    ///   - way: how the worker reaches a receiver.
+    ///   - listeners: the listeners of the worker's interface.
+    ///   - destinations: the destinations, each with the index of its listener in `listeners`.
+    ///   - former: the worker's existing rows, which are kept.
+    ///   - firstTurn: the first slot of a new listener's round robin.
+    ///   - way: returns how the worker reaches a receiver.
     init(
         _ listeners: [Listener], at destinations: [ServedDestination: Int],
         keeping previous: [String: Rows], firstTurn: UInt32, way: (IPAddress) -> Way
@@ -52,7 +52,7 @@ internal import XDPSockets
                     egresses.firstIndex { $0 === socket } ?? egresses.add(socket)
                 }
                 let name = UnsafeMutablePointer<cnet_name>.allocate(capacity: 1)
-                // A raw socket wants no port. An address whose zone is gone is not to be reached.
+                // A raw socket needs no port. An address whose zone is gone is unreachable.
                 let native = try? Endpoint(endpoint.address, port: 0).native
                 unsafe name.initialize(to: native ?? cnet_name())
                 unsafe names.append(name)
@@ -123,7 +123,7 @@ internal import XDPSockets
         return unsafe copy
     }
 
-    /// The destinations, to be looked up.
+    /// The destinations, for lookups.
     private static func index(
         _ destinations: [ServedDestination: Int]
     ) -> (entries: UnsafeMutablePointer<Destination>, mask: UInt32) {
@@ -145,7 +145,7 @@ internal import XDPSockets
 }
 
 extension [SharedSocket] {
-    /// Appends it; where it is now.
+    /// Appends it, and returns its index.
     fileprivate mutating func add(_ socket: SharedSocket) -> Int {
         append(socket)
         return count - 1

@@ -9,31 +9,31 @@ internal import LinuxNet
 internal import Logging
 internal import XDPSockets
 
-/// One worker as the plane holds it: the queue that it receives from, its memory, its sockets, its thread.
+/// The plane's side of one worker: the queue that it receives from, its memory, its sockets, its thread.
 @safe final class QueueWorker {
     let queue: InterfaceQueue
     let shape: Umem.Shape
     let ingress: SharedSocket
     let counts = QueueRow()
-    /// The sockets of other interfaces or queues that packets leave by.
+    /// The sockets of other interfaces or queues to send by.
     private(set) var egresses: [InterfaceQueue: SharedSocket] = [:]
     private(set) var prepared = PreparedTable.empty()
     private var pastStatistics = XDPStatistics()
     private let batches = BatchCount()
     private let thread: WorkerThread<AFXDPWorker>
 
-    /// How a worker is made.
+    /// The settings of a worker.
     struct Plan {
         var shape: Umem.Shape
         var isCopying: Bool
         var isPolling: Bool
-        /// The CPU to stay on, if any.
+        /// The CPU to pin the thread to, if any.
         var cpu: Int?
     }
 
-    /// Binds to the queue and starts the thread. Packets come once the queue is led to `ingress`.
+    /// Binds to the queue and starts the thread. Packets arrive once the queue is steered to `ingress`.
     ///
-    /// - Throws: `PlaneError` with what is missing.
+    /// - Throws: `PlaneError` with the remedy.
     init(
         on queue: InterfaceQueue, _ plan: Plan, logger: Logger
     ) throws(PlaneError) {
@@ -44,7 +44,7 @@ internal import XDPSockets
             let base = unsafe umem.base
             let store = umem.makeFrameStore()
             var settings = XDPSocket.Settings()
-            // What finds a frame is to find an entry: while the thread waits for a CPU, packets wait here.
+            // Every frame needs an entry: while the thread waits for a CPU, packets wait here.
             settings.receiveEntries = plan.shape.fillEntries
             if plan.isCopying { settings.copying = .always }
             if plan.isPolling { settings.busyPolling = XDPSocket.Settings.BusyPolling() }
@@ -75,17 +75,17 @@ internal import XDPSockets
 
     // MARK: Tables
 
-    /// Why a worker cannot send by the rings of an interface that has no listener, and so no XDP program; nil
-    /// when it can. What shares a memory copies as its first socket does (xp_assign_dev_shared in
-    /// net/xdp/xsk_buff_pool.c), and drivers send from the frames themselves only while a program is there
-    /// (ice_xsk_wakeup, i40e_xsk_wakeup). They would receive by frames of this memory then, too.
+    /// Why a worker cannot send by the rings of an interface that has no listener, and so no XDP program; nil when it
+    /// can. A socket that shares a memory copies as the memory's first socket does (xp_assign_dev_shared in
+    /// net/xdp/xsk_buff_pool.c), and drivers send from the frames themselves only while they have a program
+    /// (ice_xsk_wakeup, i40e_xsk_wakeup). With one, they would also receive into frames of this memory.
     static func objectionToEgress(isZeroCopy: Bool) -> String? {
         isZeroCopy
             ? "with zero copy its driver transmits only while an XDP program is there" : nil
     }
 
-    /// A socket of another interface or queue that shares this worker's memory. Known to the worker once it
-    /// is in a table.
+    /// A socket of another interface or queue that shares this worker's memory. The worker uses it once a table refers
+    /// to it.
     func openEgress(_ queue: InterfaceQueue) throws(XDPSocketError) -> SharedSocket {
         var settings = XDPSocket.Settings()
         settings.busyLimit = .milliseconds(60)
@@ -94,8 +94,8 @@ internal import XDPSockets
                 on: queue, sharingMemoryOf: ingress.pointer.pointee, settings))
     }
 
-    /// Puts a table in place. When it returns the worker uses no other, and the sockets that only the one
-    /// before named are closed.
+    /// Replaces the worker's table. When it returns the worker uses no other, and sockets that only the previous table
+    /// used are closed.
     func adopt(_ next: PreparedTable) {
         thread.ask { worker in unsafe worker.table = unsafe next.table }
         prepared = next
@@ -105,7 +105,7 @@ internal import XDPSockets
         close(leaving)
     }
 
-    /// Packets that wait in the rings still go, unless the kernel will not have them.
+    /// Packets in the rings are still sent, unless the kernel does not accept them.
     private func close(_ leaving: [SharedSocket]) {
         let numbers = leaving.map { socket in
             thread.ask { worker in worker.empty(socket) }
@@ -117,10 +117,10 @@ internal import XDPSockets
         for number in numbers { thread.ask { worker in worker.store.reclaim(from: number) } }
     }
 
-    /// The references that are given here are the last.
+    /// The references passed here are the last.
     private func closeLater(_ sockets: consuming [SharedSocket]) { _ = consume sockets }
 
-    /// What the worker is doing at this moment.
+    /// The worker's current activity.
     var progress: WorkerProgress {
         let batches = batches.value
         return WorkerProgress(
@@ -130,13 +130,13 @@ internal import XDPSockets
 
     // MARK: Commands
 
-    /// Waits until all that had come in is forwarded or counted, and the kernel has what was sent.
+    /// Waits until all received packets are forwarded or counted, and the kernel has the packets to send.
     func settle() { thread.ask { worker in worker.settle() } }
 
-    /// Where the frames are.
+    /// The places of the frames.
     func census() -> FrameCensus { thread.ask { worker in worker.census() } }
 
-    /// Has the thread end, and waits for it. What is in the rings goes first.
+    /// Ends the thread, and waits for it. Packets in the rings go first.
     func end() {
         thread.ask { worker in
             guard !worker.isEnding else { return }
@@ -146,20 +146,20 @@ internal import XDPSockets
         thread.end()
     }
 
-    /// What the kernel counted at its sockets, those included that are closed.
+    /// The kernel's counters of its sockets, including closed ones.
     var statistics: XDPStatistics {
         ([ingress] + egresses.values).compactMap(\.statistics).reduce(pastStatistics, +)
     }
 }
 
-/// An AF_XDP socket at a fixed place in memory, so that tables can name it. The plane opens and closes it;
-/// in between the worker alone uses its rings.
+/// An AF_XDP socket at a fixed place in memory, so that tables can refer to it. The plane opens and closes it; in
+/// between only the worker uses its rings.
 @safe final class SharedSocket: @unchecked Sendable {
     // SAFETY: initialised in init; freed in deinit, after the worker has taken a table that does not name
     // it, or has ended.
     let pointer: UnsafeMutablePointer<XDPSocket>
     let queue: InterfaceQueue
-    /// Among the sockets of the memory.
+    /// The number among the sockets of the memory.
     let number: UInt8
 
     init(_ socket: consuming XDPSocket) {
@@ -174,10 +174,10 @@ internal import XDPSockets
         unsafe pointer.deallocate()
     }
 
-    /// Of the sockets that are open, what the kernel counted; nil when it does not say.
+    /// The kernel's counters of the open sockets; nil when it does not report them.
     var statistics: XDPStatistics? { unsafe try? pointer.pointee.statistics() }
 
-    /// Whether packets wait for the worker, or are in its hands.
+    /// Whether packets wait for the worker, or the worker holds some.
     var hasInput: Bool { unsafe pointer.pointee.receive.unread > 0 }
 
     /// For an XSKMAP.
@@ -187,26 +187,25 @@ internal import XDPSockets
 }
 
 extension PlaneError {
-    /// The oldest kernel that the program and the sockets run on: XDP programs for packets in several
-    /// pieces (`xdp.frags`, Linux 5.18).
+    /// The oldest kernel that the program and the sockets run on: multi-buffer XDP programs (`xdp.frags`, Linux 5.18).
     static let oldestKernel = "5.18"
 
-    /// What libbpf or the kernel refused.
+    /// An error of libbpf or the kernel.
     init(_ error: BPFError) {
         self.init(
             error, mode: .afXDP, oldestKernel: Self.oldestKernel,
             lacking: Capabilities.kernelPrograms.subtracting(.permitted).names)
     }
 
-    /// The program that is on the interface is that of another daemon.
+    /// Another daemon's program is on the interface.
     init(serving interface: String, _ occupant: XDPOccupant) {
         self.init(
             operation: "attach", subject: "\(SteerProgram.name) to interface \(interface)",
             code: EBUSY, reason: "another udp-fanout serves it (program \(occupant.number))",
-            remedy: "end that one first, or name another interface")
+            remedy: "stop that one first, or set another interface")
     }
 
-    /// A queue that no worker can be made for.
+    /// The error when a queue's worker cannot be created.
     init(opening queue: InterfaceQueue, _ error: any Error) {
         switch error {
         case let error as XDPSocketError:

@@ -11,11 +11,11 @@ internal import XDPSockets
 
 /// Our program on one interface, and the workers behind its queues.
 ///
-/// The link is not pinned: with the process go its sockets and every packet in them, so a program that
-/// stayed would steer nothing. Packets pass to the network stack until the next process is there.
+/// The link is not pinned: the sockets and the packets in them end with the process, so a program that stayed would
+/// steer nothing. Packets pass to the network stack until the next process runs.
 final class ServedInterface {
     let hook: PinnedHook
-    /// Where the program sees packets.
+    /// The hook of the program.
     let mode: HookMode
     private(set) var workers: [QueueWorker] = []
     private var device: LinkLayer.Device
@@ -26,7 +26,7 @@ final class ServedInterface {
     private let isPolling: Bool
     private let logger: Logger
 
-    /// For how long a process that has ended may still have its program there.
+    /// How long the program of a process that has ended may remain.
     private static let patience = Duration.seconds(1)
 
     /// Attaches the program, which steers nothing yet.
@@ -93,14 +93,14 @@ final class ServedInterface {
         workers.sort { $0.queue.queue < $1.queue.queue }
     }
 
-    /// Queues that are there no more: nothing comes by them.
+    /// Queues that no longer exist: no packets come by them.
     func takeIdleWorkers(_ plan: InterfacePlan) -> [QueueWorker] {
         let idle = workers.filter { !plan.queues.contains($0.queue.queue) }
         workers.removeAll { !plan.queues.contains($0.queue.queue) }
         return idle
     }
 
-    /// Frames of half a page unless the interface has longer packets; 16 MiB either way.
+    /// Frames of half a page unless the interface has longer packets; 16 MiB in both cases.
     private func shape(_ device: LinkLayer.Device, isFirst: Bool) -> Umem.Shape {
         let usual = Umem.Shape()
         guard usual.objection(to: Int(device.mtu), of: device.name) != nil else { return usual }
@@ -111,7 +111,7 @@ final class ServedInterface {
         return large
     }
 
-    /// Has the kernel steer what the plan says, which every worker knows by now.
+    /// Makes the kernel steer the destinations of the plan, which every worker knows now.
     func steer(_ plan: InterfacePlan) throws(BPFError) {
         let wanted = Set(plan.destinations.keys)
         let needed = SteerProgram.Capacity(destinations: wanted, queues: plan.queues.count)
@@ -129,9 +129,9 @@ final class ServedInterface {
         device = plan.device
     }
 
-    /// Has the kernel steer no more what the plan does not have. Packets may still be on their way.
+    /// Removes the destinations that the plan does not have. Some of their packets may not be processed yet.
     ///
-    /// - Returns: whether there was something.
+    /// - Returns: whether any was removed.
     func leave(_ plan: InterfacePlan) throws(BPFError) -> Bool {
         let leaving = destinations.subtracting(plan.destinations.keys)
         for destination in leaving { try program.leave(destination) }
@@ -139,28 +139,28 @@ final class ServedInterface {
         return !leaving.isEmpty
     }
 
-    /// Whether it is as the listeners of a plan want it.
+    /// Whether its settings are those that the listeners of a plan need.
     func fits(_ plan: InterfacePlan) -> Bool {
         plan.mode.modes.contains(mode) && plan.polls == isPolling
     }
 
-    /// Attaches the program again in the same mode, which the sockets of the workers were made for.
+    /// Attaches the program again in the same mode, for which the sockets of the workers were opened.
     func restoreIfDetached() { hook.restoreIfDetached(trying: [mode], logger) }
 
     /// Detaches the program; packets pass to the network stack from then on.
     func detach() { hook.remove() }
 }
 
-/// What an interface is to serve.
+/// The destinations and queues of an interface.
 struct InterfacePlan: Sendable {
     let interface: HostInterface
     let device: LinkLayer.Device
     /// By name.
     var listeners: [Listener] = []
-    /// Whose they are: a place in `listeners`. The first listener of several has a destination.
+    /// The owners of the destinations, as an index into `listeners`. A destination of several listeners is the first's.
     var destinations: [ServedDestination: Int] = [:]
 
-    /// One for each interface that listeners name and that is there, by number.
+    /// The plans of all existing interfaces of listeners, by index.
     static func all(
         of listeners: [Listener], on network: NetworkView, _ links: LinkLayer
     ) -> [InterfacePlan] {
@@ -174,7 +174,7 @@ struct InterfacePlan: Sendable {
             let place = plan.listeners.count
             plan.listeners.append(listener)
             for destination in ServedDestination.all(of: listener, on: interface)
-            // Those without a port are for fragments, which the network stack gets.
+            // Destinations without a port are for fragments, which the network stack gets.
             where destination.port != 0 && plan.destinations[destination] == nil {
                 plan.destinations[destination] = place
             }
@@ -186,7 +186,7 @@ struct InterfacePlan: Sendable {
     /// Every queue that packets come in by.
     var queues: Range<UInt32> { 0..<device.receiveQueues }
 
-    /// What one of the listeners wants goes for all: the check of a configuration has them agree.
+    /// The setting of one listener applies to all: the check of a configuration makes them agree.
     var mode: XDPAttach { listeners.map(\.settings.xdpMode).first { $0 != .auto } ?? .auto }
 
     var polls: Bool { listeners.contains { $0.settings.busyPoll } }

@@ -6,15 +6,15 @@ internal import FanoutCore
 internal import KernelForwarding
 internal import KernelPrograms
 
-/// The program of one interface with maps of its own: which packets go to the sockets.
+/// The program of one interface with its own maps: it selects the packets for the sockets.
 final class SteerProgram: Sendable {
-    /// What the maps have room for. It is fixed when they are made.
+    /// The capacity of the maps. It is fixed when they are created.
     struct Capacity: Equatable, Sendable {
         var entries: Int
         var queues: Int
         var servesAny: Bool
 
-        /// With room for addresses and queues to come.
+        /// With room for more addresses and queues.
         init(destinations: Set<ServedDestination>, queues: Int) {
             entries = .powerOfTwo(atLeast: max(1024, 2 * destinations.count))
             self.queues = .powerOfTwo(atLeast: max(64, queues))
@@ -35,8 +35,7 @@ final class SteerProgram: Sendable {
 
     static let name = "udp_fanout_xdp"
 
-    /// Whether an interface's program is of our making: either kind, of whose names the kernel keeps 15
-    /// characters.
+    /// Whether an interface's program is one of ours, of either kind. The kernel keeps 15 characters of a name.
     static func isOurs(_ occupant: XDPOccupant) -> Bool {
         occupant.name?.hasPrefix(name) == true
     }
@@ -55,11 +54,11 @@ final class SteerProgram: Sendable {
         sockets = try object.map(named: "xsks")
     }
 
-    /// Says what the interface is like; nothing is steered before.
+    /// Sets the properties of the interface; nothing is steered before.
     ///
     /// - Parameters:
     ///   - mac: 6 bytes.
-    ///   - longest: bytes of the longest packet that a frame holds.
+    ///   - longest: bytes of the longest packet that fits into a frame.
     func know(mac: [UInt8], longest: Int) throws(BPFError) {
         var steer = lb_steer()
         if mac.count == 6 { steer.mac = (mac[0], mac[1], mac[2], mac[3], mac[4], mac[5]) }
@@ -72,7 +71,7 @@ final class SteerProgram: Sendable {
     }
 
     func serve(_ destination: ServedDestination) throws(BPFError) {
-        // User space finds the listener by itself.
+        // User space looks up the listener by itself.
         try listeners.set(destination.key, to: UInt32(0))
     }
 

@@ -6,16 +6,16 @@ internal import KernelForwarding
 
 /// How a worker's packets get to a receiver.
 struct Way {
-    /// The socket that leads there; nil when the kernel is to send.
+    /// The socket to send by; nil when the kernel must send.
     var egress: SharedSocket?
     var link = lb_link()
     /// Bytes of the longest IP packet that may go out by `egress`.
     var mtu: UInt32 = 0
     var isLocal = false
-    /// What is sent there is lost without a word, so it is dropped and counted.
+    /// Whether packets would be lost silently, so they are dropped and counted.
     var isUnplugged = false
 
-    /// By the kernel.
+    /// Through the kernel.
     init(isLocal: Bool = false) { self.isLocal = isLocal }
 
     /// To a receiver behind a link without carrier.
@@ -40,14 +40,14 @@ struct Way {
     }
 }
 
-/// Where a frame for a receiver goes, as far as the network tells; the socket for it is the worker's.
+/// The path of a frame to a receiver, as the network shows it; the socket for it is the worker's.
 struct LinkWay: Equatable, Sendable {
     let interface: UInt32
     let source: [UInt8]
     let destination: [UInt8]
     let mtu: UInt32
 
-    /// nil when the kernel has to send.
+    /// nil when the kernel must send.
     init?(_ path: ReceiverPath?, _ links: LinkLayer) {
         guard let path, let hop = path.hop, let device = links.devices[hop.interface],
             device.isUp, let source = device.mac, let destination = links.hops[hop],

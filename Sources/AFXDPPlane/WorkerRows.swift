@@ -3,14 +3,14 @@
 internal import LinuxNet
 internal import Synchronization
 
-/// What one worker counts of one listener or of one of its receivers, and where it is in the listener's
-/// turn; both last from table to table.
+/// One worker's counters for one listener or receiver, and its position in the listener's round robin; both outlive
+/// tables.
 @safe final class WorkerRow: Sendable {
     let counters = CounterRow()
     // SAFETY: one number, written by the worker alone; freed in deinit, after the last table that names it.
     nonisolated(unsafe) let nextSlot: UnsafeMutablePointer<UInt32>
 
-    /// - Parameter turn: where to begin.
+    /// - Parameter turn: the first position.
     init(nextSlot start: UInt32 = 0) {
         unsafe nextSlot = .allocate(capacity: 1)
         unsafe nextSlot.initialize(to: start)
@@ -22,7 +22,7 @@ internal import Synchronization
     }
 }
 
-/// What one worker counts of its queue, for all listeners. The worker writes; any thread reads.
+/// One worker's counters of its queue, for all listeners. The worker writes; any thread reads.
 @safe struct QueueRow: @unchecked Sendable {
     enum Count: Int, CaseIterable {
         case receiveRingEmpty, fillRingFull, framesExhausted, parseErrors, kernelSends

@@ -6,12 +6,12 @@ internal import FanoutCore
 internal import LinuxNet
 internal import XDPSockets
 
-/// Who is served at a destination: an entry of an open-addressed table.
+/// The listener of a destination: an entry of an open-addressed table.
 struct Destination {
     /// All zeros for every address.
     var address = lb_addr()
     var port: UInt16 = 0
-    /// The listener's place in the table; `none` where the entry is free.
+    /// The listener's index in the table; `none` for a free entry.
     var listener: UInt16 = Destination.none
 
     static var none: UInt16 {
@@ -20,19 +20,19 @@ struct Destination {
     }
 }
 
-/// A receiver as a worker sees it.
+/// A receiver in a worker's table.
 @safe struct Target {
     var receiver: lb_receiver
-    /// What the Ethernet header becomes.
+    /// The new Ethernet header.
     var link: lb_link
-    /// The place of the socket that leads out to it, or `kernel` when the kernel is to send.
+    /// The index of the socket to it, or `kernel` when the kernel must send.
     let egress: Int32
     /// Bytes of the longest IP packet that may go out by `egress`.
     let mtu: UInt32
-    /// It is on this host, so the packet is not forwarded and its TTL stays.
+    /// Whether it is on this host: then the packet is not forwarded and keeps its TTL.
     let isLocal: Bool
     // SAFETY: the table's own, as long as it lives.
-    /// Its address as the kernel spells it.
+    /// Its address as a socket address.
     let name: UnsafeMutablePointer<cnet_name>
     let counters: CounterRow
 
@@ -42,10 +42,10 @@ struct Destination {
     }
 }
 
-/// A listener as a worker sees it.
+/// A listener in a worker's table.
 @safe struct Service {
     let key: Balance.KeySource
-    /// Of the hash.
+    /// The seed of the hash.
     let seed: UInt64
     let maxPacketSize: UInt32
     let slotCount: UInt32
@@ -57,7 +57,7 @@ struct Destination {
     let nextSlot: UnsafeMutablePointer<UInt32>
 }
 
-/// What a worker looks up: who is served, who owns each slot, and how to reach them.
+/// A worker's table: the listener of each destination, the receiver of each slot, and how to reach them.
 @safe struct WorkerTable {
     // SAFETY: all are of this table, which a `PreparedTable` frees when the worker has another one.
     let destinations: UnsafeMutablePointer<Destination>
@@ -66,11 +66,11 @@ struct Destination {
     let servesAny: Bool
     let services: UnsafeMutablePointer<Service>
     let serviceCount: Int
-    /// The sockets that packets leave by.
+    /// The sockets to send by.
     let egresses: UnsafeMutablePointer<UnsafeMutablePointer<XDPSocket>>
     let egressCount: Int
 
-    /// The listener's place; `none` when none is served there.
+    /// The listener's index; `none` for an unserved destination.
     @_noLocks @_noAllocation @inline(__always)
     func find(_ address: lb_addr, _ port: UInt16) -> UInt16 {
         var place = Self.hash(address, port) & mask

@@ -5,21 +5,21 @@ internal import CNet
 package import FanoutCore
 internal import Glibc
 
-/// Something that libbpf or the kernel refused, and what to do about it.
+/// An error of libbpf or the kernel, with its remedy.
 public struct BPFError: Error, Equatable, Sendable, CustomStringConvertible {
-    /// What was tried, such as `load`.
+    /// The operation, such as `load`.
     public let operation: String
-    /// On what: an object, or a program or constant of one, such as `flow_key/lb_flow_key`.
+    /// The subject: an object, or a program or constant of one, such as `flow_key/lb_flow_key`.
     public let subject: String
     /// The kernel's errno, or a code of libbpf (`LIBBPF_ERRNO__*`, 4000 and above); above 0.
     public let errno: Int32
-    /// The name of the errno, or what is wrong.
+    /// The name of the errno, or the cause.
     public let reason: String
-    /// What the reader can do.
+    /// The remedy.
     public let remedy: String
     /// The last lines of the verifier's log, oldest first; empty unless a program was rejected.
     public let log: [String]
-    /// All of it.
+    /// The whole log.
     public let wholeLog: [String]
 
     public init(
@@ -39,25 +39,25 @@ public struct BPFError: Error, Equatable, Sendable, CustomStringConvertible {
         (["\(operation) \(subject): \(reason): \(remedy)"] + log).joined(separator: "\n    ")
     }
 
-    /// How many lines of a verifier's log are kept: the verdict and the instructions before it.
+    /// The number of log lines to keep: the verifier's verdict and the instructions before it.
     package static let keptLogLines = 12
 
-    /// The lines of a log as the kernel writes it, a NUL behind.
+    /// The lines of a log in the kernel's format, which ends with a NUL.
     package static func lines(of log: some Collection<UInt8>) -> [String] {
         let text = String(decoding: log.prefix { $0 != 0 }, as: UTF8.self)
         return text.split(separator: "\n").map(String.init)
     }
 
-    /// The end of a log as the kernel writes it, lines apart and a NUL behind.
+    /// The end of a log in the kernel's format: lines, and a NUL.
     package static func lastLines(of log: some Collection<UInt8>) -> [String] {
         lines(of: log).suffix(keptLogLines)
     }
 
-    /// ENOTSUPP: "operation is not supported" inside the kernel, which leaks out of some BPF calls
-    /// (include/linux/errno.h); no errno of user space.
+    /// ENOTSUPP: "operation is not supported" inside the kernel, which some BPF calls return (include/linux/errno.h);
+    /// it is not an errno of user space.
     private static let notSupported: Int32 = 524
 
-    /// `EPERM` and the like; libbpf's words for codes of its own and the rare ones.
+    /// `EPERM` and the like; libbpf's text for its own codes and the rare ones.
     private static func name(of code: Int32) -> String {
         switch code {
         case EPERM: return "EPERM"
@@ -104,14 +104,14 @@ public struct BPFError: Error, Equatable, Sendable, CustomStringConvertible {
 }
 
 extension BPFError {
-    /// An XDP program that an interface did not take. The kernel gives its reason to a tracepoint alone
-    /// (`bpf:bpf_xdp_link_attach_failed`), so the errno has to do.
+    /// An interface refused an XDP program. The kernel reports its reason only to a tracepoint
+    /// (`bpf:bpf_xdp_link_attach_failed`), so the remedy depends on the errno.
     init(attaching subject: String, to interface: UInt32, _ mode: HookMode, errno code: Int32) {
         let known = Self.name(ofInterface: interface)
         let name = known ?? "\(interface)"
-        // For an interface that is not there the kernel says EINVAL.
+        // For a missing interface the kernel returns EINVAL.
         let code = known == nil && code == EINVAL ? ENODEV : code
-        // EBUSY and EEXIST also mean a program of the other mode; one that has just gone is not named.
+        // EBUSY and EEXIST also mean a program of the other mode; one that was just detached is not named.
         if code == EBUSY || code == EEXIST {
             let other = try? XDPOccupant.of(interface: interface)
             self.init(
@@ -139,11 +139,11 @@ extension BPFError {
                 ? nil
                 : "the driver has no XDP, or not beside these: "
                     + "ethtool -K \(name) lro off rx-gro-hw off"
-        // veth says ERANGE, other drivers EINVAL.
+        // veth returns ERANGE, other drivers EINVAL.
         case ERANGE, EINVAL:
             return "the MTU may be too large for the driver: ip link set dev \(name) mtu 1500, and "
                 + "the same at the other end of a veth"
-        // veth counts its queues against its peer's; virtio_net and others need a spare one a CPU.
+        // veth compares its queues with its peer's; virtio_net and others need a spare one a CPU.
         case ENOSPC, ENOMEM:
             // SAFETY: the call reads the name before it returns.
             return unsafe cnet_has_combined_queues(name) == 0
@@ -163,12 +163,12 @@ extension BPFError {
 }
 
 extension PlaneError {
-    /// What libbpf or the kernel refused to a plane.
+    /// A plane's error of libbpf or the kernel.
     ///
     /// - Parameters:
     ///   - oldestKernel: the version of Linux that can verify the plane's program, as `5.12`.
-    ///   - lacking: capabilities that loading the program takes and the process has not, by name. A kernel
-    ///     that refuses the program does so for them, whatever its verifier says.
+    ///   - lacking: the names of capabilities that loading the program needs and the process does not have. They are
+    ///     the cause of a refused program, whatever its verifier reports.
     package init(
         _ error: BPFError, mode: ForwardingMode, oldestKernel: String, lacking: [String]
     ) {

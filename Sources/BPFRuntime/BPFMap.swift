@@ -3,26 +3,26 @@
 internal import CLibBPF
 internal import Glibc
 
-/// A map in the kernel. It owns a descriptor of its own, so it may outlive the object that it came from.
+/// A map in the kernel. It owns a descriptor, so it may outlive its object.
 ///
 /// Keys and values are trivial values or bytes of exactly the map's sizes; another size is EINVAL.
 public struct BPFMap: ~Copyable, Sendable {
-    /// What errors call it, such as `tc_fanout/listeners`.
+    /// Its name in errors, such as `tc_fanout/listeners`.
     public let subject: String
     /// Open until deinit; for calls that put the map into another one.
     public let descriptor: Int32
-    /// Bytes of a key and of a value (of one CPU's value in a per-CPU map), and how many fit in.
+    /// Bytes of a key and of a value (of one CPU's value in a per-CPU map), and the maximum of entries.
     public let keyBytes: Int
     public let valueBytes: Int
     public let entries: Int
 
     /// - Parameter owned: an open descriptor, which the map closes.
-    /// - Throws: `BPFError` when it is no map's; it is closed then.
+    /// - Throws: `BPFError` when it is not a map's; it is closed then.
     init(owning owned: Int32, subject: String) throws(BPFError) {
         guard let info = kernelInfo(of: owned, bpf_map_info()) else {
             let code = Glibc.errno
             _ = close(owned)
-            throw BPFError(operation: "look at map", subject: subject, errno: code)
+            throw BPFError(operation: "inspect map", subject: subject, errno: code)
         }
         self.subject = subject
         descriptor = owned
@@ -31,11 +31,11 @@ public struct BPFMap: ~Copyable, Sendable {
         entries = Int(info.max_entries)
     }
 
-    /// A new array of one element, to be put into an array of maps.
+    /// A new array of one element, for an array of maps.
     ///
     /// - Parameters:
-    ///   - name: what bpftool shows; at most 15 characters.
-    ///   - valueBytes: as the other map's template says.
+    ///   - name: the name for bpftool; at most 15 characters.
+    ///   - valueBytes: the size in the other map's template.
     public init(singleNamed name: String, valueBytes: Int) throws(BPFError) {
         // SAFETY: the name is read before the call returns.
         let created = unsafe bpf_map_create(
@@ -48,12 +48,12 @@ public struct BPFMap: ~Copyable, Sendable {
 
     deinit { _ = close(descriptor) }
 
-    /// The value behind `key`; nil when there is none. Not for per-CPU maps.
+    /// The value of `key`; nil when there is none. Not for per-CPU maps.
     public borrowing func value(of key: some BitwiseCopyable) throws(BPFError) -> [UInt8]? {
         try read(key, bytes: valueBytes)
     }
 
-    /// The values of all CPUs behind `key`, added up word by word (64 bits each).
+    /// The values of all CPUs for `key`, summed word by word (64 bits each).
     ///
     /// - Throws: `BPFError` with ENOENT when there is none.
     public borrowing func sum(of key: some BitwiseCopyable) throws(BPFError) -> [UInt64] {
@@ -67,12 +67,12 @@ public struct BPFMap: ~Copyable, Sendable {
         }
     }
 
-    /// Sets the value of every CPU behind `key` to zeros.
+    /// Sets the value of every CPU for `key` to zeros.
     public borrowing func clear(_ key: some BitwiseCopyable) throws(BPFError) {
         try write(key, [UInt8](repeating: 0, count: perCPUBytes * Self.cpus))
     }
 
-    /// Puts a value in place of the one behind `key`, or adds both. Not for per-CPU maps.
+    /// Replaces the value of `key`, or adds both. Not for per-CPU maps.
     public borrowing func set(
         _ key: some BitwiseCopyable, to bytes: [UInt8]
     ) throws(BPFError) {
@@ -87,12 +87,12 @@ public struct BPFMap: ~Copyable, Sendable {
         try set(key, to: [UInt8](native: value))
     }
 
-    /// Takes the entry out, if it is there.
+    /// Removes the entry, if there is one.
     public borrowing func remove(_ key: some BitwiseCopyable) throws(BPFError) {
         try remove(bytes: [UInt8](native: key))
     }
 
-    /// The same for a key that is given as bytes.
+    /// The same for a key as bytes.
     public borrowing func remove(bytes name: [UInt8]) throws(BPFError) {
         guard name.count == keyBytes else { throw wrongSize("key", name.count, keyBytes) }
         // SAFETY: the kernel reads as many bytes as the key has.
@@ -147,13 +147,13 @@ public struct BPFMap: ~Copyable, Sendable {
     }
 }
 
-/// Many entries in one call of the kernel's (BPF_MAP_UPDATE_BATCH, Linux 5.6).
+/// Many entries in one system call (BPF_MAP_UPDATE_BATCH, Linux 5.6).
 extension BPFMap {
-    /// Puts values behind keys, in their order; a map that is written to this way must not be a per-CPU one.
+    /// Sets values of keys, in their order; not for per-CPU maps.
     ///
-    /// Arrays of maps wait for the programs that run, and a batch waits once (since Linux 6.8) where single
-    /// calls wait each (kernel/bpf/syscall.c, maybe_wait_bpf_programs). They take batches from Linux 5.19
-    /// on; before that the entries are set one by one.
+    /// For arrays of maps the kernel waits for running programs: with a batch once (since Linux 6.8), with single
+    /// calls each time (kernel/bpf/syscall.c, maybe_wait_bpf_programs). They take batches from Linux 5.19 on; before
+    /// that the entries are set one by one.
     package borrowing func set<Key: BitwiseCopyable, Value: BitwiseCopyable>(
         _ entries: [(key: Key, value: Value)]
     ) throws(BPFError) {
@@ -168,14 +168,14 @@ extension BPFMap {
         for entry in entries { try set(entry.key, to: entry.value) }
     }
 
-    /// Sets the values of every CPU behind these keys to zeros.
+    /// Sets the values of every CPU for these keys to zeros.
     package borrowing func clear<Key: BitwiseCopyable>(_ keys: [Key]) throws(BPFError) {
         guard keys.count > 1 else {
             for key in keys { try clear(key) }
             return
         }
         try fits(MemoryLayout<Key>.size, 0, isWholeValue: false)
-        // A part at a time: with many CPUs each value is long.
+        // In parts: with many CPUs each value is long.
         for part in keys.parts(of: 128) {
             let values = [UInt8](repeating: 0, count: part.count * perCPUBytes * Self.cpus)
             guard try !write([UInt8](native: Array(part)), values, count: part.count) else {
@@ -202,7 +202,7 @@ extension BPFMap {
         options.sz = MemoryLayout<bpf_map_batch_opts>.size
         // SAFETY: the kernel reads `count` keys and values of the map's sizes, which they have.
         let result = unsafe bpf_map_update_batch(descriptor, keys, values, &done, &options)
-        // ENOTSUPP of the kernel's own, which is no errno of user space.
+        // ENOTSUPP of the kernel, which is not an errno of user space.
         if result == -EOPNOTSUPP || result == -524 { return false }
         guard result == 0 else {
             throw BPFError(operation: "write", subject: subject, errno: -result)
@@ -212,21 +212,21 @@ extension BPFMap {
 }
 
 extension Array {
-    /// The elements in order, so many at a time.
+    /// Chunks of the elements in order.
     fileprivate func parts(of size: Int) -> [ArraySlice<Element>] {
         stride(from: 0, to: count, by: size).map { self[$0..<Swift.min($0 + size, count)] }
     }
 }
 
-// Maps that another object, or another process, has made: found by their pins. To open them by their numbers,
-// or by that of a program that has them, takes CAP_SYS_ADMIN (kernel/bpf/syscall.c, bpf_map_get_fd_by_id).
+// Maps of another object, or another process, are found by their pins. Opening them by their IDs, or by the program's,
+// needs CAP_SYS_ADMIN (kernel/bpf/syscall.c, bpf_map_get_fd_by_id).
 
 extension BPFMap {
-    /// A map that was pinned, by this process or another.
+    /// A map that this process or another has pinned.
     ///
-    /// - Parameter name: what the map is called, to know it from other objects.
-    /// - Returns: nil when nothing is there.
-    /// - Throws: `BPFError` when it cannot be opened, with EINVAL when something else is there.
+    /// - Parameter name: the map's name, to distinguish it from other objects.
+    /// - Returns: nil when there is no pin.
+    /// - Throws: `BPFError` when it cannot be opened, with EINVAL when it is another object.
     package static func pinned(at path: String, named name: String) throws(BPFError) -> BPFMap? {
         // SAFETY: the path is read before the call returns.
         let found = unsafe bpf_obj_get(path)
@@ -242,7 +242,7 @@ extension BPFMap {
         return try BPFMap(owning: found, subject: path)
     }
 
-    /// Has the map outlive this process, in place of what is pinned there: in one step.
+    /// Pins the map, so that it outlives this process, and replaces another pin in one step.
     package borrowing func pin(at path: String) throws(BPFError) {
         let beside = path + "-next"
         // SAFETY: the paths are read before the calls return.
@@ -263,9 +263,9 @@ extension BPFMap {
 }
 
 extension BPFObject {
-    /// Has the object use a map that is there already, before `load`.
+    /// Makes the object use an existing map, before `load`.
     ///
-    /// - Throws: `BPFError` with EINVAL when that is of other sizes.
+    /// - Throws: `BPFError` with EINVAL when the sizes differ.
     package mutating func share(_ map: String, _ existing: borrowing BPFMap) throws(BPFError) {
         // SAFETY: the map lives as long as the object.
         guard let found = unsafe bpf_object__find_map_by_name(handle, map) else {

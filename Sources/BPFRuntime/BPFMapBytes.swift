@@ -3,24 +3,24 @@
 internal import CLibBPF
 internal import Glibc
 
-/// A map of AF_XDP sockets (BPF_MAP_TYPE_XSKMAP), by the number of their queue. A socket that is closed
-/// leaves it by itself; what is in it cannot be read.
+/// A map of AF_XDP sockets (BPF_MAP_TYPE_XSKMAP), by queue number. A closed socket leaves it by itself; its entries
+/// cannot be read.
 extension BPFMap {
-    /// Has the packets that a program redirects to an entry come to a socket.
+    /// Makes packets that a program redirects to an entry arrive at a socket.
     ///
     /// - Parameters:
-    ///   - socket: the descriptor of an AF_XDP socket that is bound to this queue; packets of another
-    ///     queue or interface would be lost.
+    ///   - socket: the descriptor of an AF_XDP socket that is bound to this queue; packets of another queue or
+    ///     interface would be lost.
     ///   - queue: below `entries`.
-    /// - Throws: `BPFError`: EOPNOTSUPP for a descriptor of something else, E2BIG for a queue that the
-    ///   map has no room for.
+    /// - Throws: `BPFError`: EOPNOTSUPP when the descriptor is not such a socket, E2BIG for a queue beyond the map's
+    ///   capacity.
     public borrowing func steer(queue: UInt32, to socket: Int32) throws(BPFError) {
         var (key, value) = (queue, socket)
         // SAFETY: both have the sizes that such a map has by definition (kernel/bpf/xskmap.c).
         let result = unsafe bpf_map_update_elem(descriptor, &key, &value, UInt64(BPF_ANY))
         guard result == 0 else {
             throw BPFError(
-                operation: "lead queue \(queue) to a socket in", subject: subject, errno: -result,
+                operation: "set the socket of queue \(queue) in", subject: subject, errno: -result,
                 remedy: result == -E2BIG
                     ? "the map has room for \(entries) queues"
                     : "give the descriptor of an AF_XDP socket")
@@ -29,13 +29,12 @@ extension BPFMap {
 }
 
 extension BPFMap {
-    /// Shows every entry once, in no order: all that were there from the beginning to the end, and
-    /// perhaps others. A batch of the kernel's at a time; of a map of the least recently used nothing
-    /// is made any younger. Not for per-CPU maps.
+    /// Visits every entry once, in no order: all that exist from the beginning to the end, and perhaps others. Reads
+    /// one batch of the kernel at a time, and does not refresh entries of an LRU map. Not for per-CPU maps.
     ///
-    /// - Parameter visit: is given a key and a value.
+    /// - Parameter visit: gets a key and a value.
     package borrowing func walk(_ visit: ([UInt8], [UInt8]) -> Void) throws(BPFError) {
-        // More than any bucket of a table holds, which is what the kernel wants room for.
+        // More than any bucket of a hash table has, which is the size that the kernel requires.
         let room = min(max(entries, 1), 4096)
         var keys = [UInt8](repeating: 0, count: room * keyBytes)
         var values = [UInt8](repeating: 0, count: room * valueBytes)
@@ -70,10 +69,10 @@ extension BPFMap {
     }
 }
 
-/// Values as they lie in memory, for maps that kernel programs share.
+/// The memory layout of values in maps that kernel programs share.
 extension [UInt8] {
-    /// The bytes of a C structure or an integer. Padding would come along with whatever it holds, so
-    /// the headers in bpf/include assert that there is none.
+    /// The bytes of a C structure or an integer. Padding would be copied with any content, so the headers in
+    /// bpf/include assert that there is none.
     public init(native value: some BitwiseCopyable) {
         // SAFETY: the bytes of a trivial value, copied before the closure returns.
         self = unsafe Swift.withUnsafeBytes(of: value) { unsafe [UInt8]($0) }
@@ -85,14 +84,14 @@ extension [UInt8] {
         self = unsafe values.withUnsafeBytes { unsafe [UInt8]($0) }
     }
 
-    /// The C structure or integer whose bytes these are; there must be enough of them.
+    /// The C structure or integer with these bytes; there must be enough of them.
     package func read<Value: BitwiseCopyable>(_ type: Value.Type) -> Value {
         precondition(count >= MemoryLayout<Value>.size, "too few bytes")
         // SAFETY: there are enough bytes, of a trivial type.
         return unsafe withUnsafeBytes { unsafe $0.loadUnaligned(as: Value.self) }
     }
 
-    /// The integers that the bytes are, from the first on; bytes that make no whole one are left out.
+    /// The integers in the bytes, from the first on; the bytes of an incomplete one are left out.
     public func words<Word: FixedWidthInteger & BitwiseCopyable>(of type: Word.Type) -> [Word] {
         let size = MemoryLayout<Word>.size
         // SAFETY: each load lies within the buffer, which has `count / size` of them.

@@ -4,20 +4,20 @@ internal import CLibBPF
 internal import Glibc
 public import KernelPrograms
 
-/// An ELF object with kernel programs: opened, given its constants, loaded. It owns what libbpf
-/// allocates for it; what it loaded stays in the kernel while it is referenced.
+/// An ELF object with kernel programs: opened, given its constants, loaded. It owns libbpf's memory for it; loaded
+/// programs and maps stay in the kernel while they are referenced.
 ///
-/// libbpf writes nothing to standard error: what it has to say is in the errors thrown.
+/// libbpf writes nothing to standard error: its messages are in the errors thrown.
 @safe
 public struct BPFObject: ~Copyable {
-    /// What errors call it.
+    /// Its name in errors.
     public let name: String
     /// Not null until deinit.
     let handle: OpaquePointer
-    /// Where libbpf puts the verifier's log. Untouched pages of it cost nothing.
+    /// The buffer for the verifier's log. Untouched pages of it cost nothing.
     private let log: UnsafeMutableBufferPointer<CChar>
 
-    /// Opens one of the objects that the build put in.
+    /// Opens one of the embedded objects.
     ///
     /// - Throws: `BPFError` as `init(opening:name:)`.
     public init(opening embedded: EmbeddedObject) throws(BPFError) {
@@ -31,10 +31,10 @@ public struct BPFObject: ~Copyable {
 
     /// Opens an object from the bytes of its ELF file, without the kernel: needs no privilege.
     ///
-    /// - Throws: `BPFError` when the bytes are no BPF object.
+    /// - Throws: `BPFError` when the bytes are not a BPF object.
     public init(opening bytes: [UInt8], name: String) throws(BPFError) {
         _ = Self.quiet
-        // Kernels before 6.4 report ENOSPC in place of the verdict when the log does not fit.
+        // Kernels before 6.4 return ENOSPC instead of the verdict when the log does not fit.
         let log = UnsafeMutableBufferPointer<CChar>.allocate(capacity: 1 << 20)
         unsafe log[0] = 0
         var options = unsafe bpf_object_open_opts()
@@ -62,7 +62,7 @@ public struct BPFObject: ~Copyable {
         unsafe log.deallocate()
     }
 
-    /// Creates the maps, and has the kernel verify and keep every program. Once; constants are set
+    /// Creates the maps, and makes the kernel verify and load every program. Must be called once; constants are set
     /// before.
     ///
     /// - Throws: `BPFError` with EPERM without the capabilities, with the end of the verifier's log
@@ -92,7 +92,7 @@ public struct BPFObject: ~Copyable {
 
     /// A loaded program, by the name of its function.
     ///
-    /// - Throws: `BPFError` with ENOENT and the names there are, or with EINVAL before `load`.
+    /// - Throws: `BPFError` with ENOENT and the existing names, or with EINVAL before `load`.
     public func program(named wanted: String) throws(BPFError) -> BPFProgram {
         let subject = "\(name)/\(wanted)"
         // SAFETY: the program lives as long as the object, and only its descriptor leaves here.
@@ -110,23 +110,22 @@ public struct BPFObject: ~Copyable {
         return try BPFProgram(duplicating: descriptor, subject: subject)
     }
 
-    /// libbpf prints to standard error unless it has another function to call, or none.
+    /// libbpf prints to standard error unless it has another print function, or none.
     private static let quiet: Void = {
         // SAFETY: a static is set up once, before any other call of libbpf in this process.
         _ = unsafe libbpf_set_print(nil)
     }()
 }
 
-/// Constants: the `const volatile` globals of a program, which the verifier takes for literals and
-/// whose dead branches it removes.
+/// Constants: the `const volatile` globals of a program, which the verifier treats as literals and whose dead branches
+/// it removes.
 extension BPFObject {
-    /// Gives a constant its value, before `load`.
+    /// Sets a constant, before `load`.
     ///
     /// - Parameters:
     ///   - constant: the name of the global in the source.
     ///   - value: of exactly the size of the global.
-    /// - Throws: `BPFError` with ENOENT and the names there are, EINVAL for a value of another size or
-    ///   after `load`.
+    /// - Throws: `BPFError` with ENOENT and the existing names, EINVAL for a value of another size or after `load`.
     public mutating func set(
         _ constant: String, to value: some FixedWidthInteger & BitwiseCopyable
     ) throws(BPFError) {
@@ -154,7 +153,7 @@ extension BPFObject {
         if result < 0 { throw failure(constant, -result, remedy: "set constants before load") }
     }
 
-    /// What the object says that a constant is; nil when it has none of that name and size.
+    /// The object's value of a constant; nil when it has none of that name and size.
     public func value<Value: FixedWidthInteger & BitwiseCopyable>(
         of constant: String, as type: Value.Type
     ) -> Value? {
@@ -170,12 +169,12 @@ extension BPFObject {
         return [UInt8](section[place.offset..<place.offset + place.size]).words(of: type).first
     }
 
-    /// The names of the constants, in the order in which they lie in memory.
+    /// The names of the constants, in the order of their memory.
     public var constantNames: [String] { constants.map(\.name) }
 
     private static var section: String { ".rodata" }
 
-    /// Where one constant lies in its section, in bytes.
+    /// The position of one constant in its section, in bytes.
     private struct Place {
         let name: String
         let offset: Int
@@ -210,9 +209,9 @@ extension BPFObject {
 
 /// The maps of an object: sized before `load`, used after it.
 extension BPFObject {
-    /// How many entries a map has room for, before `load`.
+    /// Sets the capacity of a map, before `load`.
     ///
-    /// - Throws: `BPFError` with ENOENT and the names there are, EBUSY after `load`.
+    /// - Throws: `BPFError` with ENOENT and the existing names, EBUSY after `load`.
     public mutating func size(_ map: String, entries: Int) throws(BPFError) {
         let found = try unsafe find(map)
         // SAFETY: maps live as long as the object.
@@ -220,9 +219,9 @@ extension BPFObject {
         if result < 0 { throw refused("size map", map, result) }
     }
 
-    /// How long the values of the maps in an array of maps are, before `load`.
+    /// Sets the value size of the maps in an array of maps, before `load`.
     ///
-    /// - Throws: `BPFError` as `size`, with EINVAL for a map that holds no maps.
+    /// - Throws: `BPFError` as `size`, with EINVAL for a map that is not an array of maps.
     public mutating func size(mapsIn map: String, valueBytes: Int) throws(BPFError) {
         // SAFETY: the template lives as long as the object.
         guard let template = unsafe bpf_map__inner_map(try find(map)) else {
@@ -236,7 +235,7 @@ extension BPFObject {
 
     /// A loaded map.
     ///
-    /// - Throws: `BPFError` with ENOENT and the names there are, EINVAL before `load`.
+    /// - Throws: `BPFError` with ENOENT and the existing names, EINVAL before `load`.
     public func map(named wanted: String) throws(BPFError) -> BPFMap {
         // SAFETY: only its descriptor leaves here.
         let descriptor = unsafe bpf_map__fd(try find(wanted))

@@ -3,10 +3,9 @@
 internal import CLibBPF
 internal import Glibc
 
-/// A program that the kernel has verified. It owns a descriptor of its own, so it may outlive the
-/// object that it came from.
+/// A loaded program. It owns a descriptor, so it may outlive its object.
 public struct BPFProgram: ~Copyable, Sendable {
-    /// What errors call it, such as `flow_key/lb_flow_key`.
+    /// Its name in errors, such as `flow_key/lb_flow_key`.
     public let subject: String
     /// Open until deinit; for calls that attach the program or put it into a map.
     public let descriptor: Int32
@@ -25,27 +24,25 @@ public struct BPFProgram: ~Copyable, Sendable {
 
     deinit { _ = close(descriptor) }
 
-    /// What a test run gave.
+    /// The result of a test run.
     public struct Run: Equatable, Sendable {
-        /// What the program returned, such as `XDP_PASS`.
+        /// The program's return value, such as `XDP_PASS`.
         public let verdict: UInt32
-        /// The packet as the program left it.
+        /// The packet after the run.
         public let output: [UInt8]
         /// Time of one run, averaged over the repetitions, in nanoseconds.
         public let nanoseconds: UInt32
     }
 
-    /// Runs the program on a packet that comes from nowhere and goes nowhere
-    /// (Documentation/bpf/bpf_prog_run.rst).
+    /// Runs the program on a packet without an interface (Documentation/bpf/bpf_prog_run.rst).
     ///
     /// - Parameters:
-    ///   - data: the packet, from the Ethernet header on; the kernel wants 14 bytes or more.
-    ///   - count: how often. The packet is not put back in between: each run sees what the one
-    ///     before it left.
+    ///   - data: the packet, from the Ethernet header on; the kernel requires 14 bytes or more.
+    ///   - count: the number of runs. The packet is not reset in between: each run sees the output of the previous one.
     ///   - headroom: by how many bytes the program may lengthen the packet.
-    ///   - buffer: what the packet's socket buffer says of it; for programs that have one.
+    ///   - buffer: the packet's socket buffer; for programs that have one.
     /// - Throws: `BPFError` when the kernel refuses the packet or cannot test this type of program;
-    ///   with EBADMSG when a sum of the whole packet (`SocketBuffer.isSummed`) is wrong in the end.
+    ///   with EBADMSG when the checksum of the whole packet (`SocketBuffer.isSummed`) is wrong at the end.
     public borrowing func testRun(
         data: [UInt8], repeat count: Int32 = 1, headroom: Int = 256, buffer: SocketBuffer? = nil
     ) throws(BPFError) -> Run {
@@ -83,15 +80,15 @@ public struct BPFProgram: ~Copyable, Sendable {
 }
 
 extension BPFProgram {
-    /// The kernel's number of it; 0 when the kernel does not say.
+    /// The kernel's ID of it; 0 when the kernel does not report it.
     public var number: UInt32 {
         kernelInfo(of: descriptor, bpf_prog_info())?.id ?? 0
     }
 
-    /// The name of a program in the kernel, also of another process's: at most 15 characters.
+    /// The name of a program in the kernel, also of another process: at most 15 characters.
     ///
-    /// - Parameter number: the kernel's, as `bpftool prog show` prints it.
-    /// - Returns: nil when there is no such program any more, or it may not be looked at.
+    /// - Parameter number: the kernel's ID, as `bpftool prog show` prints it.
+    /// - Returns: nil when there is no such program any more, or the process lacks the privilege.
     public static func name(ofNumber number: UInt32) -> String? {
         let program = bpf_prog_get_fd_by_id(number)
         guard program >= 0 else { return nil }
@@ -102,11 +99,10 @@ extension BPFProgram {
 
 /// A program for a hook, and the maps that the next program takes over.
 ///
-/// An XDP program comes in two kinds. Drivers want the one that takes packets in several pieces (`xdp.frags`,
-/// Linux 5.18) when the MTU is more than a page. In the network stack (`HookMode.skb`) the other one is right: for
-/// a program that takes several pieces Linux 6.18 makes a new skb there and forgets how long its link-layer header
-/// is (`skb_pp_cow_data`, net/core/skbuff.c), so programs at the TC hook behind it look for headers in the wrong
-/// place.
+/// An XDP program comes in two kinds. Drivers need the multi-buffer kind (`xdp.frags`, Linux 5.18) when the MTU is more
+/// than a page. In the network stack (`HookMode.skb`) the other one is right: for a multi-buffer program Linux 6.18
+/// makes a new skb there and loses the length of its link-layer header (`skb_pp_cow_data`, net/core/skbuff.c), so later
+/// programs at the TC hook look for headers in the wrong place.
 public final class HookProgram: Sendable {
     private let program: BPFProgram
     /// For the network stack; nil when one kind serves every mode.
@@ -114,7 +110,7 @@ public final class HookProgram: Sendable {
     private let skbDescriptor: Int32?
     package let maps: PinnedMaps?
 
-    /// A program that has one kind.
+    /// A program of one kind.
     package init(_ program: consuming BPFProgram, maps: PinnedMaps? = nil) {
         self.program = program
         self.maps = maps
@@ -134,7 +130,7 @@ public final class HookProgram: Sendable {
 
     /// Both kinds of an XDP program.
     ///
-    /// - Parameter name: of the one for drivers; the other one's has `_skb` behind it.
+    /// - Parameter name: the name of the one for drivers; the other one's ends with `_skb`.
     /// - Throws: `BPFError` as `BPFObject.program(named:)`.
     package convenience init(
         xdp name: String, of object: borrowing BPFObject, maps: PinnedMaps? = nil
@@ -145,19 +141,19 @@ public final class HookProgram: Sendable {
 
     var subject: String { program.subject }
 
-    /// Of the kind that serves a mode.
+    /// The kind for a mode.
     func descriptor(in mode: HookMode) -> Int32 {
         mode == .skb ? skbDescriptor ?? program.descriptor : program.descriptor
     }
 
-    /// The kernel's ID of the kind that serves a mode; 0 when the kernel does not tell.
+    /// The kernel's ID of the kind for a mode; 0 when the kernel does not report it.
     package func number(in mode: HookMode) -> UInt32 {
         kernelInfo(of: descriptor(in: mode), bpf_prog_info())?.id ?? 0
     }
 }
 
-/// What an XDP program decides about a packet (`enum xdp_action`, include/uapi/linux/bpf.h). The
-/// kernel takes any other number for `aborted`.
+/// The verdict of an XDP program (`enum xdp_action`, include/uapi/linux/bpf.h). The kernel treats any other number as
+/// `aborted`.
 public enum XDPVerdict: UInt32, CaseIterable, Sendable {
     /// The program failed: dropped, and reported by the tracepoint `xdp_exception`.
     case aborted = 0
@@ -170,20 +166,19 @@ public enum XDPVerdict: UInt32, CaseIterable, Sendable {
     case redirect = 4
 }
 
-/// What the socket buffer of a test run says of its packet (`struct __sk_buff`, as far as the kernel
-/// lets it be set: net/bpf/test_run.c). A packet whose Ethernet destination is zeros is for this host
-/// when the interface is the loopback.
+/// The socket buffer of a test run's packet (the settable fields of `struct __sk_buff`: net/bpf/test_run.c). A packet
+/// with an Ethernet destination of zeros is for this host when the interface is the loopback.
 public struct SocketBuffer: Equatable, Sendable {
-    /// The interface that the packet is on; 0 for the loopback. It must exist.
+    /// The interface of the packet; 0 for the loopback. It must exist.
     public var interface: UInt32
-    /// The interface by which it came; any number.
+    /// The input interface; any number.
     public var ingressInterface: UInt32
     /// Bytes of payload in a segment of a super-packet (`gso_size`); 0 for any other packet.
     public var segmentBytes: UInt32
     /// Segments of a super-packet (`gso_segs`); 0 if they are not counted.
     public var segments: UInt32
-    /// Whether a NIC has summed up the packet (CHECKSUM_COMPLETE): the run fails when that sum is no
-    /// longer the packet's afterwards. Linux 6.11.
+    /// Whether a NIC has summed up the packet (CHECKSUM_COMPLETE): the run fails when that sum is wrong afterwards.
+    /// Linux 6.11.
     public var isSummed: Bool
 
     public init(
@@ -197,7 +192,7 @@ public struct SocketBuffer: Equatable, Sendable {
         self.isSummed = isSummed
     }
 
-    /// As the kernel reads it.
+    /// The kernel's structure.
     var context: __sk_buff {
         var context = unsafe __sk_buff()
         unsafe context.ifindex = interface

@@ -11,13 +11,13 @@ internal import Glibc
 public struct ClsactFilter: Sendable {
     public let interface: UInt32
 
-    /// Where the filter stands among those of other tools; a lower number comes first.
+    /// The priority among other tools' filters; a lower number comes first.
     public static let priority: UInt32 = 0xfa0
     private static let number: UInt32 = 1
 
     public init(interface: UInt32) { self.interface = interface }
 
-    /// Makes the queueing discipline.
+    /// Adds the queueing discipline.
     ///
     /// - Returns: false when there was one already.
     public func makeDiscipline() throws(BPFError) -> Bool {
@@ -48,8 +48,7 @@ public struct ClsactFilter: Sendable {
         return [-ENOENT, -EINVAL].contains(result) ? 0 : nil
     }
 
-    /// Puts the program there in place of the one that stood there, if one did; each packet meets one
-    /// of the two.
+    /// Attaches the program, in place of an existing one: each packet sees one of the two.
     public func put(_ program: HookProgram) throws(BPFError) {
         var (hook, place) = (hook, place)
         place.prog_fd = program.descriptor(in: .clsact)
@@ -59,12 +58,12 @@ public struct ClsactFilter: Sendable {
         guard result == 0 else { throw failure("attach filter to", result) }
     }
 
-    /// Takes the filter away, if it is there.
+    /// Removes the filter, if there is one.
     public func remove() throws(BPFError) {
         var (hook, place) = (hook, place)
         // SAFETY: libbpf reads the structures, whose sizes are set.
         let result = unsafe bpf_tc_detach(&hook, &place)
-        // ENODEV: the interface went, and the filter with it. EINVAL: the discipline is gone.
+        // ENODEV: the interface is gone, and the filter with it. EINVAL: the discipline is gone.
         guard [0, -ENOENT, -ENODEV, -EINVAL].contains(result) else {
             throw failure("remove filter from", result)
         }
@@ -73,7 +72,7 @@ public struct ClsactFilter: Sendable {
     /// Removes the queueing discipline, unless a filter is left on it.
     public func removeDisciplineIfUnused() throws(BPFError) {
         let filters = cnet_clsact_filters(interface)
-        // ENODEV: the interface went, and all on it.
+        // ENODEV: the interface is gone, and all on it.
         guard filters == 0 else {
             if filters > 0 || filters == -ENODEV { return }
             throw failure("list filters of", filters)
@@ -88,8 +87,8 @@ public struct ClsactFilter: Sendable {
         }
     }
 
-    /// Up to the last field: libbpf wants zeros behind it, and a copy of a structure need not keep what
-    /// is in its padding.
+    /// The size up to the last field: libbpf requires zeros after it, and a copy of a structure need not keep its
+    /// padding.
     private static let hookBytes = size(\bpf_tc_hook.parent)
     private static let placeBytes = size(\bpf_tc_opts.priority)
 

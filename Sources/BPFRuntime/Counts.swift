@@ -3,7 +3,7 @@
 package import CDatapath
 package import FanoutCore
 
-/// A row of counters (lb/counters.h), added up over the CPUs.
+/// A row of counters (lb/counters.h), summed over the CPUs.
 package struct Counts: CounterSum {
     private var words = [UInt64](repeating: 0, count: Int(LB_COUNTERS.rawValue))
 
@@ -19,7 +19,7 @@ package struct Counts: CounterSum {
 
     package subscript(counter: lb_counter) -> UInt64 { words[Int(counter.rawValue)] }
 
-    /// Reasons that never came up are left out.
+    /// Reasons with a count of 0 are left out.
     package var drops: [DropReason: UInt64] {
         var result: [DropReason: UInt64] = [:]
         for reason in DropReason.allCases {

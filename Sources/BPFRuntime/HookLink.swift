@@ -3,7 +3,7 @@
 internal import CLibBPF
 internal import Glibc
 
-/// Where on an interface a program sees packets. The raw value is its name in logs, metrics and status.
+/// The hook of a program on an interface. The raw value is its name in logs, metrics and status.
 public enum HookMode: String, CaseIterable, Sendable {
     /// TCX at ingress (Linux 6.6), beside the programs of other tools.
     case tcx
@@ -11,7 +11,7 @@ public enum HookMode: String, CaseIterable, Sendable {
     case clsact
     /// XDP in the driver, before the kernel allocates anything for a packet.
     case native
-    /// XDP in the network stack, for drivers without the hook: slower, and behind the driver's own offloads.
+    /// XDP in the network stack, for drivers without the hook: slower, and after the driver's own offloads.
     case skb
 
     package var isXDP: Bool { self == .native || self == .skb }
@@ -49,7 +49,7 @@ public enum HookMode: String, CaseIterable, Sendable {
 /// pin links instead of attaching by netlink:
 ///
 /// - The next process finds the link by its pin, knows that the program is its own, and replaces it in one step.
-///   To detach and attach is not one step: many drivers reset their rings, and the whole host loses packets.
+///   Detaching and attaching is not one step: many drivers reset their rings, and the whole host loses packets.
 /// - Nothing replaces the program by mistake: `ip link set xdp off` is refused.
 public struct HookLink: ~Copyable, Sendable {
     /// Stays the same when the program is replaced.
@@ -65,7 +65,7 @@ public struct HookLink: ~Copyable, Sendable {
 
     deinit { _ = close(descriptor) }
 
-    /// Attaches a program. At TCX it runs after the programs that are there already.
+    /// Attaches a program. At TCX it runs after the existing programs.
     ///
     /// - Throws: `BPFError`: EBUSY with the name of another XDP program, ENODEV, EINVAL on a kernel without TCX,
     ///   or with a remedy when the driver refuses. A process that could load the program may attach it.
@@ -75,7 +75,7 @@ public struct HookLink: ~Copyable, Sendable {
         try self.init(program.descriptor, program.subject, interface, mode)
     }
 
-    /// Attaches the kind of the program that is made for the mode.
+    /// Attaches the program's kind for the mode.
     package init(
         attaching program: HookProgram, to interface: UInt32, _ mode: HookMode
     ) throws(BPFError) {
@@ -105,7 +105,7 @@ public struct HookLink: ~Copyable, Sendable {
 
     /// A link that this process or another one pinned.
     ///
-    /// - Returns: nil when nothing is pinned there, or the interface of the link is gone.
+    /// - Returns: nil when there is no pin, or the interface of the link is gone.
     /// - Throws: `BPFError` when the pin cannot be opened.
     public static func pinned(at path: String) throws(BPFError) -> HookLink? {
         // SAFETY: the path is read before the call returns.
@@ -133,19 +133,19 @@ public struct HookLink: ~Copyable, Sendable {
         return occupant.mode
     }
 
-    /// The number of the interface; 0 when the interface is gone or the link is detached.
+    /// The index of the interface; 0 when the interface is gone or the link is detached.
     public var interface: UInt32 {
-        // The kernel's data of a TCX link begin with the interface, as those of an XDP link do, which older headers
-        // know as well.
+        // The kernel's data of a TCX link start with the interface, as those of an XDP link do, which older headers
+        // have as well.
         kernelInfo(of: descriptor, bpf_link_info())?.xdp.ifindex ?? 0
     }
 
-    /// The kernel's ID of the program; 0 when the kernel does not tell.
+    /// The kernel's ID of the program; 0 when the kernel does not report it.
     public var programNumber: UInt32 {
         kernelInfo(of: descriptor, bpf_link_info())?.prog_id ?? 0
     }
 
-    /// Replaces the program in one step: each packet meets the previous or the new one.
+    /// Replaces the program in one step: each packet sees the previous or the new one.
     public borrowing func replace(with program: HookProgram) throws(BPFError) {
         let result = bpf_link_update(descriptor, program.descriptor(in: mode), nil)
         guard result == 0 else {
@@ -153,7 +153,7 @@ public struct HookLink: ~Copyable, Sendable {
         }
     }
 
-    /// Lets the link outlive this process.
+    /// Pins the link, so that it outlives this process.
     public borrowing func pin(at path: String) throws(BPFError) {
         // SAFETY: the path is read before the call returns.
         let result = unsafe bpf_obj_pin(descriptor, path)
@@ -162,7 +162,7 @@ public struct HookLink: ~Copyable, Sendable {
         }
     }
 
-    /// Detaches the program, whatever else holds the link.
+    /// Detaches the program, even if other references to the link exist.
     public borrowing func detach() throws(BPFError) {
         let result = bpf_link_detach(descriptor)
         // ENOLINK: the interface is gone, and the program with it.
@@ -172,7 +172,7 @@ public struct HookLink: ~Copyable, Sendable {
     }
 }
 
-/// A program of a section `tp_btf/NAME` at the tracepoint NAME. It goes with the link.
+/// A program of a section `tp_btf/NAME` at the tracepoint NAME. It is detached with the link.
 package struct TracepointLink: ~Copyable, Sendable {
     private let descriptor: Int32
 
@@ -188,13 +188,13 @@ package struct TracepointLink: ~Copyable, Sendable {
     deinit { _ = close(descriptor) }
 }
 
-/// The XDP program of an interface, whichever process attached it. There is room for one in each mode, and only one
-/// mode at a time is in use.
+/// The XDP program of an interface, from any process. There is room for one in each mode, and only one mode at a time
+/// is in use.
 public struct XDPOccupant: Equatable, Sendable {
     public let mode: HookMode
     /// The kernel's ID of it, as `bpftool prog show` prints it.
     public let number: UInt32
-    /// 15 characters at most; nil when the process may not ask for it.
+    /// At most 15 characters; nil without the privilege to read it.
     public let name: String?
 
     /// The program of an interface; nil when it has none.
@@ -202,7 +202,7 @@ public struct XDPOccupant: Equatable, Sendable {
     /// - Throws: `BPFError` with ENODEV when there is no such interface.
     public static func of(interface: UInt32) throws(BPFError) -> XDPOccupant? {
         var found = bpf_xdp_query_opts()
-        // Up to the last field: libbpf wants zeros behind it.
+        // Up to the last field: libbpf requires zeros after it.
         found.sz =
             (MemoryLayout<bpf_xdp_query_opts>.offset(of: \.attach_mode)
                 ?? MemoryLayout<bpf_xdp_query_opts>.size - 1) + 1
@@ -210,7 +210,7 @@ public struct XDPOccupant: Equatable, Sendable {
         let result = unsafe bpf_xdp_query(Int32(bitPattern: interface), 0, &found)
         guard result == 0 else {
             throw BPFError(
-                operation: "ask for the XDP program of", subject: "interface \(interface)",
+                operation: "read the XDP program of", subject: "interface \(interface)",
                 errno: -result)
         }
         for (mode, number) in [(HookMode.native, found.drv_prog_id), (.skb, found.skb_prog_id)]
@@ -222,7 +222,7 @@ public struct XDPOccupant: Equatable, Sendable {
     }
 }
 
-/// What the kernel tells of a program, map or link; nil when it tells nothing.
+/// The kernel's information about a program, map or link; nil when it reports none.
 ///
 /// - Parameter empty: a C structure without pointers to Swift's memory.
 func kernelInfo<Info>(of descriptor: Int32, _ empty: Info) -> Info? {

@@ -5,19 +5,19 @@ internal import Dispatch
 internal import Glibc
 internal import Synchronization
 
-/// Maps that take their places in an array of maps, without the wait for it.
+/// Replaces maps in an array of maps, without blocking for the kernel's wait.
 ///
-/// The kernel puts a map into its place with one store, and then lets the caller wait until no program is
-/// under way that may have seen the previous one (kernel/bpf/syscall.c, maybe_wait_bpf_programs): some tens of
-/// milliseconds. The caller needs to know only that the store is done. So another thread makes the call and
-/// waits, and this one checks that the maps are in their places.
+/// The kernel stores a map in its place at once, and then blocks the caller until no running program can have seen the
+/// previous one (kernel/bpf/syscall.c, maybe_wait_bpf_programs): some tens of milliseconds. The caller only needs to
+/// know that the store is done. So another thread makes the call and waits, and this one checks that the maps are in
+/// place.
 package final class MapExchange: Sendable {
     private let array: SharedMap
     private let maps: [(place: UInt32, map: SharedMap)]
     private let outcome = Mutex<Result<Void, BPFError>?>(nil)
     private let isOver = DispatchSemaphore(value: 0)
 
-    /// How long to go on looking without a pause, and how long pauses are after that, microseconds.
+    /// How long to poll without a pause, and the length of later pauses, microseconds.
     private static let patience = 50
     private static let pause: UInt32 = 20
     private static let stackBytes = 256 << 10
@@ -27,7 +27,7 @@ package final class MapExchange: Sendable {
         self.maps = maps
     }
 
-    /// Puts maps into their places. When it returns packets meet them.
+    /// Puts maps into their places. When it returns packets use them.
     ///
     /// - Parameters:
     ///   - array: an array of maps.
@@ -44,13 +44,13 @@ package final class MapExchange: Sendable {
         do throws(BPFError) {
             try exchange.watch(last)
         } catch {
-            // It is under way all the same, so its own outcome counts.
+            // It runs all the same, so its own result counts.
             try exchange.wait()
         }
         return exchange
     }
 
-    /// Returns once the last map is in its place: they are put in one after the other, so it tells of all.
+    /// Returns once the last map is in its place: they are stored one after the other, so all others are too.
     private func watch(_ last: (place: UInt32, map: SharedMap)) throws(BPFError) {
         var looks = 0
         while try !isEnded,
@@ -62,8 +62,8 @@ package final class MapExchange: Sendable {
         }
     }
 
-    /// Makes the call in a thread of its own, which ends with it. Those of a pool keep what they have freed for
-    /// themselves, and these come so often that memory would rise by it for hours.
+    /// Makes the call in a thread of its own, which ends with it. Threads of a pool keep freed memory for themselves,
+    /// and these calls come so often that memory use would rise for hours.
     private func start() {
         // SAFETY: the reference is retained here; the thread takes it, or we do when there is none.
         let reference = unsafe Unmanaged.passRetained(self)
@@ -88,7 +88,7 @@ package final class MapExchange: Sendable {
         }
     }
 
-    /// Waits until no program is under way that may have seen what was in the places before.
+    /// Waits until no running program can have seen the previous content of the places.
     package func wait() throws(BPFError) {
         isOver.wait()
         isOver.signal()
@@ -109,7 +109,7 @@ package final class MapExchange: Sendable {
     }
 }
 
-/// A map that several refer to.
+/// A map with several references.
 package final class SharedMap: Sendable {
     package let map: BPFMap
 

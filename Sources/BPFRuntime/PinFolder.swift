@@ -3,20 +3,20 @@
 internal import CNet
 internal import Glibc
 
-/// A folder in the BPF file system: a place for pins, and a lock that a process holds as long as it
-/// lives. Its path is `ROOT/udp-fanout/NAME`.
+/// A folder in the BPF file system: a place for pins, and a lock that a process holds as long as it lives. Its path is
+/// `ROOT/udp-fanout/NAME`.
 public struct PinFolder: ~Copyable, Sendable {
     public let path: String
     private let descriptor: Int32
 
-    /// Where the BPF file system is on most hosts.
+    /// The mount point of the BPF file system on most hosts.
     public static let usualRoot = "/sys/fs/bpf"
 
-    /// Opens the folder, makes it if need be, and locks it.
+    /// Opens and locks the folder; creates it if necessary.
     ///
     /// - Parameters:
     ///   - root: the BPF file system; one is mounted there when none is.
-    ///   - name: without dots, which the kernel keeps for itself (kernel/bpf/inode.c, bpf_lookup).
+    ///   - name: without dots, which the kernel reserves (kernel/bpf/inode.c, bpf_lookup).
     /// - Throws: `BPFError`; with EBUSY when another process holds it.
     public init(root: String = usualRoot, name: String) throws(BPFError) {
         let path = "\(root)/udp-fanout/\(name)"
@@ -27,8 +27,8 @@ public struct PinFolder: ~Copyable, Sendable {
 
     private static func lock(_ path: String, root: String) throws(BPFError) -> Int32 {
         try mount(at: root)
-        // A process that starts looks into the folders of others for what killed ones left, and holds or
-        // removes one for a moment; a daemon holds its own for longer.
+        // A starting process searches the folders of others for leftovers of killed ones, and locks or removes one for
+        // a moment; a daemon keeps its own locked for longer.
         for _ in 0..<attempts {
             if let descriptor = try take(path, root: root) { return descriptor }
             _ = usleep(pause)
@@ -69,8 +69,7 @@ public struct PinFolder: ~Copyable, Sendable {
             if code == EWOULDBLOCK { return nil }
             throw BPFError(operation: "lock", subject: path, errno: code)
         }
-        // A lock on a folder that has been removed in the meantime says nothing: by now another process may
-        // have one there.
+        // A lock on a folder that was removed meanwhile has no meaning: another process may have created a new one.
         var (held, found) = (stat(), stat())
         // SAFETY: the kernel fills in the structures.
         guard unsafe fstat(descriptor, &held) == 0, unsafe stat(path, &found) == 0,
@@ -84,7 +83,7 @@ public struct PinFolder: ~Copyable, Sendable {
 
     /// A folder's descriptor; nil when there is none.
     ///
-    /// - Throws: `BPFError`, with EPERM for a folder in which another user could exchange what is pinned.
+    /// - Throws: `BPFError`, with EPERM for a folder in which another user could replace pins.
     private static func openOwn(_ folder: String) throws(BPFError) -> Int32? {
         let descriptor = unsafe open(folder, O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC)
         guard descriptor >= 0 else {
@@ -116,7 +115,7 @@ public struct PinFolder: ~Copyable, Sendable {
     /// The path of a pin in it.
     public func path(of pin: String) -> String { "\(path)/\(pin)" }
 
-    /// Takes a pin away, if it is there.
+    /// Removes a pin, if there is one.
     public func remove(_ pin: String) { _ = unsafe unlink(path(of: pin)) }
 
     /// A mark in the folder, for the next process that opens it.
@@ -126,8 +125,7 @@ public struct PinFolder: ~Copyable, Sendable {
 
     public func hasMark(_ name: String) -> Bool { unsafe access(path(of: name), F_OK) == 0 }
 
-    /// Removes the folder when it is empty, and the one above it when this was the last. The lock stays
-    /// until deinit.
+    /// Removes the folder when it is empty, and its parent when this was the last. The lock stays until deinit.
     public func removeIfEmpty() {
         _ = unsafe rmdir(path)
         _ = unsafe rmdir(String(path[..<(path.lastIndex(of: "/") ?? path.startIndex)]))
@@ -153,8 +151,8 @@ public struct PinFolder: ~Copyable, Sendable {
     }
 }
 
-/// The network namespace of the calling thread, as a number that no other has at the same time
-/// (namespaces(7)); 0 when /proc is not mounted.
+/// The network namespace of the calling thread, as a number that is unique at a time (namespaces(7)); 0 when /proc is
+/// not mounted.
 public enum NetworkNamespace {
     public static var current: UInt64 {
         var status = stat()
@@ -164,8 +162,8 @@ public enum NetworkNamespace {
 }
 
 extension PinFolder {
-    /// Removes folders that dead processes left, with what is pinned in them: those of which `isStale`
-    /// says so by their names, unless a process holds them.
+    /// Removes folders of dead processes with their pins: those whose names `isStale` selects, unless a process holds
+    /// them.
     ///
     /// - Parameter root: the BPF file system.
     public static func removeStale(root: String = usualRoot, where isStale: (String) -> Bool) {
@@ -183,7 +181,7 @@ extension PinFolder {
         }
     }
 
-    /// Removes the marks whose names begin like this, but for one.
+    /// Removes the marks with this prefix, except for one.
     public func removeMarks(startingWith prefix: String, but kept: String? = nil) {
         for name in Self.entries(of: path) where name.hasPrefix(prefix) && name != kept {
             setMark(name, false)

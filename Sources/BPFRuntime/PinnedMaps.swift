@@ -2,8 +2,8 @@
 
 internal import Glibc
 
-/// Maps that outlive a program: the next program takes them over, so that nothing in them is lost when a program is
-/// replaced. They are pinned beside the link of each hook, where the next process finds them.
+/// Maps that outlive a program: the next program takes them over, so that their content survives a replacement. They
+/// are pinned beside the link of each hook, where the next process finds them.
 package final class PinnedMaps: Sendable {
     private let maps: [String: SharedMap]
     /// The kernel's IDs of the maps, by name.
@@ -46,15 +46,15 @@ package final class PinnedMaps: Sendable {
         return try body(shared.map)
     }
 
-    /// Lets an object use a map, before it is loaded.
+    /// Makes an object use a map, before it is loaded.
     ///
-    /// - Throws: `BPFError` with EINVAL when the object wants other sizes.
+    /// - Throws: `BPFError` with EINVAL when the object needs other sizes.
     package func share(_ name: String, with object: inout BPFObject) throws(BPFError) {
         guard let shared = maps[name] else { return }
         try object.share(name, shared.map)
     }
 
-    /// Set while all pins are of one program and of this version: maps of another version mean something else.
+    /// Set while all pins belong to one program of this version: another version's maps have another meaning.
     fileprivate static let markPrefix = "abi-"
     fileprivate static let mark = "\(markPrefix)\(BPFRuntimeInfo.abiVersion)"
 
@@ -70,6 +70,6 @@ extension PinFolder {
         setMark(PinnedMaps.mark, true)
     }
 
-    /// Says that the pins may be those of several programs.
+    /// Marks that the pins may belong to several programs.
     package func unmarkMaps() { removeMarks(startingWith: PinnedMaps.markPrefix) }
 }

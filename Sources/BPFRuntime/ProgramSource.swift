@@ -5,19 +5,19 @@ internal import CLibBPF
 internal import Glibc
 package import KernelPrograms
 
-/// Where a kernel program comes from.
+/// The source of a kernel program.
 public enum ProgramSource: Sendable {
-    /// The one that the build put in.
+    /// The embedded one.
     case embedded
-    /// The one in a file, checked for the layouts of this build; read whenever a program is loaded.
+    /// A file, checked for the layouts of this build; read whenever a program is loaded.
     case file(String)
 
-    /// The object, opened and found to be of our kind.
+    /// Opens and checks the object.
     ///
     /// - Parameters:
-    ///   - embedded: the one of the build; an object from a file has to be made from the same source.
-    ///   - program: one that it has.
-    /// - Throws: `BPFError` when it is no BPF object, lacks something or has another ABI.
+    ///   - embedded: the object of the build; an object from a file must be compiled from the same source.
+    ///   - program: the name of one of its programs.
+    /// - Throws: `BPFError` when it is not a BPF object, lacks a part or has another ABI.
     package func open(
         _ embedded: EmbeddedObject, with program: String
     ) throws(BPFError) -> BPFObject {
@@ -50,9 +50,9 @@ public enum ProgramSource: Sendable {
     }
 }
 
-/// Kernel programs that come from a file.
+/// Kernel programs from a file.
 public enum ObjectFile {
-    /// More than any object of bpf/ takes.
+    /// More than any object of bpf/.
     public static let maximumBytes = 16 << 20
 
     /// The bytes of the file.
@@ -81,15 +81,15 @@ public enum ObjectFile {
     }
 }
 
-/// What `--version` says about the kernel side.
+/// Versions of the kernel side for `--version`.
 public enum BPFRuntimeInfo {
-    /// The version of the libbpf that is linked, such as `v1.1`.
+    /// The version of the linked libbpf, such as `v1.1`.
     public static var libbpfVersion: String {
         // SAFETY: libbpf returns a constant string.
         unsafe String(cString: libbpf_version_string())
     }
 
-    /// The kernel that runs, as `uname -r` prints it.
+    /// The running kernel, as `uname -r` prints it.
     public static var kernelRelease: String {
         var names = utsname()
         // SAFETY: the kernel fills in the structure, each text with its NUL.

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* explain.c: what an error means and what helps. */
+/* explain.c: what an error means, and its remedy. */
 #include <errno.h>
 #include <stddef.h>
 #include <stdlib.h>
@@ -13,7 +13,7 @@ struct text {
 	const char *text;
 };
 
-/* What an error of one call means, where that is less than what it means at all. */
+/* What an error means for one call, where that is narrower than its general meaning. */
 static const struct text of_calls[] = {
 	{RPLB_CALL_OPEN, EINVAL,
 	 "an argument is malformed: a group's name has 1 to 64 characters without '/' and '.', a "
@@ -21,20 +21,20 @@ static const struct text of_calls[] = {
 	{RPLB_CALL_OPEN, ERANGE, "a group's count is 1 to 128"},
 	{RPLB_CALL_OPEN, ENOENT, "there is no such group; a new one needs a count"},
 	{RPLB_CALL_OPEN, EBUSY,
-	 "a member that lives is in a slot at or above that count: end it first, or give a higher "
+	 "a live member is in a slot at or above that count: end it first, or give a higher "
 	 "count"},
 	{RPLB_CALL_OPEN, EACCES,
 	 "the group's pins belong to another user, or this user cannot search the pin root: its "
 	 "creator names the owner, chmod 711 opens the root; or use another group"},
 
 	{RPLB_CALL_DESTROY, ENOENT, "there is no such group"},
-	{RPLB_CALL_DESTROY, EBUSY, "a member of the group lives: end its members first"},
+	{RPLB_CALL_DESTROY, EBUSY, "the group has live members: end them first"},
 	{RPLB_CALL_DESTROY, EACCES,
 	 "the group's pins, or the pin root, belong to another user: let that user or root do it"},
 
 	{RPLB_CALL_SOCKET, EACCES,
 	 "this user may not bind the port: it is below net.ipv4.ip_unprivileged_port_start and "
-	 "takes CAP_NET_BIND_SERVICE; take a higher one"},
+	 "needs CAP_NET_BIND_SERVICE; use a higher one"},
 	{RPLB_CALL_SOCKET, EPERM, "something on this host forbids the socket"},
 	{RPLB_CALL_SOCKET, EADDRNOTAVAIL,
 	 "this host does not have the address: ip addr lists its addresses"},
@@ -43,17 +43,17 @@ static const struct text of_calls[] = {
 
 	{RPLB_CALL_JOIN, ERANGE, "the slot is not below the group's count"},
 	{RPLB_CALL_JOIN, EBUSY,
-	 "the socket is in a slot already, or a lower count would cut off a member that lives"},
+	 "the socket is in a slot already, or a lower count would cut off a live member"},
 	{RPLB_CALL_JOIN, ENOENT, "the group has been destroyed since it was opened: open it again"},
 	{RPLB_CALL_JOIN, EADDRNOTAVAIL,
-	 "the group's members that live are bound to another address, port or device, or are in "
+	 "the group's live members are bound to another address, port or device, or are in "
 	 "another network namespace, or differ in IPV6_V6ONLY: use another group"},
 
 	{RPLB_CALL_LEAVE, ENOENT, "the socket is in no slot, or the group has been destroyed"},
 
 	{RPLB_CALL_RESIZE, ERANGE, "a group's count is 1 to 128"},
 	{RPLB_CALL_RESIZE, EBUSY,
-	 "a member that lives is in a slot at or above that count: end it first"},
+	 "a live member is in a slot at or above that count: end it first"},
 	{RPLB_CALL_RESIZE, ENOENT, "the group has been destroyed since it was opened"},
 
 	{RPLB_CALL_REPORT, ERANGE, "there are counters for slots 0 to 127"},
@@ -80,7 +80,7 @@ static const struct text of_all[] = {
 	 "net.ipv4.ip_unprivileged_port_start"},
 	{0, ESTALE, "the group exists with another key or seed: use the same, or destroy it first"},
 	{0, EBUSY,
-	 "a member that lives is in the way: the socket is in a slot already, or a member would be "
+	 "a live member prevents it: the socket is in a slot already, or a member would be "
 	 "cut off; end it first"},
 	{0, EPROTONOSUPPORT,
 	 "what is pinned there was made by another version or another program: end its members and "
@@ -89,7 +89,7 @@ static const struct text of_all[] = {
 	{0, ENOEXEC, "the kernel or libbpf refused the program; the log says why"},
 	{0, ETIMEDOUT,
 	 "another process has held the group's lock for 5 seconds: look for one that is stopped"},
-	{0, EEXIST, "a member that lives has the slot: end it, or take another slot"},
+	{0, EEXIST, "a live member has the slot: end it, or use another slot"},
 	{0, EADDRINUSE,
 	 "another socket has the address, without SO_REUSEPORT or of another user: ss -ulpn shows "
 	 "whose"},
@@ -110,7 +110,7 @@ static const struct text of_all[] = {
 	{0, ENFILE, "the system has no descriptor left: raise fs.file-max"},
 };
 
-/* Whether the kernel that runs is older than this one. */
+/* Whether the running kernel is older than this version. */
 static bool is_before(unsigned long major, unsigned long minor)
 {
 	struct utsname system;
@@ -138,7 +138,7 @@ const char *rplb_explain_call(enum rplb_call call, int error)
 	const char *text = NULL;
 	int code = error < 0 ? (int)(0u - (unsigned int)error) : error;
 
-	/* Age is blamed where it is to blame, and nowhere else. */
+	/* Blame the kernel's age only when it is the cause. */
 	if (code == EOPNOTSUPP && is_before(4, 19))
 		return "this kernel has no sk_reuseport programs, which need Linux 4.19";
 	if (code == ENOEXEC && is_before(5, 6))

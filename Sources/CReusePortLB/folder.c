@@ -25,7 +25,7 @@ bool rplb_name_is_valid(const char *name)
 {
 	size_t length = strlen(name);
 
-	/* The kernel keeps names with dots for itself (kernel/bpf/inode.c, bpf_lookup). */
+	/* The kernel reserves names with dots (kernel/bpf/inode.c, bpf_lookup). */
 	return length > 0 && length <= NAME_MAX_BYTES && !strpbrk(name, "/.");
 }
 
@@ -38,7 +38,7 @@ static int is_bpf_fs(const char *root)
 	return status.f_type == BPF_FS_MAGIC ? 0 : -ENODEV;
 }
 
-/* flock(2) with a time limit, so that a stopped process that holds the lock does not stop others. */
+/* flock(2) with a time limit, so that a stopped process with the lock does not block others for ever. */
 static int lock(int folder)
 {
 	struct timespec now, end, step = {.tv_nsec = LOCK_STEP_NS};
@@ -57,7 +57,7 @@ static int lock(int folder)
 	return 0;
 }
 
-/* Of several processes one mounts. A process that merely holds the lock does not stop the others. */
+/* One of several processes mounts. Another process that only holds the lock does not block them. */
 static int mount_once(const char *root)
 {
 	int folder = open(root, O_RDONLY | O_DIRECTORY | O_CLOEXEC), error;
@@ -65,7 +65,7 @@ static int mount_once(const char *root)
 	if (folder >= 0)
 		lock(folder);
 	error = is_bpf_fs(root);
-	/* 0711: members of other uids find the groups whose names they know. */
+	/* 0711: members of other uids can open the groups whose names they know. */
 	if (error == -ENODEV &&
 	    mount("bpf", root, "bpf", MS_NOSUID | MS_NODEV | MS_NOEXEC, "mode=0711"))
 		error = errno == EPERM || errno == ENOENT ? -ENODEV : -errno;
@@ -83,7 +83,7 @@ int rplb_root_check(const char *root, unsigned int flags)
 	return error == -ENODEV && (flags & RPLB_MOUNT) ? mount_once(root) : error;
 }
 
-/* Whether the folder at `path` is the one that is open. */
+/* Whether the folder at `path` is still the open one. */
 static bool is_still_there(const char *path, int folder)
 {
 	struct stat at_path, open_one;
@@ -102,12 +102,12 @@ int rplb_folder_lock(const char *root, const char *name, bool create, int *folde
 	for (;;) {
 		if (create && mkdir(path, S_IRWXU) && errno != EEXIST) {
 			error = -errno;
-			/* Who may search the root would have met the group, if it were there. */
+			/* A caller that may search the root would have found an existing group. */
 			if (error == -EACCES && !faccessat(AT_FDCWD, root, X_OK, AT_EACCESS))
 				error = -EPERM;
 			break;
 		}
-		/* A symbolic link may lead to a folder that is not the group's, or nowhere. */
+		/* A symbolic link may lead to a foreign folder, or nowhere. */
 		fd = open(path, O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
 		if (fd < 0) {
 			error = -errno;
@@ -131,7 +131,7 @@ int rplb_folder_lock(const char *root, const char *name, bool create, int *folde
 
 int rplb_folder_relock(int folder, int *out)
 {
-	/* A lock belongs to an open file, so each call opens the folder anew. */
+	/* A lock belongs to an open file description, so each call opens the folder again. */
 	int fd = openat(folder, ".", O_RDONLY | O_DIRECTORY | O_CLOEXEC);
 	struct stat status;
 	int error;
@@ -153,7 +153,7 @@ int rplb_folder_relock(int folder, int *out)
 
 void rplb_folder_unlock(int lock)
 {
-	/* Closing is not enough when another thread has forked meanwhile: the child has it too. */
+	/* Closing is not enough when another thread has forked meanwhile: the child has the file too. */
 	flock(lock, LOCK_UN);
 	close(lock);
 }

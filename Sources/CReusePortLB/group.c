@@ -9,7 +9,7 @@
 
 #include "internal.h"
 
-/* The one place of the version; Swift, configure and the packages read it there, too. */
+/* Swift, configure and the packages read the version from the same place. */
 static const char version[] =
 #include "../../VERSION"
 	;
@@ -36,7 +36,7 @@ int rplb_group_lock(struct rplb_group *group, int *lock)
 		if (!error)
 			error = rplb_record_read(group, &record);
 	}
-	/* Its destroyer did not get as far as removing the folder. */
+	/* Its destroyer ended before it removed the folder. */
 	if (!error && record.state != LB_REUSEPORT_READY)
 		error = -ENOENT;
 	if (error)
@@ -139,8 +139,8 @@ static int create(struct rplb_group *group, const struct rplb_options *options)
 	return error;
 }
 
-/* Holds what the caller asks for against what the group is. Another count is for the first join, so that a
- * start that is refused after this changes nothing. */
+/* Compares the caller's options with the group. The first join applies another count, so that a start that is
+ * refused after this changes nothing. */
 int rplb_group_agree(struct rplb_group *group, const struct rplb_options *options)
 {
 	struct lb_reuseport_group record;
@@ -249,7 +249,7 @@ int rplb_resize(struct rplb_group *group, uint32_t count)
 	return error;
 }
 
-/* A group that lives has its pins adopted, so that its members can be asked for. */
+/* Adopts the pins of a live group, so that its members can be listed. */
 static int check_abandoned(const char *root, const char *name)
 {
 	struct rplb_group *group = group_new(name, &(struct rplb_options){.pin_root = root});
@@ -281,7 +281,7 @@ int rplb_group_destroy(const char *pin_root, const char *name)
 	error = rplb_pins_read(root, name, lock, &record);
 	if (!error && record.state == LB_REUSEPORT_READY)
 		error = check_abandoned(root, name);
-	/* Who may not remove the folder shall not remove what is in it. */
+	/* A caller that may not remove the folder must not remove its content. */
 	if (!error && faccessat(AT_FDCWD, root, W_OK, AT_EACCESS))
 		error = -errno;
 	if (!error)

@@ -4,8 +4,8 @@ public import FanoutCore
 public import Logging
 
 extension Change {
-    /// The change in a few words for one log line: which listeners, and how many downstreams came,
-    /// went or got another weight in those that stay.
+    /// A summary for one log line: which listeners changed, and how many receivers were added, removed or
+    /// reweighted in those that stay.
     public var summary: Logger.Metadata {
         guard !isEmpty else { return ["changed": "nothing"] }
         var result: Logger.Metadata = [:]
@@ -29,7 +29,7 @@ extension Change {
     }
 }
 
-/// How the downstreams of one listener changed, by endpoint.
+/// How the receivers of one listener changed, by endpoint.
 struct DownstreamMoves: Equatable {
     let added: Int
     let removed: Int

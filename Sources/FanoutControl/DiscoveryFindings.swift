@@ -11,7 +11,7 @@ struct DiscoveryFindings: Equatable {
     private let unsuitable: Int
     private let unused: [DiscoveryReport.Unused: Int]
 
-    /// - Parameter leftOut: how many of the chosen cannot be used, by reason.
+    /// - Parameter leftOut: how many of the chosen receivers cannot be used, by reason.
     init(_ choice: ReceiverChoice, leftOut: [DiscoveryReport.Unused: Int]?) {
         (ready, terminating) = (choice.ready, choice.terminating)
         (notReady, unsuitable) = (choice.notReady, choice.unsuitable)
@@ -67,23 +67,23 @@ extension DiscoveryReport.Unused {
     fileprivate func advice(for listener: Listener) -> Logger.Metadata {
         switch self {
         case .surplus: ["max_downstream": "\(listener.settings.maxDownstream)"]
-        case .loop: ["remedy": "have none found that is a listener of this daemon"]
+        case .loop: ["remedy": "remove the listeners of this daemon from the source"]
         case .shared:
             [
                 "remedy":
                     """
-                have none found for two listeners of mode xdp_nat, nor with a port of its own for \
-                a listener of several
+                remove receivers that several listeners of mode xdp_nat share, and ports of \
+                receivers of a listener of several ports
                 """
             ]
         case .unsuitable:
-            ["remedy": "write a listener of their family of addresses, and the port that they have"]
+            ["remedy": "bind the listener to their address family, and set the port that they have"]
         }
     }
 }
 
 extension DiscoverySubject {
-    /// What log messages call its kind.
+    /// The name of its kind in log messages.
     var kind: String {
         switch self {
         case .endpointSlices, .loadBalancer: "k8s"
@@ -93,6 +93,6 @@ extension DiscoverySubject {
         }
     }
 
-    /// How log messages about it begin.
+    /// The prefix of log messages about it.
     var logPrefix: String { kind == "fixed" ? "discovery" : "\(kind) discovery" }
 }

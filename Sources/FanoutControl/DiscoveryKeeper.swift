@@ -10,19 +10,19 @@ actor DiscoveryKeeper {
     private var wanted: DiscoveryView?
     private var kept: DiscoveryView?
     private var hasFailed = false
-    /// Raised with each place, so that what becomes of a write is taken for the place that it was for.
+    /// Incremented for each file, so that the result of a write is attributed to the file it was for.
     private var generation = 0
     /// Not nil while a write is due or running.
     private var task: Task<Void, Never>?
     private var isEnding = false
 
-    /// More often than receivers come and go for good.
+    /// Shorter than the time between lasting changes of receivers.
     private static let interval = Duration.seconds(1)
     private static let retryDelay = Duration.seconds(30)
 
     init(_ logger: Logger) { self.logger = logger }
 
-    /// Where to keep it from now on; nil: nowhere.
+    /// Sets where to save; nil: nowhere.
     func remember(in memory: (any DiscoveryMemory)?) {
         self.memory = memory
         generation += 1
@@ -32,13 +32,13 @@ actor DiscoveryKeeper {
         begin()
     }
 
-    /// Keeps this soon, unless there is something newer then.
+    /// Saves this soon, unless a newer view replaces it.
     func keep(_ view: DiscoveryView) {
         wanted = DiscoveryView(view.sets, lastKnowns: view.lastKnowns)
         begin()
     }
 
-    /// Ends; what is left to keep is kept first, or left.
+    /// Stops; saves what is pending first, or discards it.
     func stop(keeps: Bool) async {
         isEnding = true
         task?.cancel()
@@ -65,16 +65,16 @@ actor DiscoveryKeeper {
             try await Self.write(wanted, to: memory)
             guard place == generation else { return }
             kept = wanted
-            if hasFailed { logger.info("receivers are remembered again for the next start") }
+            if hasFailed { logger.info("receivers are saved again for the next start") }
             hasFailed = false
         } catch {
             guard place == generation else { return }
             if !hasFailed {
                 logger.warning(
-                    "receivers are not remembered for the next start",
+                    "receivers are not saved for the next start",
                     metadata: [
                         "error": "\(error)",
-                        "remedy": "see to the folder of the control socket",
+                        "remedy": "check the folder of the control socket",
                     ])
             }
             hasFailed = true

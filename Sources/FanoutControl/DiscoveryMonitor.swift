@@ -3,7 +3,7 @@
 public import FanoutCore
 public import Logging
 
-/// Runs a source for each subject that a listener names, and gathers what they find for the reconciler.
+/// Runs a source for each subject that a listener names, and collects the results for the reconciler.
 public actor DiscoveryMonitor {
     struct Run {
         let number: Int
@@ -15,31 +15,32 @@ public actor DiscoveryMonitor {
     private let hostAddresses: @Sendable () -> Set<IPAddress>?
     let logger: Logger
     let signal: ChangeSignal
-    /// What sources have found, by the number of their run: a source that has ended is not taken for its successor.
+    /// The results of sources, by the number of their run, so that an ended source is not confused with a later
+    /// one.
     private let mailbox: Mailbox<[Int: DiscoveredSet]>
     private(set) var runs: [DiscoverySubject: Run] = [:]
     private var nextNumber = 0
     var current = DiscoveryView()
-    /// What an earlier process has kept, for a start to go on with.
+    /// What an earlier process saved, for use at start-up.
     private(set) var kept = DiscoveryView()
     /// The state whose findings are logged.
     private var state = DesiredState()
-    /// Whether a listener takes whatever comes to the host's addresses, so that a receiver may be that listener.
+    /// Whether a listener takes datagrams to any host address, so that a receiver may be that listener.
     private var concernsOwnAddresses = false
     private let addressInterval: Duration
-    /// What the next process is to know.
+    /// Saves the results for the next process.
     let keeper: DiscoveryKeeper
-    /// What was last said of each listener, so that it is said once.
+    /// What was last logged for each listener, so that it is logged once.
     private var findings: [String: DiscoveryFindings] = [:]
 
-    /// Whether the view has changed otherwise than by what sources found, since `takeFound`.
+    /// Whether the view has changed in another way than by results of sources since `takeFound`.
     var hasChanged = false
 
     /// - Parameters:
     ///   - signal: wakes the reconciler.
     ///   - hostAddresses: the host's current addresses; nil: unknown, the previous ones are used.
-    ///   - addressInterval: how often they are looked at.
-    ///   - make: a source that has not begun, given what an earlier process found.
+    ///   - addressInterval: the interval for checking them.
+    ///   - make: creates a source that has not started, given what an earlier process found.
     public init(
         logger: Logger, signal: ChangeSignal = ChangeSignal(),
         hostAddresses: @escaping @Sendable () -> Set<IPAddress>? = { [] },
@@ -60,10 +61,9 @@ public actor DiscoveryMonitor {
         await keeper.remember(in: memory)
     }
 
-    /// Looks up what the listeners of these states name, and nothing else, from now on. A source that
-    /// ran before goes on.
+    /// Looks up exactly what the listeners of these states name. Sources that are still needed continue.
     ///
-    /// - Parameter remembered: what an earlier process has kept.
+    /// - Parameter remembered: what an earlier process saved.
     public func follow(
         _ states: [DesiredState], after kept: DiscoveryView = DiscoveryView()
     ) {
@@ -93,19 +93,19 @@ public actor DiscoveryMonitor {
 
     public func view() -> DiscoveryView { current }
 
-    /// Takes what has been found since the last time.
+    /// Takes the results since the last call.
     ///
-    /// - Returns: whether the view may be another one.
+    /// - Returns: whether the view may have changed.
     func takeFound() -> Bool {
         collect()
         defer { hasChanged = false }
         return hasChanged
     }
 
-    /// Has the view kept for the next process, once it is applied.
+    /// Saves the view for the next process, once it is applied.
     func keep() async { await keeper.keep(current) }
 
-    /// Ends every source.
+    /// Stops every source.
     ///
     /// - Parameter keeps: whether to save the last findings. False for a process that never applied them, and for one
     ///   whose successor saves its own.
@@ -117,7 +117,7 @@ public actor DiscoveryMonitor {
         for task in ending { await task.value }
     }
 
-    /// What has been found and been through, for metrics.
+    /// The results and state of discovery, for metrics.
     public var report: DiscoveryReport {
         let leftOut = state.apply(current).leftOut
         return DiscoveryReport(
@@ -142,7 +142,7 @@ public actor DiscoveryMonitor {
         hasChanged = true
     }
 
-    /// Looks at the host's addresses until the task is cancelled: no source reports them.
+    /// Polls the host's addresses until the task is cancelled: no source reports them.
     func watchAddresses() async {
         while (try? await Task.sleep(for: addressInterval)) != nil {
             let now = ownAddresses
@@ -157,7 +157,7 @@ public actor DiscoveryMonitor {
         signal.send()
     }
 
-    /// Those of the host, where they matter.
+    /// The host's addresses, if they matter.
     private var ownAddresses: Set<IPAddress> {
         concernsOwnAddresses ? hostAddresses() ?? current.ownAddresses : []
     }
@@ -167,7 +167,7 @@ public actor DiscoveryMonitor {
         return ReceiverChoice(for: listener, among: set)
     }
 
-    /// Logs what has changed in the findings of each listener.
+    /// Logs changes in the findings of each listener.
     func logFindings() {
         let leftOut = state.apply(current).leftOut
         for listener in state.listeners {
@@ -181,7 +181,7 @@ public actor DiscoveryMonitor {
 }
 
 extension DesiredState {
-    /// A receiver that is found may be a listener that takes whatever comes, its own or another one.
+    /// Whether a discovered receiver may be a wildcard listener of this daemon.
     fileprivate var concernsOwnAddresses: Bool {
         listeners.contains { $0.discovery != nil }
             && listeners.contains { $0.interface == nil && $0.bind.address.isWildcard }
@@ -189,7 +189,7 @@ extension DesiredState {
 }
 
 extension ReceiverChoice {
-    /// - Parameter leftOut: how many of the chosen cannot be used, by reason.
+    /// - Parameter leftOut: how many of the chosen receivers cannot be used, by reason.
     func unused(_ leftOut: [DiscoveryReport.Unused: Int]?) -> [DiscoveryReport.Unused: Int] {
         [
             .surplus: surplus, .loop: leftOut?[.loop] ?? 0, .shared: leftOut?[.shared] ?? 0,
@@ -202,10 +202,10 @@ extension ReceiverChoice {
 // receivers that the old process saved, a reload the previous ones, a first start none.
 
 extension DiscoveryMonitor {
-    /// How long a start waits for what is remembered.
+    /// How long a start waits before it uses what was saved.
     private static let recallDelay = Duration.milliseconds(250)
 
-    /// Waits until something is known of all that a state looks up, though not for longer than `limit`.
+    /// Waits until every subject of a state has an answer, for at most `limit`.
     public func settle(_ state: DesiredState, within limit: Duration) async {
         let isSettled = await wait(limit) { _ in self.unanswered(state.subjects).isEmpty }
         if isSettled { logUnanswered(unanswered(state.subjects), in: state) }
@@ -228,11 +228,11 @@ extension DiscoveryMonitor {
         logUnanswered(silent, in: state)
     }
 
-    /// The same at a reload, of what listeners have not looked up before. Who received for a listener before does
-    /// until its source has answered.
+    /// The same at a reload, for subjects that are new to a listener. Its previous receivers stay in use until the
+    /// source answers.
     ///
-    /// - Parameter former: the active state, which is followed as well.
-    /// - Returns: what the log says of sources that have not.
+    /// - Parameter previous: the active state, which is followed as well.
+    /// - Returns: log lines about sources without an answer.
     public func settle(
         _ state: DesiredState, after previous: DesiredState, within limit: Duration
     ) async -> [String] {
@@ -248,8 +248,8 @@ extension DiscoveryMonitor {
         return logUnanswered(unanswered(new), in: state)
     }
 
-    /// - Parameter isSettled: whether that will do, after this time.
-    /// - Returns: false when the task was cancelled.
+    /// - Parameter isSettled: whether the current state suffices after this time.
+    /// - Returns: false if the task was cancelled.
     private func wait(
         _ limit: Duration, until isSettled: (Duration) -> Bool
     ) async -> Bool {
@@ -268,7 +268,7 @@ extension DiscoveryMonitor {
 
     /// Logs what listeners use until their sources answer.
     ///
-    /// - Returns: the same, in lines.
+    /// - Returns: the same as lines.
     @discardableResult
     private func logUnanswered(_ subjects: Set<DiscoverySubject>, in state: DesiredState)
         -> [String]
@@ -292,8 +292,8 @@ extension DiscoveryMonitor {
     }
 
     /// - Parameters:
-    ///   - listeners: those that are alike in this; none: there is nothing to say.
-    ///   - isServed: whether they have something of before.
+    ///   - listeners: listeners in the same situation; if empty, nothing is logged.
+    ///   - isServed: whether they have previous receivers or addresses.
     private func logUnanswered(
         _ subject: DiscoverySubject, _ listeners: [Listener], _ isServed: Bool
     ) -> String? {

@@ -11,13 +11,13 @@ public actor HealthMonitor {
     private let mailbox: Mailbox<[ProbeReport]>
     private var table = HealthTable()
     private var refusals = RefusalTable()
-    /// Of another process, until refusals are followed.
+    /// Unhealthy receivers that another process reported, until refusals are followed.
     private var assumed: Set<Endpoint> = []
     private var checks = HealthChecks()
     private var state = DesiredState()
     /// The view at the last `takeReports`.
     private var taken = HealthView()
-    /// Listeners that use all of their downstreams, because too few are healthy.
+    /// Listeners that use all of their receivers, because too few are healthy.
     private var open: Set<String> = []
     private var lastComplaint: ContinuousClock.Instant?
 
@@ -31,9 +31,9 @@ public actor HealthMonitor {
         mailbox = Mailbox([], signal: signal)
     }
 
-    /// Checks the receivers of `state` from now on, as `checks` say.
+    /// Checks the receivers of `state` from now on, as `checks` specify.
     ///
-    /// - Throws: `HealthError` when probing could not begin; everything is as before then.
+    /// - Throws: `HealthError` if probing cannot start; everything then stays as before.
     public func follow(_ checks: HealthChecks, _ state: DesiredState) throws(HealthError) {
         guard checks != self.checks || (!checks.isEmpty && state != self.state) else { return }
         let policy = checks.active
@@ -55,7 +55,7 @@ public actor HealthMonitor {
         noteOpen()
     }
 
-    /// Takes it for known, before the first `follow`, that these are unhealthy.
+    /// Assumes, before the first `follow`, that these are unhealthy.
     public func assume(unhealthy: Set<Endpoint>) {
         table.assume(unhealthy: unhealthy)
         assumed = unhealthy
@@ -71,16 +71,16 @@ public actor HealthMonitor {
         return view
     }
 
-    /// What has been found, for metrics.
+    /// The results, for metrics.
     public var report: HealthReport {
         var report = table.report
         report.healthStatuses.merge(refusals.healthStatuses) { $0 && $1 }
         return report
     }
 
-    /// Takes the counters of every listener as they are at `time`, for passive health checks.
+    /// Takes the counters of every listener at `time`, for passive health checks.
     ///
-    /// - Returns: the receivers that refuse, each time an interval is over, to be tried again.
+    /// - Returns: at the end of each interval, the receivers that refuse, to be tried again.
     public func note(
         _ counters: [ListenerCounters], at time: ContinuousClock.Instant
     ) -> Set<Endpoint> {
@@ -92,9 +92,9 @@ public actor HealthMonitor {
         return refusals.refusing
     }
 
-    /// Takes the results of probes since the last time.
+    /// Takes the results of probes since the last call.
     ///
-    /// - Returns: whether the view is another one.
+    /// - Returns: whether the view has changed.
     func takeReports() -> Bool {
         for report in mailbox.take() { note(report) }
         let now = current
@@ -135,7 +135,7 @@ public actor HealthMonitor {
         }
     }
 
-    /// What is wrong with this host concerns every probe; one line a minute tells it.
+    /// A fault of this host concerns every probe, so it is logged once a minute.
     private func complain(_ report: ProbeReport) {
         let now = ContinuousClock.now
         if let lastComplaint, now - lastComplaint < .seconds(60) { return }

@@ -3,17 +3,17 @@
 public import FanoutCore
 internal import Synchronization
 
-/// What the looks at the workers have found so far, for callers that may not wait for the next one. Times are of a
-/// clock that does not jump, nanoseconds.
+/// The latest results of checking the workers, for callers that must not wait. Times are from a monotonic clock,
+/// nanoseconds.
 public final class Liveness: Sendable {
-    /// Without progress for so long a worker that has work counts as dead.
+    /// A worker that has work and makes no progress for this long counts as hung.
     static let patience: Int64 = 10_000_000_000
-    /// Data planes that have not even answered for so long count as dead. A large change keeps them busy for seconds.
+    /// Data planes that do not respond for this long count as hung. A large change keeps them busy for seconds.
     static let patienceWithPlanes: Int64 = 30_000_000_000
 
     private struct State {
         var lastLook: Int64?
-        /// By the worker: when it was first seen with the work that it has not done yet.
+        /// When each stuck worker was first seen with its pending work.
         var stuck: [String: Int64] = [:]
     }
 
@@ -21,7 +21,7 @@ public final class Liveness: Sendable {
 
     public init() {}
 
-    /// Takes the result of a look: the workers that made no progress since the previous look.
+    /// Takes the result of a check: the workers without progress since the previous one.
     public func note(stuck: [String], at now: Int64) {
         state.withLock { state in
             let since = state.lastLook ?? now
@@ -31,10 +31,10 @@ public final class Liveness: Sendable {
         }
     }
 
-    /// Forgets all looks: none follows.
+    /// Discards all results: no check follows.
     public func end() { state.withLock { $0 = State() } }
 
-    /// Why the daemon does not do its work, in one line; nil when it does.
+    /// Why the daemon does not work, in one line; nil if it does.
     public func obstacle(at now: Int64) -> String? {
         state.withLock { state in
             let longest = state.stuck.min { ($0.value, $0.key) < ($1.value, $1.key) }
@@ -50,17 +50,17 @@ public final class Liveness: Sendable {
     }
 }
 
-/// Tells workers that hang from workers that wait: one that has work and has done none since the look
-/// before hangs. A value: it takes what the workers are doing, from time to time.
+/// Distinguishes hung workers from waiting ones: a worker hangs if it has work and has done none since the previous
+/// check. A value: it takes the workers' progress from time to time.
 public struct ProgressWatch: Sendable {
     private var last: [String: WorkerProgress] = [:]
 
     public init() {}
 
-    /// Takes a look.
+    /// Checks the workers.
     ///
-    /// - Returns: the workers that had work at the last look and at this one and have finished no batch in
-    ///   between, by name.
+    /// - Returns: the names of workers that had work at the previous check and now, and have finished no batch in
+    ///   between.
     public mutating func note(_ now: [WorkerProgress]) -> [String] {
         let stuck = now.filter { worker in
             guard let before = last[worker.worker] else { return false }

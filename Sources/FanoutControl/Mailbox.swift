@@ -2,7 +2,7 @@
 
 internal import Synchronization
 
-/// Wakes the reconciler: one element for any number of changes since the last.
+/// Wakes the reconciler: any number of changes since the last wake-up give one element.
 public struct ChangeSignal: Sendable {
     let changes: AsyncStream<Void>
     private let continuation: AsyncStream<Void>.Continuation
@@ -14,7 +14,7 @@ public struct ChangeSignal: Sendable {
     func send() { continuation.yield() }
 }
 
-/// What other threads and tasks report, until the reconciler takes all of it at once.
+/// Collects reports of other threads and tasks, until the reconciler takes all of them at once.
 final class Mailbox<Content: Sendable>: Sendable {
     private let empty: Content
     private let content: Mutex<Content>

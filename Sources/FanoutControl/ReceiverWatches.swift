@@ -3,10 +3,10 @@
 public import FanoutCore
 public import Logging
 
-/// Warns of receivers that reply through a listener which forwards one way, once for each listener. A value: it takes
-/// the counters from time to time.
+/// Warns once per listener of receivers that reply through a one-way listener. A value: it takes the counters from
+/// time to time.
 public struct ReplyWatch: Sendable {
-    /// Listeners that have been warned of.
+    /// Listeners that have been warned about.
     private var known: Set<String> = []
 
     public init() {}
@@ -30,7 +30,7 @@ public struct ReplyWatch: Sendable {
     }
 }
 
-/// Warns of receivers that refuse datagrams, once a minute for each. A value: it takes the counters from time to time.
+/// Warns once a minute per receiver of refused datagrams. A value: it takes the counters from time to time.
 public struct RefusalWatch: Sendable {
     private struct Receiver: Hashable {
         let listener: String
@@ -38,7 +38,7 @@ public struct RefusalWatch: Sendable {
     }
 
     private struct Entry {
-        /// Refusals that are known; the last line told of them, or a line is due.
+        /// Refusals that have been logged, or are about to be.
         var known: UInt64
         var lastLine: ContinuousClock.Instant?
     }
@@ -56,7 +56,7 @@ public struct RefusalWatch: Sendable {
             for downstream in counts.downstreams where downstream.refusals > 0 {
                 let receiver = Receiver(listener: counts.listener, endpoint: downstream.endpoint)
                 var entry = entries[receiver] ?? Entry(known: 0)
-                // One that has left its listener and is back began anew.
+                // The counter of a receiver that left its listener and came back has restarted.
                 if downstream.refusals < entry.known { entry.known = 0 }
                 let isQuiet = entry.lastLine.map { time - $0 < Self.pause } ?? false
                 if downstream.refusals > entry.known, !isQuiet {

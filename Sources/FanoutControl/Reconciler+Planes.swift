@@ -3,7 +3,7 @@
 public import FanoutCore
 internal import Logging
 
-// What is asked of all planes, or told to all of them.
+// Requests to all planes.
 
 extension Reconciler {
     private func gather<Item>(_ ask: (any DataPlane) async -> [Item]) async -> [Item] {
@@ -25,38 +25,38 @@ extension Reconciler {
         await gather { await $0.counters() }.sorted { $0.listener < $1.listener }
     }
 
-    /// Has the planes send one datagram each to those of `receivers` that are out of service.
+    /// Makes the planes send one datagram to each of `receivers` that is out of service.
     public func tryOut(_ receivers: Set<Endpoint>) async {
         for plane in planes { await plane.tryOut(receivers) }
     }
 
-    /// What the planes counted by receive queue.
+    /// Counters by receive queue.
     public func queueCounters() async -> [QueueCounters] {
         await gather { await $0.queueCounters() }
             .sorted { ($0.interface, $0.queue) < ($1.interface, $1.queue) }
     }
 
-    /// What became of packets, by the planes' own names.
+    /// What happened to packets, by the planes' own names.
     public func events() async -> [String: UInt64] {
         await sum { await $0.events() }
     }
 
-    /// Packets that drivers did not take, by the interface.
+    /// Packets that drivers did not accept, by interface.
     public func transmitErrors() async -> [String: UInt64] {
         await sum { await $0.transmitErrors() }
     }
 
-    /// What keeps datagrams from their way, over all planes.
+    /// What prevents forwarding, over all planes.
     public func obstructions() async -> [Obstruction] {
         await gather { await $0.obstructions() }
     }
 
-    /// Where the data planes are hooked in.
+    /// Where the data planes are attached.
     public func attachments() async -> [Attachment] {
         await gather { await $0.attachments() }
     }
 
-    /// The receiver that a source of a listener stays with, where its plane remembers sources.
+    /// The receiver that a source of a listener is associated with, if its plane has associations.
     public func receiver(
         associatedWith source: Endpoint, to destination: Endpoint, of listener: Listener
     ) async -> Endpoint? {
@@ -81,12 +81,12 @@ extension Reconciler {
 }
 
 extension Reconciler {
-    /// Removes what killed daemons left in the kernel and no plane has taken over.
+    /// Removes what killed daemons left in the kernel, except what a plane has taken over.
     public func removeLeftovers() async {
         await queue.run { for plane in planes { await plane.removeLeftovers() } }
     }
 
-    /// Leaves everything to another process; see `DataPlane.relinquish`.
+    /// Hands everything over to another process; see `DataPlane.relinquish`.
     ///
     /// - Parameter modes: of these planes.
     public func relinquish(_ modes: Set<ForwardingMode>) async {

@@ -26,16 +26,16 @@ public actor Reconciler {
     private let signal: ChangeSignal
     let logger: Logger
     private let now: @Sendable () -> ContinuousClock.Instant
-    /// Whether the first change takes over what another process has, which keeps it when that change fails.
+    /// Whether the first change takes over from another process, which continues if that change fails.
     let hasOldProcess: Bool
 
     let queue = SerialQueue()
     private var goal = Goal()
     private var slowStart = SlowStart()
-    /// Sends the signal when a share rises next.
+    /// Sends the signal when the next share rises.
     private var rise: Task<Void, Never>?
     private var isPaused = false
-    /// Why the last change of the inputs was not applied; nil when it was.
+    /// Why the last change of the inputs was not applied; nil if it was.
     private var inputFailure: String?
     public private(set) var view: StateView
     var active: DesiredState { view.active }
@@ -46,11 +46,11 @@ public actor Reconciler {
 
     /// - Parameters:
     ///   - planes: at most one of each mode.
-    ///   - discovery: finds receivers; nil: listeners have those of the configuration alone.
+    ///   - discovery: finds receivers; nil: listeners have only those of the configuration.
     ///   - health: checks receivers; nil: every receiver counts as healthy.
-    ///   - signal: the one that `discovery` and `health` were made with.
-    ///   - drains: the receivers that are drained from the beginning.
-    ///   - hasOldProcess: whether the first change takes over what another process has.
+    ///   - signal: the signal that `discovery` and `health` were created with.
+    ///   - drains: the receivers that are drained from the start.
+    ///   - hasOldProcess: whether the first change takes over from another process.
     ///   - now: the clock of the slow start.
     public init(
         planes: [any DataPlane], discovery: DiscoveryMonitor? = nil, health: HealthMonitor? = nil,
@@ -68,10 +68,10 @@ public actor Reconciler {
         view = StateView(drains: drains)
     }
 
-    /// Applies a configuration, after the changes that were called before.
+    /// Applies a configuration, after changes that were requested earlier.
     ///
     /// - Returns: what changed, over all planes.
-    /// - Throws: the `HealthError` or `PlaneError` of the first failure. Planes that had changed by then have been rolled
+    /// - Throws: the `HealthError` or `PlaneError` of the first failure. Planes that had already changed are rolled
     ///   back, and the previous state is active.
     @discardableResult
     public func apply(
@@ -80,7 +80,7 @@ public actor Reconciler {
         try await queue.run { try await apply(Goal(state: state, health: health)) }
     }
 
-    /// The state that `apply` would make active. Health checks follow it from here on.
+    /// The state that `apply` would make active. Health checks follow it from now on.
     public func preview(
         _ state: DesiredState, health: HealthChecks
     ) async throws -> DesiredState {
@@ -134,14 +134,14 @@ public actor Reconciler {
         signal.send()
     }
 
-    /// - Returns: whether the state may be another one.
+    /// - Returns: whether the state may have changed.
     private func takeInputs() async -> Bool {
         let isFound = await discovery?.takeFound() ?? false
         let isProbed = await health?.takeReports() ?? false
         return isFound || isProbed || slowStart.next.map { $0 <= now() } ?? false
     }
 
-    /// - Returns: false when it failed, which has been logged, and everything is as before.
+    /// - Returns: false if it failed; the failure is logged and nothing has changed.
     private func applyInputs() async -> Bool {
         do {
             let (previous, current) = try await queue.run {
@@ -183,7 +183,7 @@ public actor Reconciler {
         let slowStart: SlowStart
     }
 
-    /// Computes the active state from all inputs as they are now.
+    /// Computes the active state from the current inputs.
     private func resolve(_ goal: Goal) async throws(HealthError) -> Resolved {
         let discovered = await discovery?.view() ?? DiscoveryView()
         let found = goal.state.applying(discovered)
@@ -238,9 +238,9 @@ public actor Reconciler {
         return next
     }
 
-    /// Ends every listener; what they had received is forwarded or counted first.
+    /// Stops every listener; what they had received is forwarded or counted first.
     ///
-    /// - Parameter modes: of planes whose programs go on until another process takes them over.
+    /// - Parameter modes: planes whose programs continue until another process takes them over.
     public func stop(leaving modes: Set<ForwardingMode> = []) async -> [ListenerCounters] {
         await queue.run {
             for plane in planes where modes.contains(type(of: plane).mode) {
@@ -254,7 +254,7 @@ public actor Reconciler {
         }
     }
 
-    /// One line for each listener whose receivers are others.
+    /// Logs one line for each listener whose receivers changed.
     private func logMembership(from previous: StateView, to current: StateView) {
         let change = Change.diff(from: previous.found, to: current.found)
         let ready = Dictionary(
@@ -275,24 +275,24 @@ public actor Reconciler {
     }
 }
 
-/// What the reconciler has made of its inputs, at one moment.
+/// The states that the reconciler derives from its inputs, at one moment.
 public struct StateView: Equatable, Sendable {
     /// What the configuration wants.
     public internal(set) var configured = DesiredState()
-    /// The same with the receivers and addresses that discovery has found.
+    /// The same with the receivers and addresses from discovery.
     public internal(set) var found = DesiredState()
     /// What the data planes do: the same with drains, health and slow start.
     public internal(set) var active = DesiredState()
     public internal(set) var drains = DrainList()
-    /// What has to be looked up and has no answer, nor last-known receivers.
+    /// Subjects with neither an answer nor last-known receivers.
     public internal(set) var unknown: Set<DiscoverySubject> = []
 }
 
 // How the planes get from one state to the next: all of them, or none.
 
 extension Reconciler {
-    /// Nothing changes hands between planes, so none needs to wait for another: each waits for the kernel and
-    /// for workers, and packets meet the new receivers in every mode at about the same moment.
+    /// No resource moves between planes, so none waits for another. Packets go to the new receivers at about the
+    /// same moment in every mode.
     ///
     /// - Returns: the state, with its slot tables.
     func moveTogether(
@@ -322,20 +322,20 @@ extension Reconciler {
         throw first.value
     }
 
-    /// Whether the next change takes over what another process has.
+    /// Whether the next change takes over from another process.
     private var isTakingOver: Bool { hasOldProcess && active.listeners.isEmpty }
 
-    /// A mode change is make-before-break: the old listener goes when the new one is ready.
+    /// A mode change is make-before-break: the old listener stops once the new one runs.
     func movePlaneByPlane(to desired: DesiredState) async throws(PlaneError) {
         var steps = desired.steps(from: active)
-        // What another process has passed is taken in turn; it goes on if that fails.
+        // What another process has passed is taken over in one step; that process continues if it fails.
         if !isTakingOver {
             try await check(desired)
             do throws(PlaneError) {
                 for step in steps.dropLast() { try await check(step) }
             } catch {
                 logger.info(
-                    "listeners cannot stand beside those that succeed them",
+                    "old and new listeners cannot coexist; changing in one step",
                     metadata: ["error": "\(error)"])
                 steps = [desired]
             }
@@ -349,7 +349,7 @@ extension Reconciler {
             let early = next.leavingEarly(from: previous)
             guard !early.isEmpty else { continue }
             logger.warning(
-                "listeners go before those of other modes that succeed them; there may be a gap",
+                "listeners stop before their replacements in other modes start; there may be a gap",
                 metadata: ["listeners": "\(early.map(\.name).sorted().joined(separator: ","))"])
         }
     }
@@ -384,7 +384,7 @@ extension Reconciler {
         }
     }
 
-    /// The planes in the order in which they move: the plane that frees a hook before the one that takes it.
+    /// The planes in the order of the move: a plane that releases a hook comes before the one that takes it.
     private func moveOrder(from previous: DesiredState, to next: DesiredState) -> [Int] {
         let yielding = next.modesYieldingHooks(from: previous)
         let isFirst = planes.map { yielding.contains(type(of: $0).mode) }
@@ -406,8 +406,8 @@ extension Reconciler {
     }
 
     /// - Parameters:
-    ///   - reached: where each plane is.
-    ///   - order: that in which they got there.
+    ///   - reached: the current state of each plane.
+    ///   - order: the order in which they moved.
     private func rollBack(_ reached: [DesiredState], inverting order: [Int]) async {
         for place in order.reversed() {
             let plane = planes[place]
@@ -424,7 +424,7 @@ extension Reconciler {
     }
 
     /// The state with slot tables. Each table is built once, however many listeners and planes use it, and not at
-    /// all if it is active already. Different tables are built in parallel.
+    /// all if it is already active. Different tables are built in parallel.
     static func withTables(
         _ desired: DesiredState, after previous: DesiredState
     ) async -> DesiredState {

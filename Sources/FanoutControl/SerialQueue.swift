@@ -2,8 +2,8 @@
 
 internal import Synchronization
 
-/// Runs operations one after the other, in the order of their calls. An actor alone does not: it lets other calls in
-/// while one waits.
+/// Runs operations one after another, in the order of their calls. An actor does not: it admits other calls while
+/// one waits.
 public final class SerialQueue: Sendable {
     private struct State {
         var isBusy = false
@@ -14,7 +14,7 @@ public final class SerialQueue: Sendable {
 
     public init() {}
 
-    /// Runs an operation when all that were called before are done. An operation must not call `run` itself.
+    /// Runs an operation after all earlier ones. An operation must not call `run` itself.
     public func run<Result: Sendable, Failure>(
         isolation: isolated (any Actor)? = #isolation,
         _ operation: () async throws(Failure) -> Result

@@ -2,10 +2,10 @@
 
 internal import Synchronization
 
-/// How long to wait before the next attempt: longer with each failure, and never two callers for the same
-/// time, so that many of them do not come back at once.
+/// The delay before the next attempt. It grows with each failure and is random, so that many callers do not retry
+/// at once.
 struct Backoff: Sendable {
-    /// After the first failure.
+    /// The upper limit of the first delay.
     let base: Duration
     let longest: Duration
     private var failures = 0
@@ -15,19 +15,19 @@ struct Backoff: Sendable {
         self.longest = longest
     }
 
-    /// The next wait: a random time from half of `base` × 2ⁿ to all of it, n being the failures before,
-    /// up to `longest`.
+    /// The next delay: random between half of `base` × 2ⁿ and all of it, n being the failures before, up to
+    /// `longest`.
     mutating func next() -> Duration {
         let doubled = base * (1 << min(failures, 16))
         failures += 1
         return min(doubled, longest) * Double.random(in: 0.5...1)
     }
 
-    /// An attempt has succeeded.
+    /// Resets after a successful attempt.
     mutating func reset() { failures = 0 }
 }
 
-/// The newest of values that come in bursts: one for each burst.
+/// Merges bursts of values: only the newest value of each burst is used.
 final class Burst<Value: Sendable>: Sendable {
     private let arrivals: AsyncStream<Void>
     private let arrived: AsyncStream<Void>.Continuation
@@ -35,7 +35,7 @@ final class Burst<Value: Sendable>: Sendable {
 
     private struct Content {
         var newest: Value?
-        /// How many were ever put in.
+        /// The number of values so far.
         var count: UInt64 = 0
         var isEnd = false
     }
@@ -44,14 +44,14 @@ final class Burst<Value: Sendable>: Sendable {
         (arrivals, arrived) = AsyncStream.makeStream(bufferingPolicy: .bufferingNewest(1))
     }
 
-    /// - Parameter isEnd: nothing comes with this one that is worth to be waited for.
+    /// - Parameter isEnd: no further value of the burst is worth waiting for.
     func put(_ value: Value, isEnd: Bool) {
         content.withLock { $0 = Content(newest: value, count: $0.count + 1, isEnd: isEnd) }
         arrived.yield()
     }
 
-    /// Hands on the newest value when none has come for `quiet`, or `limit` after the first at the latest;
-    /// until the task is cancelled.
+    /// Passes on the newest value once none has come for `quiet`, at the latest `limit` after the first. Runs until
+    /// the task is cancelled.
     func ends(after quiet: Duration, within limit: Duration, _ take: (Value) -> Void) async {
         for await _ in arrivals {
             let end = ContinuousClock.now + limit

@@ -5,15 +5,15 @@ internal import FoundationEssentials
 internal import LinuxNet
 public import Logging
 
-/// What was found, in a file: a daemon that is started again while its sources do not answer goes on with it.
+/// Saves discovery results in a file, for a daemon that starts while its sources do not answer.
 public struct LastKnownFile: DiscoveryMemory {
     private let path: String
     private let logger: Logger
 
-    /// A thousand receivers take some 130 KiB.
+    /// A thousand receivers take about 130 KiB.
     private static let longest = 16 << 20
 
-    /// - Parameter path: in a folder that others cannot write to, since who writes it says who receives.
+    /// - Parameter path: in a folder that others cannot write to, since the file determines the receivers.
     public init(path: String, logger: Logger) {
         self.path = path
         self.logger = logger
@@ -74,12 +74,12 @@ private struct OtherVersion: Error, CustomStringConvertible {
     var description: String { "version \(version)" }
 }
 
-/// The file.
+/// The contents of the file.
 private struct Page: Codable {
     static let current = 1
 
     struct Source: Codable {
-        /// The subject, as metrics call it.
+        /// The subject, as in metrics.
         let source: String
         let endpoints: [Endpoint]
         let addresses: [String]
@@ -105,7 +105,7 @@ private struct Page: Codable {
             weight = endpoint.weight
         }
 
-        /// nil when it is not one.
+        /// Nil if it is invalid.
         var endpoint: DiscoveredEndpoint? {
             guard let address = IPAddress(address), weight > 0,
                 let readiness = DiscoveredEndpoint.Readiness(rawValue: readiness),
@@ -118,7 +118,7 @@ private struct Page: Codable {
         }
     }
 
-    /// What holds for a listener until its source answers.
+    /// The last-known receivers and addresses of a listener.
     struct LastKnown: Codable {
         struct Receiver: Codable {
             let name: String
@@ -144,7 +144,7 @@ private struct Page: Codable {
             listener == place.listener && source == place.subject.description
         }
 
-        /// Without what makes no sense; who is there twice is there once.
+        /// Without invalid and duplicate receivers.
         var lastKnown: FanoutCore.LastKnown {
             var names = Set<String>()
             var endpoints = Set<FanoutCore.Endpoint>()
@@ -162,10 +162,10 @@ private struct Page: Codable {
 
     var version = current
     let sources: [Source]
-    /// nil in a file of a version that knew of none; such a version does not look at them.
+    /// Nil in a file of an older version, which ignores them as well.
     let lastKnowns: [LastKnown]?
 
-    /// As versions before this one spell them.
+    /// The spelling of older versions.
     private enum CodingKeys: String, CodingKey {
         case version, sources
         case lastKnowns = "standIns"

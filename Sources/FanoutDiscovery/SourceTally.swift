@@ -3,23 +3,23 @@
 internal import FanoutCore
 internal import Synchronization
 
-/// What a source counts about itself; any thread may read it.
+/// Counts a source's results and errors; any thread may read it.
 final class SourceTally: Sendable {
     private struct State {
         var confirmed = ContinuousClock.now
-        /// Whether nothing has failed since.
+        /// Whether nothing has failed since the last confirmation.
         var isSound = false
-        /// Whether anything has ever been known.
+        /// Whether there has ever been an answer.
         var hasAnswered = false
         var relists: [String: UInt64] = [:]
         var errors: [String: UInt64] = [:]
-        /// Since something was confirmed.
+        /// Since the last confirmation.
         var lastError: String?
     }
 
     private let state = Mutex(State())
 
-    /// What is known has been confirmed just now.
+    /// Confirms the current data.
     func confirm() {
         state.withLock {
             $0.confirmed = .now
@@ -32,15 +32,15 @@ final class SourceTally: Sendable {
     /// Whether something is known.
     var hasAnswered: Bool { state.withLock(\.hasAnswered) }
 
-    /// What is known is as it was when it was confirmed, if nothing has failed since.
+    /// Confirms the data again, if nothing has failed since the last confirmation.
     func reconfirm() { state.withLock { if $0.isSound { $0.confirmed = .now } } }
 
     func relist(_ reason: RelistReason) {
         state.withLock { $0.relists[reason.rawValue, default: 0] += 1 }
     }
 
-    /// - Parameter words: what tells it from others of its code.
-    /// - Returns: whether it is another one than the last, or the first since something was confirmed.
+    /// - Parameter words: distinguishes it from other errors of its code.
+    /// - Returns: whether it differs from the last one, or is the first since the last confirmation.
     @discardableResult
     func error(_ code: String, _ words: String = "") -> Bool {
         state.withLock { state in
@@ -60,15 +60,15 @@ final class SourceTally: Sendable {
     }
 }
 
-/// Why everything was read anew. The raw value is the metric label `reason`.
+/// Why everything was read again. The raw value is the metric label `reason`.
 enum RelistReason: String, CaseIterable, Sendable {
     case start
-    /// A file is another.
+    /// The file was replaced.
     case changed
-    /// The version that was known is too old for a watch from it, or an answer for being believed.
+    /// The known version is too old to watch from, or the TTL of an answer has expired.
     case expired
-    /// The version that was known is yet to come: the server's memory was reset.
+    /// The known version does not exist yet: the server's storage was reset.
     case future
-    /// The watch said something that cannot be understood, or failed in another way than by its end.
+    /// The watch sent something invalid, or failed instead of ending.
     case broken
 }

@@ -4,13 +4,13 @@ public import FanoutCore
 internal import LinuxNet
 public import Logging
 
-/// Makes the sources that a daemon follows. Those of one cluster share its address and credentials.
+/// Creates the sources of a daemon. Sources of one cluster share its address and credentials.
 public struct Sources: Sendable {
     private let client: APIClient
     private let timing: WatchTiming
     private let logger: Logger
 
-    /// - Parameter environment: a variable's value, or nil; tells where the cluster is.
+    /// - Parameter environment: returns a variable's value, or nil; locates the cluster.
     public init(logger: Logger, environment: @escaping @Sendable (String) -> String?) {
         self.init(
             access: ClusterAccess(logger: logger) { () throws(APIFailure) in
@@ -25,10 +25,10 @@ public struct Sources: Sendable {
         self.logger = logger
     }
 
-    /// A source that has not begun.
+    /// Creates a source, which has not started.
     ///
-    /// - Parameter lastKnown: what a source of an earlier process found. Sources whose answers come in parts
-    ///   complete them from it.
+    /// - Parameter lastKnown: what a source of an earlier process found. Sources with answers in parts complete
+    ///   them from it.
     public func source(
         for subject: DiscoverySubject, lastKnown: DiscoveredSet? = nil
     ) -> any DiscoverySource {
@@ -57,14 +57,13 @@ public struct Sources: Sendable {
 }
 
 extension Sources {
-    /// The namespace of services that name none: the pod's own in a cluster, else `default`. A pod stays in its
-    /// namespace, so it is read once.
+    /// The default namespace of services: the pod's own in a cluster, otherwise `default`. It is read once, since a
+    /// pod never changes its namespace.
     public static let defaultNamespace = ClusterLocation.podNamespace() ?? "default"
 }
 
 extension Sources {
-    /// Why no cluster can be asked, as far as the environment and the files that it leads to tell; nil: nothing is
-    /// missing.
+    /// Why no cluster can be queried, according to the environment and its files; nil: nothing is missing.
     public static func clusterFault(_ environment: (String) -> String?) -> String? {
         do throws(APIFailure) {
             try ClusterAccess.check(try ClusterLocation.find(environment))
@@ -75,7 +74,7 @@ extension Sources {
     }
 }
 
-/// Receivers that were written out: found at once, and never others.
+/// Configured receivers: found at once, and never changed.
 struct StaticSource: DiscoverySource {
     private let set: DiscoveredSet
     private let tally = SourceTally()
@@ -94,7 +93,7 @@ struct StaticSource: DiscoverySource {
         while !Task.isCancelled { try? await Task.sleep(for: .seconds(3600)) }
     }
 
-    /// It is always up to date.
+    /// Always up to date.
     var status: SourceStatus {
         var status = tally.status
         status.syncAge = .zero

@@ -2,22 +2,22 @@
 
 internal import FanoutCore
 
-/// Receivers of a listener that nothing gets to: their datagrams are dropped, as the kernel's stack would.
+/// Unreachable receivers of a listener: their datagrams are dropped, as the kernel's stack would drop them.
 struct Blockage: Hashable, Sendable {
     enum Cause: Hashable, Sendable {
         case noRoute
         case noCarrier
-        /// The kernel does not forward datagrams of the family that come in by the listener's interface.
+        /// The kernel does not forward datagrams of the family that arrive on the listener's interface.
         case noForwarding(IPAddress.Family)
     }
 
     let listener: String
     let interface: String
     let cause: Cause
-    /// By name, as the listener has them.
+    /// The receivers' names in the listener.
     let receivers: [String]
 
-    /// - Parameter needsForwarding: whether the kernel has to forward what it is to send for the plane.
+    /// - Parameter needsForwarding: whether the plane depends on the kernel's forwarding.
     static func all(
         of listeners: [Listener], on network: NetworkView, needsForwarding: Bool
     ) -> [Blockage] {
@@ -57,7 +57,7 @@ struct Blockage: Hashable, Sendable {
         case .noRoute: "there is no route to them"
         case .noCarrier: "the link to them has no carrier"
         case .noForwarding(let family):
-            "\(sysctl(family)) is 0, and the way to them needs the kernel to forward"
+            "\(sysctl(family)) is 0, and the path to them needs IP forwarding"
         }
     }
 
@@ -65,15 +65,15 @@ struct Blockage: Hashable, Sendable {
         switch cause {
         case .noRoute: "add a route (ip route), or remove them"
         case .noCarrier: "set the link's other end up, plug it in, or remove them"
-        // The host's setting does nothing where it is on already, and with it off an interface's alone would not let
-        // answers in.
+        // If the host's setting is already on, setting it has no effect; with it off, an interface's setting alone
+        // would not let replies in.
         case .noForwarding(.v4): "sysctl -w net.ipv4.ip_forward=1 \(sysctl(.v4))=1"
         case .noForwarding(.v6): "sysctl -w net.ipv6.conf.all.forwarding=1"
         }
     }
 
     private func sysctl(_ family: IPAddress.Family) -> String {
-        // sysctl(8) has a slash for a name's dot.
+        // sysctl(8) uses a slash for a dot in a name.
         let name = interface.split(separator: ".").joined(separator: "/")
         return family == .v4 ? "net.ipv4.conf.\(name).forwarding" : "net.ipv6.conf.all.forwarding"
     }

@@ -4,48 +4,48 @@ internal import BPFRuntime
 package import FanoutCore
 package import Logging
 
-/// A data plane whose programs are at the hooks of interfaces. It follows the network: interfaces, addresses, routes
-/// and neighbours change, the kernel tells of it, and the plane looks again and applies what is different.
+/// A data plane with programs at the hooks of interfaces. It follows the network: the kernel reports changes of
+/// interfaces, addresses, routes and neighbours, and the plane reads them again and applies the differences.
 package protocol KernelPlane: DataPlane, Actor {
     var state: KernelPlaneState { get }
     var attachedHooks: [PinnedHook] { get }
-    /// Whether packets of listeners reach it.
+    /// Whether packets of listeners reach the plane.
     var isServing: Bool { get }
 
-    /// Adds to a view what the plane has to know beside it.
+    /// Adds the data to a view that only this plane needs.
     func complete(_ network: inout NetworkView, _ netlink: inout Netlink) throws(NetlinkError)
-    /// Finds out whether there is room for the listeners. Changes nothing.
+    /// Checks that there is room for the listeners. Changes nothing.
     func checkRoom(for listeners: [Listener], on network: NetworkView) throws(PlaneError)
-    /// Makes programs, maps and hooks serve other listeners, or all that they served stays.
+    /// Makes programs, maps and hooks serve other listeners; on failure all stays as it was.
     func serve(_ next: [Listener], on network: NetworkView) throws(PlaneError)
-    /// Called when they are served.
+    /// Called when the listeners are served.
     func didServe(_ network: NetworkView)
     func logInitialized()
 
     /// Called for each change of the network, before it is applied.
     func networkChanged()
-    /// Called every two seconds, for what no event tells of.
+    /// Called every two seconds, for changes without an event.
     func tick()
 
     func counters() -> [ListenerCounters]
-    /// Detaches the programs; their counters are final when it returns.
+    /// Detaches the programs. Their counters are final when it returns.
     func detach()
-    /// Leaves the packets to another process.
+    /// Hands the packets over to another process.
     func release()
-    /// Called when that process has failed.
+    /// Called when the handover has failed.
     func rejoin() throws(PlaneError)
-    /// Forgets the listeners and what they counted.
+    /// Removes the listeners and their counters.
     func forget()
 }
 
-/// What kernel planes have in common.
+/// The state that all kernel planes have.
 package final class KernelPlaneState {
     package let logger: Logger
-    /// The paths to receivers, which the planes of a daemon share.
+    /// The paths to receivers, which all planes of a daemon share.
     private let memory: PathMemory
     private let needs: NetworkNeeds
     package fileprivate(set) var listeners: [Listener] = []
-    /// What the active tables were made for.
+    /// The listeners and the network that the active tables were made for.
     package fileprivate(set) var network: NetworkView?
     package var netlink: Netlink?
     package var reach: ReachLog?
@@ -53,15 +53,15 @@ package final class KernelPlaneState {
     fileprivate var watch: NetworkWatch?
     fileprivate var clock: Task<Void, Never>?
 
-    /// What a plane looks at beside the interfaces of its listeners and the paths to its receivers.
+    /// What a plane reads besides its listeners' interfaces and the paths to its receivers.
     package struct NetworkNeeds: OptionSet, Sendable {
         package let rawValue: Int
         package init(rawValue: Int) { self.rawValue = rawValue }
         /// The addresses of every interface.
         package static let allAddresses = NetworkNeeds(rawValue: 1)
-        /// The rules of ip-rule(8).
+        /// The policy rules (ip-rule(8)).
         package static let rules = NetworkNeeds(rawValue: 2)
-        /// What drivers can do with XDP frames.
+        /// The XDP features of drivers.
         package static let features = NetworkNeeds(rawValue: 4)
         /// Routes to other hosts than receivers.
         package static let routes = NetworkNeeds(rawValue: 8)
@@ -78,7 +78,7 @@ package final class KernelPlaneState {
 
     package var isFollowing: Bool { watch != nil }
 
-    /// Has the kernel confirm that these neighbours are still there.
+    /// Makes the kernel probe these neighbours.
     package func use(_ hops: some Sequence<LinkLayer.Hop>) {
         if netlink != nil { LinkLayer.use(hops, &netlink!) }
     }
@@ -122,7 +122,7 @@ extension KernelPlane {
     package var logger: Logger { state.logger }
     package var listeners: [Listener] { state.listeners }
     package var network: NetworkView? { state.network }
-    /// Whether the plane has looked at the network for a change to come.
+    /// Whether the plane has read the network for a coming change.
     package var hasAnticipated: Bool { state.anticipated != nil }
 
     package func complete(_: inout NetworkView, _: inout Netlink) throws(NetlinkError) {}
@@ -162,7 +162,7 @@ extension KernelPlane {
         if isFirst, isServing { logInitialized() }
     }
 
-    /// Serves these listeners on this network, or goes on as before.
+    /// Serves these listeners on this network; on failure all stays as it was.
     package func apply(_ next: [Listener], on network: NetworkView) throws(PlaneError) {
         guard !next.isEmpty else {
             detach()
@@ -236,7 +236,7 @@ extension KernelPlane {
 
     // MARK: The network
 
-    /// The network as it is, for these listeners.
+    /// Reads the network for these listeners.
     ///
     /// - Parameter since: the paths to receivers must not be older.
     package func look(
@@ -263,19 +263,19 @@ extension KernelPlane {
         }
     }
 
-    /// Looks at the network and applies what has changed.
+    /// Reads the network and applies the differences.
     ///
     /// - Parameters:
-    ///   - since: when the change was.
-    ///   - isForced: whether to apply the same again.
-    /// - Returns: false when that failed; everything is as it was then.
+    ///   - since: when the change occurred.
+    ///   - isForced: whether to apply an unchanged network again.
+    /// - Returns: false when that failed; then all stays as it was.
     @discardableResult
     package func refresh(
         since: ContinuousClock.Instant = .now, _ change: NetworkChange = .network,
         isForced: Bool = false
     ) -> Bool {
         if change == .network { state.anticipated = nil }
-        // An event may still be on its way here when the hooks have been left to another process.
+        // An event may still arrive after the handover to another process.
         guard state.isFollowing, !listeners.isEmpty else { return true }
         networkChanged()
         guard change == .network else { return true }
@@ -286,12 +286,12 @@ extension KernelPlane {
             try apply(listeners, on: now)
             return true
         } catch {
-            logger.error("the network's change is not followed", metadata: ["error": "\(error)"])
+            logger.error("the network change is not applied", metadata: ["error": "\(error)"])
             return false
         }
     }
 
-    /// Logs what became of the interfaces that have a program.
+    /// Logs changes of the interfaces that have a program.
     private func logInterfaces(_ now: NetworkView) {
         for hook in attachedHooks {
             let name = hook.interface.name

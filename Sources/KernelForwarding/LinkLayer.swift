@@ -3,10 +3,9 @@
 package import FanoutCore
 internal import Glibc
 
-/// What lies below the network, at one moment: the devices, and who is behind them. For a plane that makes
-/// frames itself.
+/// The link layer at one moment: interfaces and the hosts behind them. For planes that build frames themselves.
 package struct LinkLayer: Equatable, Sendable {
-    /// An interface as a link-layer sender sees it.
+    /// An interface as a sender of frames sees it.
     package struct Device: Equatable, Sendable {
         package var name: String
         /// 6 bytes; nil for links without such addresses.
@@ -29,19 +28,19 @@ package struct LinkLayer: Equatable, Sendable {
         }
     }
 
-    /// By number.
+    /// The interfaces by index.
     package var devices: [UInt32: Device] = [:]
-    /// The link-layer address, 6 bytes, of each next hop that is known.
+    /// The link-layer address, 6 bytes, of each resolved next hop.
     package var hops: [Hop: [UInt8]] = [:]
 
     package init() {}
 
-    /// Asks the kernel.
+    /// Reads it from the kernel.
     ///
     /// - Parameters:
-    ///   - paths: the ways whose next hops matter.
-    ///   - queues: how many queues an interface has in use, to receive and to transmit; nil when its driver
-    ///     does not say, and then as many as were allocated count.
+    ///   - paths: the paths whose next hops are needed.
+    ///   - queues: returns the number of queues that an interface uses, to receive and to transmit; nil when its driver
+    ///     does not report it, and then the allocated queues count.
     package static func ask(
         _ netlink: inout Netlink, paths: some Collection<ReceiverPath>,
         queues: (String) -> (receive: UInt32, transmit: UInt32)?
@@ -62,17 +61,16 @@ package struct LinkLayer: Equatable, Sendable {
         return result
     }
 
-    /// Has the kernel find out about each of these hosts, or make sure that they are still there. Without
-    /// it the kernel, which sees none of the frames, would take an idle host for gone, or keep a wrong
-    /// address for ever.
+    /// Makes the kernel resolve these hosts, or confirm that they are alive. The kernel sees none of the frames:
+    /// without this it would consider an idle host gone, or keep a wrong address for ever.
     package static func use(_ hops: some Sequence<Hop>, _ netlink: inout Netlink) {
-        // What cannot be asked for now has no answer either, and the next round comes soon.
+        // An error here needs no handling: the next round comes soon.
         for hop in hops { try? netlink.use(hop.address, on: hop.interface) }
     }
 }
 
 extension ReceiverPath {
-    /// The next hop; nil when the kernel alone knows it.
+    /// The next hop; nil when only the kernel knows it.
     package var hop: LinkLayer.Hop? {
         switch self {
         case .stack, .forwarding, .routes: nil
@@ -81,7 +79,7 @@ extension ReceiverPath {
         }
     }
 
-    /// Bytes of the longest IP packet on the way; nil when the kernel alone knows it.
+    /// The MTU of the path in bytes; nil when only the kernel knows it.
     package var mtu: UInt32? {
         switch self {
         case .stack, .forwarding, .routes: nil

@@ -2,13 +2,13 @@
 
 internal import FanoutCore
 
-/// What an event of the network means for a plane.
+/// The meaning of a network event for a plane.
 package enum NetworkChange: Int, Comparable, Sendable {
-    /// Nothing that the plane has looked at.
+    /// Irrelevant: the plane has not read its subject.
     case none
-    /// Answers about routes that were kept may be wrong; interfaces and ways to receivers are as they were.
+    /// Cached routes may be wrong; interfaces and paths to receivers are unchanged.
     case routes
-    /// Interfaces, addresses or the ways to receivers may have changed.
+    /// Interfaces, addresses or the paths to receivers may have changed.
     case network
 
     package static func < (left: NetworkChange, right: NetworkChange) -> Bool {
@@ -16,29 +16,29 @@ package enum NetworkChange: Int, Comparable, Sendable {
     }
 }
 
-/// What a plane has looked at, so that events of other things cost it nothing: on a large link there are hundreds of
-/// neighbour events a second, and the plane's own probes make some.
+/// What a plane has read, so that events about other entries cost it nothing: a large link has hundreds of neighbour
+/// events a second, some from the plane's own probes.
 package struct NetworkInterest: Sendable {
     private var receivers: [IPAddress] = []
     private var hops: Set<LinkLayer.Hop> = []
-    /// Whether answers about routes to others are kept as well.
+    /// Whether routes to other hosts are cached as well.
     private let keepsRoutes: Bool
-    /// The link-layer addresses last told of; nil: not known.
+    /// The last reported link-layer addresses; nil: unknown.
     private var known: [LinkLayer.Hop: MACAddress?] = [:]
     private var links: [UInt32: NetworkLink] = [:]
-    /// Events of the last second that meant nothing. A look that began before them may have missed what they tell.
+    /// Irrelevant events of the last second. A reading that began before them may have missed their changes.
     private var passedOver: [(event: NetlinkEvent, moment: ContinuousClock.Instant)] = []
 
     private static let passedOverMax = 256
     private static let lookTime = Duration.seconds(1)
-    /// Neighbours that are remembered; then all are forgotten.
+    /// The maximum number of remembered neighbours; beyond it all are forgotten.
     private static let knownMax = 65536
 
     init(keepsRoutes: Bool) { self.keepsRoutes = keepsRoutes }
 
-    /// Takes note of what was looked at.
+    /// Records what was read.
     ///
-    /// - Returns: what events that were passed over a moment ago mean for it.
+    /// - Returns: the meaning of recent ignored events for it.
     mutating func follow(_ view: NetworkView) -> NetworkChange {
         receivers = Array(view.paths.keys)
         hops = Set(view.paths.values.compactMap(\.hop))
@@ -88,14 +88,14 @@ package struct NetworkInterest: Sendable {
         if known.count >= Self.knownMax { known = [:] }
         let before = known.updateValue(mac, forKey: hop)
         if isUsed { return before == .some(mac) ? .none : .network }
-        // Of others a new address matters, since frames go to the old one. No answer was kept of those without one.
+        // For other neighbours a new address matters, since frames go to the old one. Unresolved ones are not cached.
         guard let before, let old = before, old != mac else { return .none }
         return .routes
     }
 }
 
 extension RouteEntry {
-    /// Whether it is about an address, whatever table it is in.
+    /// Whether the rule matches an address, in any table.
     fileprivate func covers(_ address: IPAddress) -> Bool {
         guard address.family == destination.family else { return false }
         let bits = Int(prefixLength) + (address.family == .v4 ? 96 : 0)

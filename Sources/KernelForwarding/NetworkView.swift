@@ -2,20 +2,20 @@
 
 package import FanoutCore
 
-/// The host's network as far as a plane looks at it, at one moment.
+/// The part of the host's network that a plane uses, at one moment.
 package struct NetworkView: Equatable, Sendable {
-    /// By number.
+    /// The interfaces by index.
     package var interfaces: [HostInterface]
-    /// The way to each receiver that was asked about.
+    /// The path to each requested receiver.
     package var paths: [IPAddress: ReceiverPath] = [:]
-    /// Receivers that the kernel has no route to.
+    /// Receivers without a route.
     package var routeless: Set<IPAddress> = []
-    /// Receivers on other hosts that only the kernel's forwarding reaches.
+    /// Receivers on other hosts that need the kernel's forwarding.
     package var forwarded: Set<IPAddress> = []
-    /// Receivers behind a link whose other end is missing: packets sent into it are lost.
+    /// Receivers behind a link without a carrier: packets to them are lost.
     package var unplugged: Set<IPAddress> = []
 
-    /// For planes that make frames themselves.
+    /// For planes that build frames themselves.
     package var links = LinkLayer()
 
     package init(interfaces: [HostInterface]) { self.interfaces = interfaces }
@@ -29,10 +29,9 @@ package struct NetworkView: Equatable, Sendable {
         paths[receiver] == .stack && !forwarded.contains(receiver)
     }
 
-    /// Calls an interface that was renamed by the name under which it was hooked, unless another has
-    /// taken that name.
+    /// Gives a renamed interface the name under which it was hooked, unless another interface has that name now.
     ///
-    /// - Parameter known: the numbers of hooked interfaces by the names in the configuration.
+    /// - Parameter known: the indexes of hooked interfaces by their configured names.
     package mutating func follow(_ known: [String: UInt32]) {
         for (name, index) in known where interface(named: name) == nil {
             guard let place = interfaces.firstIndex(where: { $0.index == index }) else { continue }
@@ -40,15 +39,15 @@ package struct NetworkView: Equatable, Sendable {
         }
     }
 
-    /// Asks the kernel.
+    /// Reads it from the kernel.
     ///
     /// - Parameters:
-    ///   - names: interfaces whose addresses matter; nil: all of them.
-    ///   - mindsRules: whether a way is left open (`.routes`) where the rules of ip-rule(8) may send two
-    ///     packets to one receiver different ways. To look them up for a packet, the kernel wants to
-    ///     forward what comes in by the interface; where it does not, they are not minded.
-    ///   - memory: the ways that others have asked for.
-    ///   - since: how old these may be.
+    ///   - names: interfaces whose addresses are needed; nil: all of them.
+    ///   - mindsRules: whether a path is `.routes` where policy rules (ip-rule(8)) may send two packets to one
+    ///     receiver on different paths. A lookup for a packet needs forwarding on its input interface; without it
+    ///     rules are ignored.
+    ///   - memory: the shared cache of paths.
+    ///   - since: the maximum age of cached paths.
     package static func ask(
         _ netlink: inout Netlink, names: Set<String>?, known: [String: UInt32],
         receivers: Set<IPAddress>, mindsRules: Bool = false,
@@ -93,9 +92,9 @@ package struct NetworkView: Equatable, Sendable {
         return view
     }
 
-    /// Takes note of the way to a receiver.
+    /// Records the path to a receiver.
     ///
-    /// - Parameter isRuled: whether another packet may go another way.
+    /// - Parameter isRuled: whether another packet may take another path.
     private mutating func add(
         _ receiver: IPAddress, by path: ReceiverPath?, among links: [UInt32: NetworkLink],
         isRuled: Bool
@@ -115,8 +114,8 @@ package struct NetworkView: Equatable, Sendable {
         paths[receiver] = isOpen ? .routes : path ?? .routes
     }
 
-    /// Of IPv6 it is the host that forwards, whatever the interface's setting says: ip6_forward in
-    /// net/ipv6/ip6_output.c. The loopback's setting follows the host's.
+    /// For IPv6 the host's setting decides, whatever the interface's is: ip6_forward in net/ipv6/ip6_output.c. The
+    /// loopback's setting follows the host's.
     private static func forwards(
         _ link: NetworkLink, among links: [NetworkLink]
     ) -> Set<IPAddress.Family> {
@@ -124,7 +123,7 @@ package struct NetworkView: Equatable, Sendable {
         return link.forwards.intersection([.v4]).union(host.intersection([.v6]))
     }
 
-    /// Those of every interface, in one look.
+    /// The forwarding families of every interface, in one call.
     private static func addresses(
         _ netlink: inout Netlink
     ) throws(NetlinkError) -> [UInt32: [IPAddress]] {
@@ -132,17 +131,17 @@ package struct NetworkView: Equatable, Sendable {
         return Dictionary(grouping: usable, by: \.interface).mapValues { $0.map(\.address) }
     }
 
-    /// nil when there is no way: no route, or one to all hosts of a link, which is for senders alone.
+    /// nil when there is no path: no route, or a broadcast or multicast route, which only senders use.
     private static func path(
         by route: Route?, among links: [UInt32: NetworkLink], _ netlink: inout Netlink
     ) throws(NetlinkError) -> ReceiverPath? {
         guard let route, route.kind != .broadcast else { return nil }
-        // The kernel's own decision: for this host, or for many.
+        // The kernel delivers it itself: local, broadcast or multicast.
         if [.local, .anycast, .multicast].contains(route.kind) { return .stack }
         guard route.kind == .unicast, !route.isMultipath, let interface = route.interface,
             let link = links[interface]
         else { return .routes }
-        // Links without addresses of their own, such as tunnels, are the stack's business.
+        // The stack handles links without addresses, such as tunnels.
         guard link.mac != nil else { return .forwarding }
         let mtu = route.mtu ?? link.mtu
         if link.kind == "veth", link.isPeerElsewhere,
@@ -156,26 +155,26 @@ package struct NetworkView: Equatable, Sendable {
     }
 }
 
-/// An interface as far as a plane that hooks into it is concerned.
+/// An interface of a plane's hook.
 package struct HostInterface: Equatable, Sendable {
-    /// The kernel's number for it, above 0; another one when it is deleted and made again.
+    /// The index, above 0; another one when the interface is deleted and added again.
     package var index: UInt32
-    /// As the configuration calls it.
+    /// The configured name.
     package var name: String
     /// Without zones.
     package var addresses: [IPAddress] = []
-    /// The families of which the kernel forwards what comes in here.
+    /// The families that the kernel forwards when they arrive here.
     package var forwards: Set<IPAddress.Family> = []
-    /// What `ip link add type` calls it; nil for hardware and the loopback.
+    /// The type for `ip link add type`; nil for hardware and the loopback.
     package var kind: String?
-    /// As the kernel calls it now, which is not `name` when it was renamed after it had been hooked.
+    /// The current name, which differs from `name` when the interface was renamed after it was hooked.
     package var nameNow: String
     /// Its link-layer address, 6 bytes; nil for links without one, such as tunnels.
     package var mac: [UInt8]?
     /// Set up by the administrator.
     package var isUp = true
     package var hasCarrier = true
-    /// What its driver can do with frames of XDP; nil when that was not asked for, or the kernel does not say.
+    /// The XDP features of its driver; nil when they were not requested, or the kernel does not report them.
     package var features: XDPFeatures?
 
     package init(
@@ -190,7 +189,7 @@ package struct HostInterface: Equatable, Sendable {
         nameNow = name
     }
 
-    /// Those that the host has now, by number and name alone; none when they cannot be asked for.
+    /// The host's current interfaces, only with index and name; none when they cannot be listed.
     package static var present: [HostInterface] {
         guard var netlink = try? Netlink(), let links = try? netlink.links() else { return [] }
         return links.map { HostInterface(index: $0.index, name: $0.name) }

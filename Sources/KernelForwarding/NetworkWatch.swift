@@ -7,32 +7,31 @@ internal import Synchronization
 /// Wakes the plane when the network has changed: interfaces, addresses, routes and neighbours.
 package final class NetworkWatch: Sendable {
     private let monitor: NetlinkMonitor
-    /// Where features are followed and the kernel tells of them.
+    /// The monitor of features, where they matter and the kernel reports them.
     private let featureMonitor: NetlinkMonitor?
     private let beginning: ContinuousClock.Instant
     private let task: Task<Void, Never>
 
-    /// How long events are gathered before the plane looks: a change most often makes several.
+    /// How long events are gathered: a change usually makes several.
     static let patience = Duration.milliseconds(50)
-    /// How long after an event a look may still have seen what was before: the kernel tells of some changes just
-    /// before it makes them (`fib_table_delete` in net/ipv4/fib_trie.c, `__dev_notify_flags` in
-    /// net/core/dev.c).
+    /// How long after an event a reading may still show the previous state: the kernel reports some changes just
+    /// before it makes them (`fib_table_delete` in net/ipv4/fib_trie.c, `__dev_notify_flags` in net/core/dev.c).
     private static let delay = patience / 2
-    /// When to try again what did not work out.
+    /// When to retry after a failure.
     private static let retry = Duration.seconds(1)
 
     private let interest: Interest
     private let hint: AsyncStream<Void>.Continuation
 
-    /// What changes after this has returned is told.
+    /// Starts to watch; every change after this has returned is reported.
     ///
     /// - Parameters:
-    ///   - mindsFeatures: whether what drivers can do with frames of XDP matters (`XDPFeatures`).
-    ///   - keepsRoutes: whether answers about routes are kept that no view shows.
-    ///   - follow: looks, and follows what it sees; returns false when that did not work out,
-    ///     and is asked again then. Never runs twice at once. A look since the moment that it is given, which is
-    ///     some time after the last event, will do. Not called for events of what `looked` has not told of.
-    /// - Throws: `PlaneError` when the kernel does not tell.
+    ///   - mindsFeatures: whether the XDP features of drivers matter (`XDPFeatures`).
+    ///   - keepsRoutes: whether routes outside of views are cached.
+    ///   - follow: reads the network and applies it; returns false on failure, and is retried then. Never runs twice at
+    ///     once. A reading since the given moment, which is some time after the last event, is new enough. Not called
+    ///     for events about entries that were not passed to `looked`.
+    /// - Throws: `PlaneError` when the kernel cannot report changes.
     package init(
         mindsFeatures: Bool = false, keepsRoutes: Bool = false,
         follow: @escaping @Sendable (ContinuousClock.Instant, NetworkChange) async -> Bool
@@ -69,18 +68,18 @@ package final class NetworkWatch: Sendable {
         }
     }
 
-    /// Takes note of what a plane has looked at; other things' events are passed over from now on.
+    /// Records what a plane has read; events about other entries are ignored from now on.
     package func looked(at view: NetworkView) {
         if interest.follow(view) { hint.yield() }
     }
 
     deinit { stop() }
 
-    /// How old an answer may be for who follows a change of receivers: what is true no more is told, and
-    /// the network is followed no sooner.
+    /// The maximum age of results for a change of receivers: later changes are reported, and the network is not
+    /// followed sooner.
     package var recently: ContinuousClock.Instant { max(beginning, .now - Self.patience) }
 
-    /// Ends it. A look that is under way goes on to its end.
+    /// Stops it. A running `follow` completes.
     package func stop() {
         task.cancel()
         monitor.stop()
@@ -88,7 +87,7 @@ package final class NetworkWatch: Sendable {
     }
 }
 
-/// What the kernel last told of, as far as the plane minds it.
+/// The last reported changes that matter to the plane.
 private final class Interest: Sendable {
     private struct State {
         var interest: NetworkInterest
@@ -109,17 +108,17 @@ private final class Interest: Sendable {
         state = Mutex(State(interest: NetworkInterest(keepsRoutes: keepsRoutes)))
     }
 
-    /// - Returns: whether the plane is to look.
+    /// - Returns: whether the plane must read the network.
     func follow(_ view: NetworkView) -> Bool {
         state.withLock { $0.add($0.interest.follow(view)) }
     }
 
-    /// - Returns: whether the plane is to look.
+    /// - Returns: whether the plane must read the network.
     func note(_ event: NetlinkEvent) -> Bool {
         state.withLock { $0.add($0.interest.effect(of: event)) }
     }
 
-    /// The change to follow, and since when.
+    /// The change to follow, and its moment.
     func take() -> (change: NetworkChange, moment: ContinuousClock.Instant) {
         state.withLock { state in
             defer { state.change = .none }
@@ -129,17 +128,17 @@ private final class Interest: Sendable {
 }
 
 extension PlaneError {
-    /// A listener's interface is not there.
+    /// The error for a missing interface of a listener.
     fileprivate init(noInterface listener: Listener, among interfaces: [HostInterface]) {
         let names = interfaces.map(\.name).joined(separator: ", ")
         self.init(
             operation: "attach",
             subject: "listener \(listener.name) to interface \(listener.interface ?? "")",
             code: ENODEV, reason: "there is no such interface",
-            remedy: "write one of those that exist: \(names)")
+            remedy: "set one of those that exist: \(names)")
     }
 
-    /// The kernel does not tell about the network.
+    /// The error when the kernel does not report changes of the network.
     package init(looking error: NetlinkError) {
         self.init(
             operation: error.operation, subject: error.subject, code: error.errno,
@@ -148,7 +147,7 @@ extension PlaneError {
 }
 
 extension NetworkView {
-    /// That of every listener which a change brings has to be there; others may wait for theirs to come back.
+    /// Requires the interface of every added listener; other listeners may wait until theirs is back.
     package func checkInterfaces(of change: Change) throws(PlaneError) {
         for listener in change.added + change.replaced.map(\.to)
         where interface(named: listener.interface) == nil {

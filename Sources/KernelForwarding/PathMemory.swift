@@ -3,14 +3,14 @@
 package import FanoutCore
 internal import Synchronization
 
-/// The ways to receivers that one plane has asked the kernel for, so that another which follows the same change
-/// need not: a thousand receivers are some milliseconds of questions.
+/// A cache of paths to receivers that planes share, so that planes that follow the same change look them up once: a
+/// thousand lookups take some milliseconds.
 public final class PathMemory: Sendable {
     package typealias Instant = ContinuousClock.Instant
 
     private struct Answer {
         let path: ReceiverPath?
-        /// All that it is made of was asked for later.
+        /// All of its inputs were read after this moment.
         let moment: Instant
     }
 
@@ -18,14 +18,14 @@ public final class PathMemory: Sendable {
 
     public init() {}
 
-    /// The way to each receiver; nil where there is none.
+    /// The path to each receiver; nil where there is none.
     ///
-    /// Who asks for the same at the same time waits for the other's answers.
+    /// Concurrent callers with the same receivers wait for one lookup.
     ///
     /// - Parameters:
-    ///   - since: what was asked before this is asked again.
-    ///   - moment: when the asking began for what `ask` makes its answers of, the links for one.
-    ///   - ask: asks the kernel, for several at once; gives the answers in their order.
+    ///   - since: older results are looked up again.
+    ///   - moment: when the reading of the inputs of `ask` began, such as the links.
+    ///   - ask: looks up several at once; returns the results in their order.
     package func paths(
         to receivers: Set<IPAddress>, since: Instant, asking moment: Instant,
         _ ask: ([IPAddress]) throws(NetlinkError) -> [ReceiverPath?]
@@ -55,10 +55,10 @@ public final class PathMemory: Sendable {
     }
 }
 
-/// What a plane saw of the network while the slot tables of a change were built.
+/// The network as a plane read it while the slot tables of a change were built.
 ///
-/// Good for that change, until the plane follows the network: what is true no more is told by an event, or
-/// found by the plane's next look, and followed after the change.
+/// Valid for that change until the plane follows the network: later changes are reported by an event, or found by the
+/// plane's next reading, and applied after the change.
 package struct Anticipated<Seen: Sendable>: Sendable {
     private let seen: Seen
     private let interfaces: [String?]
@@ -70,7 +70,7 @@ package struct Anticipated<Seen: Sendable>: Sendable {
         receivers = listeners.map(\.receiverAddresses)
     }
 
-    /// - Returns: nil when other receivers or interfaces were looked at.
+    /// - Returns: nil when other receivers or interfaces were read.
     package func seen(for listeners: [Listener]) -> Seen? {
         guard listeners.map(\.interface) == interfaces,
             listeners.map(\.receiverAddresses) == receivers

@@ -7,35 +7,35 @@ package import Logging
 
 /// A plane's program at the hook of one interface.
 ///
-/// What is at the hook outlives this process: an XDP or TCX link because it is pinned, a clsact filter by itself. A
-/// daemon that was killed goes on forwarding, and the next one finds the hook and replaces the program in one step.
-/// A lock on the folder of the pins tells that a daemon lives.
+/// The hook outlives this process: an XDP or TCX link because it is pinned, a clsact filter by itself. The program of a
+/// killed daemon continues to forward, and the next daemon finds the hook and replaces the program in one step. A lock
+/// on the folder of the pins shows that a daemon is alive.
 package final class PinnedHook {
     package let interface: HostInterface
-    /// Where the program is; nil while there is none.
+    /// Where the program is attached; nil while it is not.
     package private(set) var mode: HookMode?
-    /// The maps of the program that a killed daemon left here, until `replace`.
+    /// The maps of a killed daemon's program, until `replace`.
     package private(set) var left: PinnedMaps?
-    /// How often the program was attached again after something else had detached it.
+    /// How often the program was attached again after it had been detached.
     package private(set) var restores: UInt64 = 0
     /// The program of this process.
     private var program: HookProgram?
     /// Whether the last `replace` took over the hook of a killed daemon.
     private var isTakenOver = false
-    /// Why the mode that was tried first was refused.
+    /// Why the preferred mode was refused.
     package private(set) var refusal: BPFError?
-    /// A failure to attach the program again was logged.
+    /// Whether a failure to attach the program again was logged.
     private var isLogged = false
     private let pins: HookPins?
     private let folder: PinFolder?
-    /// Where the interface is; a thread of another namespace would ask about another interface of that number.
+    /// The namespace of the interface; in another namespace its index means another interface.
     private let namespace = NetworkNamespace.current
     private var link: HookLink?
     private let filter: ClsactFilter
-    /// The maps that are pinned, by the kernel's IDs; empty when they may be those of several programs.
+    /// The IDs of the pinned maps; empty when they may belong to several programs.
     private var pinnedMaps: [String: UInt32] = [:]
 
-    /// A hook that goes with the process.
+    /// A hook that ends with the process.
     package init(_ interface: HostInterface) {
         self.interface = interface
         filter = ClsactFilter(interface: interface.index)
@@ -43,7 +43,7 @@ package final class PinnedHook {
         folder = nil
     }
 
-    /// Takes the lock and looks for what a killed daemon left. Changes nothing at the hook.
+    /// Takes the lock and looks for a killed daemon's hook. Changes nothing at the hook.
     package init(_ interface: HostInterface, _ pins: HookPins, root: String) throws(BPFError) {
         self.interface = interface
         filter = ClsactFilter(interface: interface.index)
@@ -62,23 +62,23 @@ package final class PinnedHook {
         pinnedMaps = left?.identity ?? [:]
     }
 
-    /// What this process has at the hook.
+    /// The attachment of this process.
     package var current: (program: HookProgram, mode: HookMode)? {
         guard let program, let mode else { return nil }
         return (program, mode)
     }
 
-    /// Lets packets see `program` instead of the previous one. The previous one stays where it is until then, unless
-    /// the mode of XDP changes.
+    /// Replaces the previous program with `program`. The previous one stays attached until then, unless the mode of XDP
+    /// changes.
     ///
-    /// - Parameter modes: in the order in which they are tried; the program stays in a mode that is among them.
+    /// - Parameter modes: in the order in which they are tried; a program in one of them keeps its mode.
     /// - Returns: the mode.
     @discardableResult
     package func replace(
         with program: HookProgram, trying modes: [HookMode]
     ) throws(BPFError) -> HookMode {
         let arePinned = pinnedMaps == program.maps?.identity ?? [:]
-        // If the process is killed between the link and the pins, the next one must not mix two programs' maps.
+        // If the process is killed between the link and the pins, the next one must not mix the maps of two programs.
         if !arePinned { unmarkMaps() }
         let isFirst = self.program == nil
         let previous = mode
@@ -105,7 +105,7 @@ package final class PinnedHook {
     ) throws(BPFError) -> HookMode {
         refusal = nil
         // There is room for one XDP program, and no way from the driver to the stack without a gap. TC programs run
-        // side by side: the second one does not see what the first one has forwarded.
+        // side by side: the second one does not see packets that the first one has forwarded.
         if mode?.isXDP == true {
             removeLink()
             mode = nil
@@ -135,16 +135,16 @@ package final class PinnedHook {
         return wanted
     }
 
-    /// Attaches the program again after something else has detached it, of which no event tells. A foreign program
-    /// that took its place stays.
+    /// Attaches the program again after it was detached, for which there is no event. A foreign program in its place
+    /// stays.
     package func restoreIfDetached(trying modes: [HookMode], _ logger: Logger) {
         guard let program, isDetached else { return }
         var fields: Logger.Metadata = [
             "interface": "\(interface.name)", "ifindex": "\(interface.index)",
         ]
         if mode == .clsact, filter.programName == pins?.filterName {
-            // The other daemon sees another BPF file system, or it would see the lock.
-            fields["reason"] = "another udp-fanout put its program in the place of this one's"
+            // The other daemon uses another BPF file system, otherwise it would see the lock.
+            fields["reason"] = "another udp-fanout replaced the program of this one"
             fields["remedy"] = "stop one, or name both in one file"
         }
         if !isLogged {
@@ -160,7 +160,7 @@ package final class PinnedHook {
             restores += 1
             logAttached(logger)
         } catch {
-            // It is tried again until it works.
+            // Retried until it works.
             guard !isLogged else { return }
             isLogged = true
             fields["error"] = "\(error)"
@@ -169,7 +169,7 @@ package final class PinnedHook {
         }
     }
 
-    /// Whether packets do not see the program although the interface is there, as far as the kernel tells.
+    /// Whether the program is detached although the interface exists, as far as the kernel reports it.
     private var isDetached: Bool {
         guard NetworkNamespace.current == namespace, interface.exists else { return false }
         switch mode {
@@ -206,7 +206,7 @@ package final class PinnedHook {
         logger.info("attached XDP program", metadata: fields)
     }
 
-    /// Detaches the program and removes all that was made for it.
+    /// Detaches the program and removes all that was created for it.
     package func remove() {
         removeLink()
         removeFilter()
@@ -217,7 +217,7 @@ package final class PinnedHook {
         removeEmptyFolder()
     }
 
-    /// Leaves no empty folder where nothing was attached.
+    /// Removes the empty folder if no program was attached.
     package func removeEmptyFolder() { folder?.removeIfEmpty() }
 
     private func path(of pin: String) -> String { folder?.path(of: pin) ?? "" }
@@ -238,11 +238,11 @@ package final class PinnedHook {
     }
 }
 
-// A filter of clsact stays by itself. Marks in the folder tell whose it is, even to a process that may not ask for
-// the names of programs (CAP_SYS_ADMIN).
+// A clsact filter stays by itself. Marks in the folder show its owner, even to a process that may not read the
+// names of programs (CAP_SYS_ADMIN).
 
 extension PinnedHook {
-    /// The queueing discipline is this program's.
+    /// Marks that this program added the queueing discipline.
     private static let discipline = "clsact"
     private static let filterPrefix = "filter-"
     private static func filterMark(_ program: UInt32) -> String { "\(filterPrefix)\(program)" }
@@ -254,7 +254,7 @@ extension PinnedHook {
             let name = filter.programName
             let program =
                 name.map { "\($0) of another tool" }
-                ?? "number \(number), whose name may not be asked for,"
+                ?? "number \(number), whose name this process may not read,"
             throw BPFError(
                 operation: "attach filter to", subject: interface.name, errno: EEXIST,
                 reason: "the program \(program) has priority \(priority)",
@@ -266,7 +266,7 @@ extension PinnedHook {
         try putFilter(program)
     }
 
-    /// Sets the mark before the filter is there: a process that is killed in between leaves no filter without one.
+    /// Sets the mark before the filter is added: a process that is killed in between leaves no filter without a mark.
     private func putFilter(_ program: HookProgram) throws(BPFError) {
         let mark = Self.filterMark(program.number(in: .clsact))
         folder?.setMark(mark, true)
@@ -293,8 +293,8 @@ extension PinnedHook {
 
 /// The names under which the hooks of a plane are pinned.
 package struct HookPins: Sendable {
-    /// A folder has the number of its interface, which may change its name, and its network namespace, since several
-    /// namespaces may see one BPF file system.
+    /// A folder is named after the index of its interface, whose name may change, and its network namespace, since
+    /// several namespaces may see one BPF file system.
     private let prefix: String
     let link: String
     package let maps: [String]
@@ -312,13 +312,13 @@ package struct HookPins: Sendable {
         "\(prefix)\(interface)-net-\(NetworkNamespace.current)"
     }
 
-    /// Removes what killed daemons left: for interfaces that are gone, since a pinned link keeps its program and maps,
-    /// and at interfaces where it would go on forwarding to previous receivers. What a living process holds stays.
+    /// Removes hooks of killed daemons: of deleted interfaces, since a pinned link keeps its program and maps, and at
+    /// interfaces where the program would continue to forward to previous receivers. Hooks of a living process stay.
     ///
     /// - Parameters:
-    ///   - interfaces: all of the host.
-    ///   - held: those of this process.
-    /// - Returns: the interfaces at which something was.
+    ///   - interfaces: all interfaces of the host.
+    ///   - held: the hooks of this process.
+    /// - Returns: the interfaces with a removed hook.
     func removeLeftovers(
         root: String, interfaces: [HostInterface], but held: some Collection<UInt32>
     ) -> [HostInterface] {
@@ -328,7 +328,7 @@ package struct HookPins: Sendable {
             name.hasPrefix(prefix) && name.hasSuffix(ending) && !present.contains(name)
         }
         return interfaces.filter { interface in
-            // To make a hook makes the folder, and fails while another process holds the lock.
+            // Opening a hook creates the folder, and fails while another process holds the lock.
             guard !held.contains(interface.index),
                 PinFolder.exists(root: root, name: folderName(interface.index)),
                 let hook = try? PinnedHook(interface, self, root: root)
@@ -338,10 +338,10 @@ package struct HookPins: Sendable {
         }
     }
 
-    /// The maps of the programs at work in this network namespace, in whatever process: each with the names of the
-    /// interfaces where the program is.
+    /// The maps of the attached programs of all processes in this network namespace, each with the names of the
+    /// interfaces of its program.
     ///
-    /// - Throws: `BPFError` with EACCES or EPERM for a user who may not look.
+    /// - Throws: `BPFError` with EACCES or EPERM for a user without permission.
     package func maps(
         root: String, interfaces: [HostInterface]
     ) throws(BPFError) -> [(maps: PinnedMaps, interfaces: [String])] {

@@ -4,7 +4,7 @@ package import BPFRuntime
 package import FanoutCore
 package import Logging
 
-/// The pinned hooks of a plane, all of which have one program.
+/// The pinned hooks of a plane, all with the same program.
 package struct PlaneHooks {
     private let pins: HookPins
     private let root: String
@@ -23,14 +23,14 @@ package struct PlaneHooks {
 
     package func has(_ index: UInt32) -> Bool { hooks[index] != nil }
 
-    /// Whether the program is at each of these hooks already, in a mode that is wanted there.
+    /// Whether the program is attached to each of these hooks already, in a wanted mode.
     package func satisfy(_ wanted: [WantedHook]) -> Bool {
         wanted.allSatisfy { want in
             hooks[want.interface.index]?.mode.map(want.modes.contains) == true
         }
     }
 
-    /// The hooks, of which nothing is changed yet; in the order of `wanted`.
+    /// Opens the hooks without a change to them; in the order of `wanted`.
     package func open(_ wanted: [WantedHook]) throws(BPFError) -> [PinnedHook] {
         var opened: [PinnedHook] = []
         do throws(BPFError) {
@@ -54,8 +54,8 @@ package struct PlaneHooks {
         for hook in opened { hook.removeEmptyFolder() }
     }
 
-    /// Replaces the program at all of the hooks or, when one of them fails, at none of this process; what a killed
-    /// daemon left stays.
+    /// Replaces the program at all of the hooks or, when one of them fails, at none of this process; the program of a
+    /// killed daemon stays.
     ///
     /// - Parameter opened: by `open` with the same `wanted`.
     package mutating func replace(
@@ -90,7 +90,7 @@ package struct PlaneHooks {
         }
     }
 
-    /// Leaves the interfaces that no listener names any more, or that are gone.
+    /// Closes the hooks of interfaces without a listener, and of deleted ones.
     package mutating func leave(allBut wanted: [WantedHook]) {
         self.wanted = wanted
         let indices = Set(wanted.map(\.interface.index))
@@ -111,7 +111,7 @@ package struct PlaneHooks {
     /// Leaves the program at the hooks, for another process to take over.
     package mutating func release() { hooks = [:] }
 
-    /// - Parameter message: logged for each interface at which a killed daemon had left something.
+    /// - Parameter message: logged for each interface with a removed hook of a killed daemon.
     package func removeLeftovers(_ message: Logger.Message) {
         guard PinFolder.exists(root: root, name: "") else { return }
         for interface in pins.removeLeftovers(

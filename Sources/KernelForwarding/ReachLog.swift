@@ -3,17 +3,16 @@
 package import FanoutCore
 package import Logging
 
-/// Says which receivers are out of reach and which listeners serve nothing, and when that is over, each time that
-/// this changes.
+/// Logs which receivers are out of reach and which listeners serve nothing, and when that ends, at each change.
 package struct ReachLog: Sendable {
     private let logger: Logger
     private let needsForwarding: Bool
-    /// What was warned of and still is so.
+    /// The active warnings.
     private var blockages: Set<Blockage> = []
-    /// Listeners of which it was said that they serve nothing, for want of an address.
+    /// Listeners that were logged as serving nothing, for want of an address.
     private var idle: Set<String> = []
 
-    /// - Parameter needsForwarding: whether the kernel has to forward what it is to send for the plane.
+    /// - Parameter needsForwarding: whether the plane depends on the kernel's forwarding.
     package init(logger: Logger, needsForwarding: Bool) {
         self.logger = logger
         self.needsForwarding = needsForwarding
@@ -35,13 +34,13 @@ package struct ReachLog: Sendable {
         logIdle(listeners, on: network)
     }
 
-    /// Forgets all: no listener is served any more.
+    /// Resets the log: no listener is served any more.
     package mutating func forget() {
         blockages = []
         idle = []
     }
 
-    /// What keeps datagrams from their way.
+    /// The causes of unreachable receivers.
     package func obstructions(
         of listeners: [Listener], on network: NetworkView?
     ) -> [Obstruction] {
@@ -51,7 +50,7 @@ package struct ReachLog: Sendable {
         return network.idle(listeners) + blockages.map(\.obstruction)
     }
 
-    /// Of interfaces that are gone or down planes tell by themselves, once for all of their listeners.
+    /// The planes log deleted interfaces and those that are down, once for all of their listeners.
     private mutating func logIdle(_ listeners: [Listener], on network: NetworkView) {
         let without = listeners.filter { Idleness($0, on: network) == .noAddress }
         for listener in without where !idle.contains(listener.name) {

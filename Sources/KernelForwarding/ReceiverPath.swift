@@ -3,20 +3,20 @@
 package import CDatapath
 package import FanoutCore
 
-/// How a receiver is reached: what the program does with a packet that has been rewritten for it.
+/// The path to a receiver: what the program does with a packet that has been rewritten for it.
 package enum ReceiverPath: Equatable, Sendable {
     /// Up the stack: the receiver is on this host.
     case stack
     /// Up the stack, which forwards it: out of a link without addresses, such as a tunnel.
     case forwarding
-    /// By a look at the routes for each packet: there is more than one next hop, or none is known.
+    /// By a route lookup for each packet: there is more than one next hop, or none is known.
     case routes
     /// Out of an interface to the next hop, whose link-layer address the kernel resolves.
     case neighbour(interface: UInt32, nextHop: IPAddress, mtu: UInt32)
-    /// Straight to the other end of a veth, in another namespace of this host.
+    /// Straight to the peer of a veth, in another namespace of this host.
     case peer(interface: UInt32, nextHop: IPAddress, mac: [UInt8], mtu: UInt32)
 
-    /// By which packets leave, when it is always the same.
+    /// The output interface, when it is always the same.
     package var interface: UInt32? {
         switch self {
         case .neighbour(let interface, _, _), .peer(let interface, _, _, _): interface
@@ -24,7 +24,7 @@ package enum ReceiverPath: Equatable, Sendable {
         }
     }
 
-    /// The receiver as the kernel program knows it.
+    /// The receiver in the kernel program's format.
     package func receiver(_ endpoint: Endpoint, row: UInt32) -> lb_receiver {
         var result = lb_receiver()
         result.address = endpoint.address.datapath

@@ -3,7 +3,7 @@
 package import CDatapath
 package import FanoutCore
 
-/// A destination of datagrams that a listener serves, where they come in: a key of the map `listeners`.
+/// A destination of datagrams that a listener serves on an interface: a key of the map `listeners`.
 package struct ServedDestination: Hashable, Sendable {
     /// nil for every address.
     package let address: IPAddress?
@@ -25,7 +25,7 @@ package struct ServedDestination: Hashable, Sendable {
         return key
     }
 
-    /// How many entries the listeners take.
+    /// The number of entries of the listeners.
     package static func count(_ listeners: [Listener], _ network: NetworkView) -> Int {
         listeners.reduce(0) { sum, listener in
             sum
@@ -34,8 +34,8 @@ package struct ServedDestination: Hashable, Sendable {
         }
     }
 
-    /// What a listener serves on an interface. A wildcard bind means the interface's own addresses;
-    /// `::` those of both families, as a socket's would.
+    /// The destinations of a listener on an interface. A wildcard bind means the interface's own addresses; `::` those
+    /// of both families, as for a socket.
     package static func all(of listener: Listener, on interface: HostInterface)
         -> [ServedDestination]
     {
@@ -60,14 +60,14 @@ package struct ServedDestination: Hashable, Sendable {
     }
 }
 
-/// Why a listener serves nothing at this moment.
+/// Why a listener serves nothing now.
 enum Idleness: Hashable, Sendable {
     case noInterface
     case isDown
-    /// The interface has none of the addresses that the listener means.
+    /// The interface has none of the listener's addresses.
     case noAddress
 
-    /// nil when it serves something.
+    /// nil when it serves a destination.
     init?(_ listener: Listener, on network: NetworkView) {
         guard let interface = network.interface(named: listener.interface) else {
             self = .noInterface
@@ -86,7 +86,7 @@ enum Idleness: Hashable, Sendable {
         let name = listener.interface ?? ""
         let (reason, remedy) =
             switch self {
-            case .noInterface: ("interface \(name) is gone", "make it again, or write another one")
+            case .noInterface: ("interface \(name) is gone", "add it again, or set another one")
             case .isDown: ("interface \(name) is down", "ip link set \(name) up")
             case .noAddress: ("interface \(name) has no address", Self.addressRemedy)
             }
@@ -94,7 +94,7 @@ enum Idleness: Hashable, Sendable {
             listener: listener.name, receivers: [], reason: reason, remedy: remedy)
     }
 
-    static let addressRemedy = "write the address into bind or addresses, or give the interface one"
+    static let addressRemedy = "set the address in bind or addresses, or add one to the interface"
 }
 
 extension NetworkView {

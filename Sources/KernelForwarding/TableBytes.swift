@@ -4,7 +4,7 @@ internal import BPFRuntime
 package import CDatapath
 package import FanoutCore
 
-/// How many receivers and slots a listener's table has room for, and the table as bytes: head, receivers, slots
+/// The capacity of a listener's table for receivers and slots, and the table as bytes: head, receivers, slots
 /// (lb/tables.h).
 package struct TableRoom {
     private let receivers: Int
@@ -21,7 +21,7 @@ package struct TableRoom {
 
     package var size: Int { slotsOffset + slots * MemoryLayout<UInt16>.size }
 
-    /// - Parameter receivers: in the order of the listener, which is what the slots count.
+    /// - Parameter receivers: in the order of the listener, which the slots refer to.
     package func bytes(_ head: lb_table, _ receivers: [lb_receiver], _ slots: [UInt16]) -> [UInt8] {
         var bytes = [UInt8](native: head)
         bytes.reserveCapacity(size)
@@ -34,7 +34,7 @@ package struct TableRoom {
 }
 
 extension lb_table {
-    /// - Parameter row: of the listener's counters.
+    /// - Parameter row: the row of the listener's counters.
     package init(_ listener: Listener, row: UInt32) {
         self.init()
         seed = listener.settings.seed

@@ -1,41 +1,41 @@
 // SPDX-License-Identifier: Apache-2.0
 
-/// A compiled kernel program that the build put into this module (bpf/embed.sh writes the instances).
+/// A compiled kernel program that is embedded in this module (bpf/embed.sh writes the instances).
 public struct EmbeddedObject: Sendable {
     /// The name of its source in bpf/, without `.bpf.c`.
     public let name: StaticString
     /// The ELF object.
     let base64: StaticString
 
-    /// Every object of bpf/, in the order of their names.
+    /// Every object of bpf/, sorted by name.
     public static let all = [flowKey, reuseportSelect, tcFanout, xdpErrors, xdpNAT, xdpSteer]
 
     /// The flow keys as the kernel computes them, for tests and `BPF_PROG_TEST_RUN`.
     public static var flowKey: EmbeddedObject { flow_key }
 
-    /// Which socket of a SO_REUSEPORT group takes a datagram.
+    /// Selects the socket of a SO_REUSEPORT group for a datagram.
     public static var reuseportSelect: EmbeddedObject { reuseport_select }
 
     /// Forwarding at the TC ingress hook.
     public static var tcFanout: EmbeddedObject { tc_fanout }
 
-    /// Counts the frames that drivers do not take from XDP programs.
+    /// Counts the frames of XDP programs that drivers refuse.
     public static var xdpErrors: EmbeddedObject { xdp_errors }
 
     /// A NAT load balancer at the XDP hook.
     public static var xdpNAT: EmbeddedObject { xdp_nat }
 
-    /// Which packets of an interface go to AF_XDP sockets.
+    /// Selects the packets of an interface for AF_XDP sockets.
     public static var xdpSteer: EmbeddedObject { xdp_steer }
 
     /// The bytes of the ELF object; nil when the text is not base64, which the build rules out.
     public var bytes: [UInt8]? { Base64.decode(base64.description.utf8) }
 }
 
-/// The encoding in which kernel programs lie in the binary (RFC 4648, section 4).
+/// The encoding of the embedded kernel programs (RFC 4648, section 4).
 package enum Base64 {
-    /// The bytes that `text` stands for; nil unless it is whole groups of four from the alphabet,
-    /// padded with `=` at the end alone. O(n).
+    /// The decoded bytes of `text`; nil unless it consists of whole groups of four from the alphabet, padded with `=`
+    /// only at the end. O(n).
     package static func decode(_ text: some Collection<UInt8>) -> [UInt8]? {
         let length = text.count
         guard length % 4 == 0 else { return nil }
@@ -53,7 +53,7 @@ package enum Base64 {
             }
             digits += 1
             if digits % 4 == 0 {
-                // Padding is for the last group: one `=` leaves two bytes, two leave one.
+                // Padding is in the last group: one `=` leaves two bytes, two leave one.
                 guard padding == 0 || digits == length, padding <= 2 else { return nil }
                 for index in 0..<(3 - padding) {
                     bytes.append(UInt8(truncatingIfNeeded: group >> (16 - 8 * UInt32(index))))

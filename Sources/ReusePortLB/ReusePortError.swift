@@ -4,21 +4,21 @@ internal import CNet
 internal import CReusePortLB
 internal import Glibc
 
-/// What went wrong with a group or a socket, on one line:
+/// An error of a group or a socket, on one line:
 /// `join slot 2 of group netflow: EEXIST: a live member has the slot; …`.
 public struct ReusePortError: Error, Equatable, Sendable {
-    /// What was tried, such as `join slot 2 of`.
+    /// The operation, such as `join slot 2 of`.
     public let operation: String
-    /// What it was tried on, such as `group netflow` or `127.0.0.1:2055`.
+    /// The subject, such as `group netflow` or `127.0.0.1:2055`.
     public let subject: String
     /// The kernel's or the library's errno, positive.
     public let errno: Int32
-    /// What to tell apart in a program; `errno` in words.
+    /// The kind of error, for programs.
     public let code: Code
-    /// What the errno means here, and what helps against it.
+    /// What the errno means here, and a remedy.
     public let remedy: String
 
-    /// What a program may want to react to.
+    /// The kinds of errors.
     public enum Code: Hashable, Sendable, CaseIterable {
         /// A name, count or option is malformed.
         case invalid
@@ -29,23 +29,23 @@ public struct ReusePortError: Error, Equatable, Sendable {
         /// The socket is in a slot already; or a live member prevents a lower count or the end of
         /// the group.
         case busy
-        /// There is no such group, and no count to make one with; or the socket is in none of its slots.
+        /// There is no such group, and no count to create one; or the socket is in none of its slots.
         case notFound
         /// The pin root is no BPF file system.
         case noBPFFileSystem
-        /// There is no such group, and the privilege to make one is missing (CAP_BPF, CAP_NET_ADMIN, and
-        /// the right to write to the pin root).
+        /// There is no such group, and the privilege to create one is missing (CAP_BPF, CAP_NET_ADMIN, and write
+        /// permission in the pin root).
         case notPermitted
-        /// The pins belong to someone else, or a folder above them is closed to the caller; of a socket:
-        /// its port is privileged.
+        /// The pins belong to another user, or the caller may not search a folder above them; of a socket: its port is
+        /// privileged.
         case accessDenied
         /// The group exists with another key or seed.
         case settingsDiffer
         /// The pins were made by another version, or by another program.
         case otherVersion
-        /// The kernel lacks what is needed (Linux 4.19).
+        /// The kernel is too old (Linux 4.19 is required).
         case kernelTooOld
-        /// The kernel or libbpf refused the program; ``GroupOptions/log`` was told why.
+        /// The kernel or libbpf refused the program; ``GroupOptions/log`` has the reason.
         case programRefused
         /// Another process has held the group's lock for too long.
         case timedOut
@@ -57,7 +57,7 @@ public struct ReusePortError: Error, Equatable, Sendable {
         case notSharingPort
         /// The group's members are bound to another address or port.
         case otherAddress
-        /// Someone without SO_REUSEPORT, or of another uid, has the address.
+        /// Another socket without SO_REUSEPORT, or of another uid, has the address.
         case addressInUse
         /// Memory or descriptors have run out.
         case noResources
@@ -66,8 +66,8 @@ public struct ReusePortError: Error, Equatable, Sendable {
     }
 
     /// - Parameters:
-    ///   - call: what the errno is explained for.
-    ///   - remedy: what is known better than the C library can; nil for its words.
+    ///   - call: the call whose errors to explain.
+    ///   - remedy: a better remedy than the C library's; nil for the library's.
     init(
         _ operation: String, _ subject: String, errno: Int32, _ call: rplb_call = RPLB_CALL_ANY,
         remedy: String? = nil
@@ -93,7 +93,7 @@ extension ReusePortError: CustomStringConvertible {
 }
 
 extension ReusePortError.Code {
-    /// The errnos are those that reuseport_lb.h lists with its functions.
+    /// The errnos are those in reuseport_lb.h.
     init(errno: Int32) {
         self =
             switch errno {
@@ -121,7 +121,7 @@ extension ReusePortError.Code {
     }
 }
 
-/// The one funnel of C results, 0 or -errno, into errors.
+/// Turns C results, 0 or -errno, into errors.
 @inline(__always)
 func check(
     _ result: Int32, _ operation: @autoclosure () -> String, _ subject: @autoclosure () -> String,
@@ -130,8 +130,8 @@ func check(
     if result < 0 { throw ReusePortError(operation(), subject(), errno: -result, call) }
 }
 
-// Addresses are part of this library's own vocabulary, and code with `import ReusePortLB` has to
-// be able to make one. A typealias would name the types but hide their initialisers and members, which
-// belong to the module that declares them; so exactly these two declarations are exported.
+// Code with `import ReusePortLB` must be able to create addresses. A typealias would name the types but hide their
+// initialisers and members, which belong to the module that declares them. So exactly these two declarations are
+// exported.
 @_exported public import struct FanoutCore.Endpoint
 @_exported public import struct FanoutCore.IPAddress

@@ -4,8 +4,8 @@ internal import CDatapath
 internal import FanoutCore
 internal import KernelForwarding
 
-/// The content of the maps of one program: the number, rows, table and destinations of each listener. A value:
-/// the next layout is computed beside the active one.
+/// The content of the maps of one program: the number, rows, table and destinations of each listener. A value: the
+/// next layout is computed beside the active one.
 struct Layout: Sendable {
     struct Place: Equatable, Sendable {
         /// The listener's index in the array of tables; also the row of its counters.
@@ -22,15 +22,15 @@ struct Layout: Sendable {
     private var freeNumbers: [UInt32]
     private var freeRows: [UInt32]
 
-    /// Nothing in it yet.
+    /// Empty.
     init(capacity: TableCapacity) {
         self.capacity = capacity
         freeNumbers = (0..<UInt32(LB_LISTENERS_MAX)).reversed()
         freeRows = (0..<UInt32(capacity.rows)).reversed()
     }
 
-    /// The layout for other listeners. Who stays keeps number and rows; what is given up is free only
-    /// after `reclaim`, when nothing refers to it any more.
+    /// The layout for other listeners. A listener that stays keeps its number and rows; released ones are free only
+    /// after `reclaim`, when nothing refers to them any more.
     ///
     /// - Returns: nil when there is no room.
     func next(for listeners: [Listener], on network: NetworkView) -> Layout? {
@@ -51,7 +51,7 @@ struct Layout: Sendable {
         return next.entries.count <= capacity.entries ? next : nil
     }
 
-    /// Numbers and rows for a listener, without its table; nil when there are not enough.
+    /// Assigns numbers and rows to a listener, without a table; nil when there are not enough.
     private mutating func place(for listener: Listener, formerly previous: Place?) -> Place? {
         guard listener.downstreams.count <= capacity.receivers,
             let number = previous?.number ?? freeNumbers.popLast()
@@ -83,7 +83,7 @@ struct Layout: Sendable {
         freeRows = other.freeRows
     }
 
-    /// Receivers of `previous` that this layout has no more: their listener, endpoint and row.
+    /// Receivers of `previous` that this layout does not have: their listener, endpoint and row.
     func rowsLeft(by previous: Layout) -> [(listener: String, endpoint: Endpoint, row: UInt32)] {
         previous.places.flatMap { name, place in
             place.rows.filter { places[name]?.rows[$0.key] != $0.value }
@@ -91,24 +91,24 @@ struct Layout: Sendable {
         }
     }
 
-    /// Numbers of `previous` that belong to no listener any more.
+    /// Numbers of `previous` without a listener now.
     func numbersLeft(by previous: Layout) -> [UInt32] {
         previous.places.filter { places[$0.key] == nil }.map(\.value.number)
     }
 
-    /// Ports of one destination each, which is not theirs any more, or not alone, in the next layout.
+    /// Ports with a single destination that lose it, or share the port, in the next layout.
     func portsTurning(into next: Layout) -> [UInt16] {
         ports.filter { $0.value != .shared && next.ports[$0.key] != $0.value }.map(\.key)
     }
 
-    /// Makes what `previous` had and this layout has not free for others.
+    /// Frees the numbers and rows that only `previous` had.
     mutating func reclaim(from previous: Layout) {
         freeRows += rowsLeft(by: previous).map(\.row)
         freeNumbers += numbersLeft(by: previous)
     }
 }
 
-/// What the maps of a program have room for. It is fixed when they are made.
+/// The capacity of a program's maps. It is fixed when they are created.
 struct TableCapacity: Equatable, Sendable {
     /// Receivers and slots of each listener's table.
     var receivers: Int
@@ -117,27 +117,27 @@ struct TableCapacity: Equatable, Sendable {
     var rows: Int
     /// Destinations that listeners serve: address, port and interface.
     var entries: Int
-    /// Whether some listener serves every destination, so that the program has to look for it.
+    /// Whether a listener serves every destination, so that the program must look for it.
     var servesAny: Bool
 
-    /// Enough for the listeners as configured, with room for the receivers and addresses to change.
+    /// Enough for the configured listeners, with room for changes of receivers and addresses.
     init(for listeners: [Listener], entries: Int) {
         let most = listeners.map { max($0.settings.maxDownstream, $0.downstreams.count) }
         receivers = most.max() ?? 1
         slots = MaglevTable.size(capacity: receivers)
-        // A change may exchange every receiver, and the rows of the leaving ones are still in use then.
+        // A change may replace every receiver, while the rows of the removed ones are still in use.
         rows = .powerOfTwo(atLeast: max(64, 2 * most.reduce(0, +)))
         self.entries = .powerOfTwo(atLeast: max(1024, 2 * entries))
         servesAny = listeners.contains { $0.served == .any }
     }
 
-    /// Whether a program of this capacity can carry what needs `other`.
+    /// Whether a program of this capacity is enough for `other`.
     func covers(_ other: TableCapacity) -> Bool {
         receivers >= other.receivers && slots >= other.slots && rows >= other.rows
             && entries >= other.entries && (servesAny || !other.servesAny)
     }
 
-    /// Enough for both, so that a capacity once reached is kept.
+    /// Enough for both, so that the capacity never shrinks.
     func joined(with other: TableCapacity?) -> TableCapacity {
         guard let other else { return self }
         var result = self

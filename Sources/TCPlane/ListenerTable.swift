@@ -5,14 +5,14 @@ internal import CDatapath
 internal import FanoutCore
 internal import KernelForwarding
 
-/// One listener's table as bytes, as lb/tables.h lays it out: head, receivers, slots.
+/// One listener's table as bytes, in the layout of lb/tables.h: head, receivers, slots.
 struct ListenerTable {
     let listener: Listener
     /// The row of the listener's counters.
     let row: UInt32
     /// The row of each receiver's counters.
     let rows: [Endpoint: UInt32]
-    /// What the listener serves, when nothing else is served on that port.
+    /// The listener's destination, when it is the only one on its port.
     let sole: ServedDestination?
     let paths: [IPAddress: ReceiverPath]
     let capacity: TableCapacity
@@ -39,20 +39,20 @@ struct ListenerTable {
     }
 }
 
-/// What a listener counted in rows that are no more, receiver by receiver.
+/// The counters of a listener's removed rows, by receiver.
 struct Tally: Sendable {
     var listener = Counts()
     var receivers = PastCounts<Counts>()
 }
 
-/// Who is served on a port: an element of the map `ports`.
+/// How a port is served: an element of the map `ports`.
 enum ServedPort: Equatable, Sendable {
-    /// One destination; the table of the listener with this number says which.
+    /// One destination, in the table of the listener with this number.
     case sole(ServedDestination, listener: UInt32)
-    /// Several destinations, or every one: the map `listeners` knows them.
+    /// Several destinations, or every one: the map `listeners` has them.
     case shared
 
-    /// As lb/tables.h has it.
+    /// The value in lb/tables.h.
     var value: UInt32 {
         switch self {
         case .sole(_, let listener): listener + 1

@@ -6,11 +6,11 @@ internal import KernelForwarding
 internal import Logging
 
 extension TCPlane {
-    /// Updates the maps of the active program to another layout.
+    /// Changes the maps of the active program to another layout.
     func update(_ serving: Serving, to layout: Layout) throws(BPFError) {
         let previous = serving.layout
         let prepared = try serving.program.prepare(layout, from: previous)
-        // Every map has room for what is put in now, so from here on nothing fails.
+        // Every map has enough room, so nothing fails from here on.
         try serving.program.adopt(layout, from: previous, prepared) {
             logger.debug("packets meet the new tables", metadata: ["mode": "tc_ebpf"])
         }
@@ -29,7 +29,7 @@ extension TCPlane {
 
     /// Loads another program, fills its maps and replaces the previous one with it.
     ///
-    /// - Parameter wanted: every hook to attach it to; it leaves the others.
+    /// - Parameter wanted: every hook to attach it to; other hooks are closed.
     func renew(to layout: Layout, at wanted: [WantedHook]) throws(BPFError) {
         let opened = try hooks.open(wanted)
         let program: TCProgram
@@ -48,9 +48,9 @@ extension TCPlane {
         serving = Serving(program: program, layout: layout)
     }
 
-    // MARK: Counts
+    // MARK: Counters
 
-    /// Waits until no packet is on its way through the program.
+    /// Waits until no packet is in the program.
     func settle() {
         guard let serving else { return }
         do throws(BPFError) {
@@ -60,7 +60,7 @@ extension TCPlane {
         }
     }
 
-    /// Takes the counts of the active program; its hooks have another one already.
+    /// Collects the counters of the active program; its hooks have another one already.
     private func keepCounts() {
         guard let serving else { return }
         settle()

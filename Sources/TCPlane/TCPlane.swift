@@ -8,13 +8,13 @@ package import KernelForwarding
 internal import LinuxNet
 package import Logging
 
-/// Forwarding in the kernel, at the TC ingress hook of interfaces: bpf/tc_fanout.bpf.c tells of a
-/// datagram's way through it. This side fills its maps and keeps it attached.
+/// Forwarding in the kernel, at the TC ingress hook of interfaces; bpf/tc_fanout.bpf.c describes a datagram's way
+/// through the program. This plane fills its maps and keeps it attached.
 ///
-/// All interfaces share one program and its maps. A change of receivers builds the listener's table
-/// beside the active one and flips it. What does not fit into the maps, and every new interface,
-/// takes a new program with maps of its own, which is filled first and then takes the place of the one
-/// before at each hook in one step. A start is the same: it replaces what a killed daemon left.
+/// All interfaces share one program and its maps. A change of receivers builds the listener's table beside the active
+/// one and switches to it. A change that exceeds the maps, and every new interface, needs a new program with its own
+/// maps. The plane fills these first; then the new program replaces the previous one at each hook in one step. A start
+/// does the same: it replaces the program of a killed daemon.
 package actor TCPlane: KernelPlane {
     package static let mode = ForwardingMode.tcEBPF
 
@@ -28,7 +28,7 @@ package actor TCPlane: KernelPlane {
     let source: ProgramSource
     var serving: Serving?
     var hooks: PlaneHooks
-    /// What was counted in rows that are no more, by listener.
+    /// The counters of removed rows, by listener.
     var past: [String: Tally] = [:]
 
     private let thread = PlaneThread(name: "tc_ebpf")
@@ -41,7 +41,7 @@ package actor TCPlane: KernelPlane {
     /// - Parameters:
     ///   - source: where the kernel program comes from.
     ///   - root: the BPF file system, where the hooks are pinned.
-    ///   - memory: what the planes know which follow the same changes.
+    ///   - memory: the cache of paths that the planes share.
     package init(
         logger: Logger, source: ProgramSource = .embedded, root: String = PinFolder.usualRoot,
         memory: PathMemory = PathMemory()
@@ -84,7 +84,7 @@ package actor TCPlane: KernelPlane {
             }
         } catch {
             logger.debug(
-                "the kernel's words", metadata: ["log": "\(error.wholeLog.joined(separator: "\n"))"]
+                "the verifier's log", metadata: ["log": "\(error.wholeLog.joined(separator: "\n"))"]
             )
             throw PlaneError(error)
         }
@@ -100,8 +100,8 @@ package actor TCPlane: KernelPlane {
 
     package func tick() {
         hooks.restoreDetached()
-        // The kernel sees none of the frames that go straight to the other end of a veth, so it has to confirm that the
-        // hosts there still have their addresses. Others it resolves for each packet.
+        // The kernel does not see frames that go straight to a veth's peer, so the plane makes it probe the hosts
+        // there. For other frames the kernel resolves the host with each packet.
         let peers = network?.paths.values.filter { if case .peer = $0 { true } else { false } }
         state.use(Set(peers?.compactMap(\.hop) ?? []))
     }
@@ -111,7 +111,7 @@ package actor TCPlane: KernelPlane {
         settle()
     }
 
-    /// The program stays at its hooks and goes on; its maps stay open here, for the last counts.
+    /// The program stays at its hooks and continues; its maps stay open here, for the last counters.
     package func release() { hooks.release() }
 
     package func forget() {
@@ -130,12 +130,12 @@ package actor TCPlane: KernelPlane {
     }
 }
 
-// A daemon that is killed leaves its program at the hooks, where it goes on forwarding. A next one that names
-// the same interfaces takes it over; at others it would stay for ever, with receivers of old.
+// A killed daemon leaves its program at the hooks, where it continues to forward. The next daemon takes over those of
+// its own interfaces; at others the program would stay for ever, with outdated receivers.
 
 extension TCPlane {
-    /// Without the privilege to see what is there nothing happens; nor where listeners could not have back what
-    /// was left to another process, since what is there serves them.
+    /// Does nothing without the privilege to read the hooks, or while listeners failed to take back hooks from another
+    /// process, since those programs serve them.
     package func removeLeftovers() {
         guard listeners.isEmpty || !hooks.all.isEmpty else { return }
         hooks.removeLeftovers("removed the program that an old daemon had left")
@@ -143,29 +143,28 @@ extension TCPlane {
 }
 
 extension PlaneError {
-    /// The oldest kernel that can verify the program, one of whose global functions takes a pointer to
-    /// memory. What it calls is older: `bpf_redirect_peer`, and next hops for `bpf_redirect_neigh`
-    /// (Linux 5.10).
+    /// The oldest kernel that can verify the program, one of whose global functions has a pointer to memory as
+    /// argument. Its helpers are older: `bpf_redirect_peer`, and next hops for `bpf_redirect_neigh` (Linux 5.10).
     private static let oldestKernel = "5.12"
 
-    /// What libbpf or the kernel refused.
+    /// An error of libbpf or the kernel.
     init(_ error: BPFError) {
         self.init(
             error, mode: .tcEBPF, oldestKernel: Self.oldestKernel,
             lacking: Capabilities.kernelPrograms.subtracting(.permitted).names)
     }
 
-    /// Two listeners of one interface want it hooked in different ways.
+    /// Two listeners of one interface want different hooks.
     init(_ listener: Listener, disagreesOver interface: String) {
         self.init(
             operation: "attach", subject: "listener \(listener.name) to interface \(interface)",
             reason: "another listener of the interface has another tc_attach",
-            remedy: "write one tc_attach for both, best under settings at the top")
+            remedy: "set one tc_attach for both, best under settings at the top")
     }
 }
 
 extension BPFError {
-    /// More than the kernel program has room for.
+    /// More listeners than the kernel program has room for.
     static func tooMany(_ listeners: Int) -> BPFError {
         BPFError(
             operation: "lay out", subject: "\(listeners) listeners of mode tc_ebpf", errno: E2BIG,
@@ -175,7 +174,7 @@ extension BPFError {
 }
 
 extension WantedHook {
-    /// One for each interface that listeners name and that is there, by number.
+    /// The plans of all existing interfaces of listeners, by index.
     ///
     /// - Throws: `PlaneError` when two listeners of an interface want it attached in different ways.
     static func all(

@@ -6,11 +6,11 @@ internal import FanoutCore
 internal import KernelForwarding
 internal import KernelPrograms
 
-/// The kernel program with its own maps. The program is attached to interfaces; the plane decides the content
-/// of the maps.
+/// The kernel program with its own maps. The program is attached to interfaces; the plane decides the content of the
+/// maps.
 final class TCProgram: Sendable {
     let capacity: TableCapacity
-    /// With the map of fragments: where those go whose datagram has begun.
+    /// The maps with the map of fragments, which has the receivers of datagrams that have started.
     let program: HookProgram
     private let listeners: BPFMap
     private let ports: BPFMap
@@ -48,7 +48,7 @@ final class TCProgram: Sendable {
         receiverRows = try object.map(named: "receiver_rows")
     }
 
-    /// A table on its way into the kernel, which no packet meets yet.
+    /// A table that is written to the kernel, but not used by packets yet.
     final class Table: Sendable {
         let number: UInt32
         fileprivate let shared: SharedMap
@@ -60,7 +60,7 @@ final class TCProgram: Sendable {
         }
     }
 
-    /// The tables that `layout` has and `previous` has not, or has otherwise. Nothing is altered yet.
+    /// The tables that are new or different in `layout`. Changes nothing yet.
     func prepare(_ layout: Layout, from previous: Layout) throws(BPFError) -> [Table] {
         var prepared: [Table] = []
         for (name, place) in layout.places where previous.places[name] != place {
@@ -69,12 +69,11 @@ final class TCProgram: Sendable {
         return prepared
     }
 
-    /// Leads the maps from one layout to the next: tables, then the destinations that lead to them,
-    /// then what leads nowhere any more goes. When it returns, no packet is on its way by what has gone:
-    /// the kernel lets a change of an array of maps wait for the programs that run
-    /// (kernel/bpf/syscall.c, maybe_wait_bpf_programs).
+    /// Changes the maps from one layout to the next: tables, then the destinations that refer to them, then the
+    /// removal of unused entries. When it returns, no packet uses a removed entry: the kernel makes a change of an
+    /// array of maps wait for running programs (kernel/bpf/syscall.c, maybe_wait_bpf_programs).
     ///
-    /// - Parameter met: called when packets meet the new tables; the wait is still to come.
+    /// - Parameter met: called when packets use the new tables; the wait is still to come.
     func adopt(
         _ layout: Layout, from previous: Layout, _ prepared: [Table], met: () -> Void = {}
     ) throws(BPFError) {
@@ -104,15 +103,15 @@ final class TCProgram: Sendable {
         if !hasWaited { try settle(layout) }
     }
 
-    /// Has packets for these ports look among all destinations until the change is made. Otherwise they
-    /// would meet the table of their listener when it names another destination already.
+    /// Makes packets for these ports search all destinations until the change is complete. Otherwise they would use the
+    /// table of their listener when it already has another destination.
     private func share(_ turning: [UInt16], _ previous: Layout) throws(BPFError) {
         guard !turning.isEmpty else { return }
         for port in turning { try ports.set(UInt32(port), to: LB_PORT_SHARED) }
         try settle(previous)
     }
 
-    /// Waits until no packet is on its way through the program by anything that was taken out before.
+    /// Waits until no packet in the program uses a removed entry.
     func settle(_ layout: Layout) throws(BPFError) {
         guard let place = layout.places.values.first else { return }
         let table = try Table(place.table, number: place.number)

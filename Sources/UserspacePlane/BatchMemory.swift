@@ -3,11 +3,10 @@
 internal import CNet
 internal import Glibc
 
-/// Consecutive bytes of one received message that go to one receiver: one datagram, or the datagrams of
-/// a super-packet.
+/// Consecutive bytes of one received message for one receiver: one datagram, or the datagrams of a super-packet.
 @safe struct Run {
     var base: UnsafeMutableRawPointer
-    /// Bytes in all; 0 for an empty datagram.
+    /// The total in bytes; 0 for an empty datagram.
     var length: Int32
     /// Bytes of each datagram; the last may be shorter.
     var segment: Int32
@@ -15,7 +14,7 @@ internal import Glibc
     var count: Int32
     /// The receiver's next run in this batch, or -1.
     var next: Int32
-    /// The received message that it came in.
+    /// The received message with these bytes.
     var message: Int32
 
     @_noLocks @_noAllocation
@@ -44,7 +43,7 @@ internal import Glibc
     }
 }
 
-/// What a message being sent stands for, for the counters.
+/// What a message to send counts as.
 struct Outgoing {
     var datagrams: Int32 = 0
     var bytes: Int32 = 0
@@ -58,14 +57,14 @@ struct Outgoing {
     }
 }
 
-/// Everything that a worker needs for one batch, allocated once. Pages that no datagram ever reaches
-/// are never touched, so a large batch size costs address space, not memory.
+/// All memory that a worker needs for one batch, allocated once. Pages without a datagram are never touched, so a
+/// large batch size costs address space, not memory.
 @safe struct BatchMemory: ~Copyable {
     /// A super-packet is at most one IP datagram long, whatever `max_packet_size` is.
     let bufferBytes = 65536
-    /// An odd number of cache lines beyond a power of two, lest all buffers compete for the same sets.
+    /// An odd number of cache lines beyond a power of two, so that the buffers do not compete for the same sets.
     let bufferStride = 65536 + 3 * 64
-    /// Datagrams in a super-packet that a client of Linux makes (kernel: UDP_MAX_SEGMENTS).
+    /// The most datagrams in a super-packet of a Linux client (kernel: UDP_MAX_SEGMENTS).
     let segmentsMax = 128
     let outgoingMax = 64
     let outgoingVectors = 1024
@@ -80,11 +79,11 @@ struct Outgoing {
     private let addresses: UnsafeMutableRawPointer
     private let controls: UnsafeMutableRawPointer
     let runs: UnsafeMutablePointer<Run>
-    /// When they are used up, what has been gathered is sent before the batch goes on.
+    /// When they are used up, the gathered messages are sent before the batch continues.
     let runsMax: Int
-    /// Indices of the receivers that this batch touches.
+    /// Indices of the receivers of this batch.
     let touched: UnsafeMutablePointer<Int32>
-    /// The entry past the last of these three is for a datagram that has to go by itself.
+    /// The last entry of these three is for a datagram that must go by itself.
     let outgoing: UnsafeMutablePointer<cnet_message>
     let outgoingFacts: UnsafeMutablePointer<Outgoing>
     let vectors: UnsafeMutablePointer<iovec>
@@ -92,7 +91,7 @@ struct Outgoing {
     /// UDP headers for raw sockets, 8 bytes each.
     let headers: UnsafeMutableRawPointer
 
-    /// - Parameter capacity: messages that one receive call takes, 1...1024.
+    /// - Parameter capacity: messages in one receive call, 1...1024.
     init(capacity: Int) {
         self.capacity = capacity
         runsMax = min(capacity * segmentsMax, 4096)
@@ -143,7 +142,7 @@ struct Outgoing {
         rearm(index)
     }
 
-    /// Gives a message back the room that the kernel took when it filled it.
+    /// Restores the buffer lengths of a message that the kernel overwrote.
     @_noLocks @_noAllocation @inline(__always)
     borrowing func rearm(_ index: Int) {
         unsafe incoming[index].header.msg_namelen = socklen_t(addressBytes)

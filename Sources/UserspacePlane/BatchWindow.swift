@@ -1,12 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
 
-/// How many messages the next receive call takes.
+/// The number of messages in the next receive call.
 ///
-/// Small datagrams that arrive one by one are joined into super-packets per receiver, so the more of them a batch
-/// has, the fewer messages it sends. The window doubles while calls come back full, and is halved when half of it
-/// would have done. A call never waits for the window to fill, so its size does not delay a datagram.
+/// Small datagrams that arrive one by one are joined into super-packets per receiver, so a larger batch sends fewer
+/// messages. The window doubles while calls come back full, and is halved when half of it would have been enough. A
+/// call never waits for the window to fill, so its size does not delay a datagram.
 struct BatchWindow: Equatable {
-    /// The most that the window grows to, unless it starts above that.
+    /// The maximum size, unless the window starts above that.
     static let greatest = 512
     /// A full call with more bytes than this halves the window: super-packets of 64 KiB push each other out of the
     /// cache between receipt and sending.
@@ -14,9 +14,9 @@ struct BatchWindow: Equatable {
     /// A full call with fewer bytes than this doubles it.
     static let bytesThatGrow: UInt64 = 128 << 10
 
-    /// The size of a worker that has received nothing yet.
+    /// The size for a worker that has received nothing yet.
     let start: Int
-    /// The greatest size.
+    /// The maximum size.
     let capacity: Int
     private(set) var size: Int
 
@@ -27,7 +27,7 @@ struct BatchWindow: Equatable {
         size = start
     }
 
-    /// Takes into account what a call brought.
+    /// Adjusts the window to the result of a call.
     ///
     /// - Parameters:
     ///   - received: messages, 1...`size`.
@@ -41,7 +41,7 @@ struct BatchWindow: Equatable {
                 size = min(size &* 2, capacity)
             }
         } else if received <= size / 2 {
-            // Below the start the number of bytes has the say.
+            // Below the start size the number of bytes decides.
             size = max(min(size, start), size / 2)
         }
     }

@@ -3,11 +3,11 @@
 public import FanoutCore
 public import LinuxNet
 
-/// Steering by a classic BPF program, which needs neither privilege nor libbpf.
+/// Steering by a classic BPF program, which needs neither privileges nor libbpf.
 ///
-/// The program's result is an index into the kernel's array of the group, so it knows places, not
-/// sockets. That is enough, since workers are interchangeable: see
-/// docs/decisions/0007-steering-workers.md for what happens while sockets come and go.
+/// The program's result is an index into the kernel's array of the group, so it selects an index, not a socket. That
+/// is enough, since workers are interchangeable: docs/decisions/0007-steering-workers.md describes what happens while
+/// sockets are added and removed.
 public struct ClassicSteering: WorkerSteering {
     public var name: String { "cbpf" }
 
@@ -22,22 +22,22 @@ public struct ClassicSteering: WorkerSteering {
     }
 }
 
-/// The classic BPF program that gives each source address its place among the workers.
+/// The classic BPF program that maps each source address to the index of a worker.
 ///
-/// The words of the address are mixed one after the other into a hash of 32 bits, never added up, and
-/// the place is `hash % workers`. An IPv4 client has the same place on a dual-stack socket, since the
-/// program looks at the datagram and not at the socket.
+/// The words of the address are mixed one after the other into a hash of 32 bits, not added up. The index is
+/// `hash % workers`. An IPv4 client has the same index on a dual-stack socket, since the program reads the datagram
+/// and not the socket.
 enum SteeringProgram {
     /// EtherTypes (IEEE 802).
     private static let ipv4: UInt32 = 0x0800
     private static let ipv6: UInt32 = 0x86dd
-    /// Where the source address stands, bytes: RFC 791, section 3.1; RFC 8200, section 3.
+    /// The offset of the source address, bytes: RFC 791, section 3.1; RFC 8200, section 3.
     private static let sourceOfIPv4: UInt32 = 12
     private static let sourceOfIPv6: UInt32 = 8
 
     /// - Parameter workers: 1...256.
-    /// - Returns: instructions whose result is 0..<workers, or for what is not IP an index that no
-    ///   group has, which leaves the choice to the kernel.
+    /// - Returns: instructions whose result is 0..<workers; for packets other than IP it is an index outside of every
+    ///   group, so that the kernel chooses.
     static func sourceIP(workers: Int) -> [ClassicInstruction] {
         let place: [ClassicInstruction] = [.modulo(UInt32(workers)), .returnAccumulator]
         let v4 = hash([sourceOfIPv4]) + place
@@ -46,8 +46,8 @@ enum SteeringProgram {
             + [.unless(ipv4, skip: UInt8(v4.count))] + v4 + [.returnConstant(.max)]
     }
 
-    /// Leaves the hash of the words at these offsets of the IP header in the accumulator: each word is
-    /// XORed to the hash of those before it, and mixed.
+    /// Leaves the hash of the words at these offsets of the IP header in the accumulator: each word is XORed to the
+    /// hash of the previous ones, and mixed.
     private static func hash(_ offsets: [UInt32]) -> [ClassicInstruction] {
         offsets.enumerated().flatMap { index, offset -> [ClassicInstruction] in
             let word = ClassicInstruction.loadNetworkWord(at: offset)

@@ -6,19 +6,18 @@ internal import Glibc
 internal import LinuxNet
 internal import Synchronization
 
-/// A socket that leads to one receiver. It is connected, so the kernel remembers the route, reports
-/// what ICMP says of this receiver and of no other, and holds this receiver's backlog against this
-/// receiver's buffer alone. What the receiver sends is dropped: a listener forwards one way.
+/// A socket to one receiver. It is connected, so the kernel caches the route, reports ICMP errors of only this
+/// receiver, and limits only this receiver's backlog by its buffer. Replies are dropped: a listener forwards one way.
 final class SendSocket: Sendable {
     let socket: Socket
-    /// Whether it is a raw socket, to which no reply comes.
+    /// Whether it is a raw socket, which gets no replies.
     private let isRaw: Bool
-    /// Refusals that were found outside a send call.
+    /// Refusals that were found outside of a send call.
     private let refusalsFound = Atomic<UInt64>(0)
-    /// Replies up to the last look.
+    /// Replies up to the last check.
     private let replies = Atomic<UInt64>(0)
 
-    /// What a sender asks for; the kernel caps it at `net.core.wmem_max`.
+    /// The requested send buffer; the kernel caps it at `net.core.wmem_max`.
     private static let bufferBytes: Int32 = 4 << 20
 
     init(
@@ -36,7 +35,7 @@ final class SendSocket: Sendable {
             if raw {
                 try socket.becomeTransparent(family: family)
             } else {
-                // Without it replies fill the receive buffer, which costs memory and nothing else.
+                // Without it, replies fill the receive buffer, which costs only memory.
                 try? socket.refuseInput()
             }
             try? socket.requestSendBuffer(bytes: Self.bufferBytes)
@@ -46,16 +45,16 @@ final class SendSocket: Sendable {
         }
     }
 
-    /// Refusals that no send call has met: the one that comes after the last datagram. Called by the plane alone.
+    /// Refusals that no send call reported: those after the last datagram. Only the plane calls it.
     var lateRefusals: UInt64 {
         guard !isRaw else { return 0 }
         let isRefused = isRefusal(socket.takeError())
         return refusalsFound.wrappingAdd(isRefused ? 1 : 0, ordering: .relaxed).newValue
     }
 
-    /// Datagrams of the receiver that the kernel has dropped here. Called by the plane alone.
+    /// Datagrams of the receiver that the kernel has dropped here. Only the plane calls it.
     ///
-    /// The kernel counts with 32 bits, which 10 000 replies a second use up in five days.
+    /// The kernel counts with 32 bits, which 10 000 replies a second exhaust in five days.
     var repliesDropped: UInt64 {
         guard !isRaw else { return 0 }
         let known = replies.load(ordering: .relaxed)
@@ -65,8 +64,8 @@ final class SendSocket: Sendable {
         return sum
     }
 
-    /// No route at this moment is no reason to refuse a configuration: the worker tries again with
-    /// every batch, and counts `unreachable` until there is one.
+    /// A missing route does not refuse a configuration: the worker retries with every batch, and counts `unreachable`
+    /// until there is one.
     private static func connect(
         _ socket: borrowing Socket, to endpoint: Endpoint
     ) throws(SystemError) {
@@ -79,8 +78,8 @@ final class SendSocket: Sendable {
     }
 }
 
-/// Whether an errno is what a connected socket reports of an ICMP error about an earlier datagram that says that
-/// no datagram gets through (kernel: `icmp_err_convert`, `tab_unreach` of IPv6; the fatal ones).
+/// Whether an errno on a connected socket can come from an ICMP error about an earlier datagram which means that no
+/// datagram gets through (kernel: `icmp_err_convert`, `tab_unreach` of IPv6; the fatal ones).
 @_noLocks @_noAllocation
 func isRefusal(_ code: Int32) -> Bool {
     switch code {
@@ -89,11 +88,11 @@ func isRefusal(_ code: Int32) -> Bool {
     }
 }
 
-/// One worker's way to one receiver: the socket, and the row of what went through it.
+/// One worker's link to one receiver: the socket, and the row of its counters.
 final class DownstreamLink: Sendable {
     let socket: SendSocket
     let counters = CounterRow()
-    /// Whether what the socket counted is this link's, and not that of another worker with the same socket.
+    /// Whether this link has the counters of the socket, rather than another worker with the same socket.
     private let ownsSocket: Bool
 
     init(_ socket: SendSocket, ownsSocket: Bool = true) {
@@ -103,7 +102,7 @@ final class DownstreamLink: Sendable {
 
     deinit { counters.free() }
 
-    /// What went through it, and what came back.
+    /// Its forwarded datagrams and replies.
     var sums: ReceiverSums {
         var sums = ReceiverSums(counters)
         if ownsSocket {

@@ -5,13 +5,13 @@ internal import Glibc
 internal import LinuxNet
 internal import Synchronization
 
-/// Bound sockets that another process has passed: the old daemon or a service manager. A listener with the
-/// address of one takes it over instead of opening its own; datagrams that wait in it are forwarded.
+/// Bound sockets from another process: the old daemon or a service manager. A listener with the same address takes
+/// them over instead of opening its own; datagrams in their queues are forwarded.
 public final class InheritedSockets: Sendable {
-    /// Those of one address.
+    /// The sockets of one address.
     struct Share {
         var descriptors: [Int32] = []
-        /// Whether a program of their reuseport group leads each source to one of them.
+        /// Whether a program of their reuseport group steers each source to one of them.
         var isSteered = false
     }
 
@@ -19,10 +19,9 @@ public final class InheritedSockets: Sendable {
     private let begin: @Sendable () throws(PlaneError) -> Void
 
     /// - Parameters:
-    ///   - sockets: from here on this object's to close. Those that are no bound UDP sockets are closed at
-    ///     once.
-    ///   - begin: called once, when all that can fail has been done: when it returns no other process reads
-    ///     from the sockets. It may block for a moment. When it throws, nothing has been taken.
+    ///   - sockets: this object owns and closes them. Any that is not a bound UDP socket is closed at once.
+    ///   - begin: called once, after all that can fail. When it returns, no other process reads from the sockets. It
+    ///     may block for a moment. When it throws, the sockets are not taken over.
     public init(
         _ sockets: [(descriptor: Int32, isSteered: Bool)],
         begin: @escaping @Sendable () throws(PlaneError) -> Void = {}
@@ -49,7 +48,7 @@ public final class InheritedSockets: Sendable {
     /// The addresses whose sockets no listener has taken.
     public var untaken: [Endpoint] { waiting.withLock { $0.keys.sorted() } }
 
-    /// Those at an address, once.
+    /// Removes and returns the sockets of an address.
     func take(_ bind: Endpoint) -> Share? {
         waiting.withLock { $0.removeValue(forKey: bind.withoutZone) }
     }
@@ -58,19 +57,19 @@ public final class InheritedSockets: Sendable {
 }
 
 extension Endpoint {
-    /// The kernel's name of a socket tells the zone by a number.
+    /// The kernel reports the zone of a socket's address as a number.
     public var withoutZone: Endpoint {
         Endpoint(IPAddress(high: address.high, low: address.low), port: port)
     }
 }
 
 extension PlaneError {
-    /// A listener's own socket could not be had.
+    /// The error when a listener's own socket cannot be opened.
     init(binding error: SystemError, of listener: Listener) {
         let remedy =
             switch error.code {
             case EADDRINUSE:
-                "another process serves this address; stop it, choose another bind, or write "
+                "another process serves this address; stop it, choose another bind, or set "
                     + "settings.share_port: true to share the port with it"
             case EACCES:
                 "ports below net.ipv4.ip_unprivileged_port_start need CAP_NET_BIND_SERVICE; run as "
@@ -78,7 +77,7 @@ extension PlaneError {
             case EADDRNOTAVAIL:
                 "no interface of this host has the address; set one that `ip address` lists, or "
                     + "0.0.0.0 or [::] for all"
-            case ENODEV: "write the zone of the address as `ip link` names the interface"
+            case ENODEV: "set the zone of the address to an interface name of `ip link`"
             case EAFNOSUPPORT: "this kernel has no support for the address family; use the other"
             default: Self.resources(error.code)
             }
@@ -87,7 +86,7 @@ extension PlaneError {
             code: error.code, reason: error.reason, remedy: remedy)
     }
 
-    /// The socket that leads to a receiver could not be had.
+    /// The error when a socket to a receiver cannot be opened.
     init(opening error: SystemError, downstream: Downstream, of listener: Listener) {
         let remedy =
             switch error.code {
@@ -97,7 +96,7 @@ extension PlaneError {
             case EAGAIN:
                 "the local ports are used up; widen net.ipv4.ip_local_port_range, or use fewer "
                     + "workers or downstreams"
-            case ENODEV: "write the zone of the address as `ip link` names the interface"
+            case ENODEV: "set the zone of the address to an interface name of `ip link`"
             default: Self.resources(error.code)
             }
         self.init(
@@ -107,7 +106,7 @@ extension PlaneError {
             code: error.code, reason: error.reason, remedy: remedy)
     }
 
-    /// A worker's thread could not be had.
+    /// The error when a worker's thread cannot be started.
     init(starting error: SystemError, of listener: Listener) {
         self.init(
             operation: error.operation, subject: "worker of listener \(listener.name)",

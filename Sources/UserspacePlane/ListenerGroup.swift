@@ -4,30 +4,30 @@ internal import FanoutCore
 internal import LinuxNet
 internal import Logging
 
-/// One listener in operation: its workers and what has been counted so far.
+/// One listener in operation: its workers and its counters.
 final class ListenerGroup {
     private(set) var listener: Listener
     private(set) var workers: [ListenerWorker]
-    /// How its workers are steered; nil when that is left to the kernel.
+    /// How its workers are steered; nil when the kernel chooses.
     private(set) var steered: Steered?
-    /// The counts of workers that have ended.
+    /// The counters of workers that have ended.
     private var past: ListenerCounters
     private var pastOfReceivers = PastCounts<ReceiverSums>()
 
-    /// Whether sockets of ours are on the address already: `join` binds this group's then.
+    /// Whether sockets of this process have the address already: then `join` binds this group's.
     let isJoining: Bool
     /// Whether its workers wait while another process may read from their sockets.
     var isPaused = false
     private let trials = Trials()
-    /// Whether they came with a program that steers them.
+    /// Whether the inherited sockets have a program that steers them.
     private let wasSteered: Bool
 
     /// A group whose workers wait to be opened.
     ///
     /// - Parameters:
-    ///   - joining: whether sockets of ours are already on the address, to share it with. A socket
-    ///     that is bound there takes datagrams from them, so these are left unbound at first.
-    ///   - cpus: the CPU for each worker in turn; empty when they are not to be pinned.
+    ///   - joining: whether sockets of this process already have the address. A socket that is bound there takes
+    ///     datagrams from them, so these are left unbound at first.
+    ///   - cpus: the CPUs for the workers, in order; empty when they are not pinned.
     ///   - inherited: bound sockets to use, one a worker; nil to open as many as the listener wants.
     init(
         _ listener: Listener, joining: Bool, cpus: [Int],
@@ -58,7 +58,7 @@ final class ListenerGroup {
     }
 
     deinit {
-        // Before the sockets are closed, which its program may name.
+        // Before the sockets are closed, which its program may refer to.
         steered = nil
     }
 
@@ -115,8 +115,8 @@ final class ListenerGroup {
             ])
     }
 
-    /// Binds the sockets of a group that joins others of ours. Datagrams come to them at once, so this
-    /// is the last of what can fail.
+    /// Binds the sockets of a group that joins other sockets of this process. Datagrams arrive at them at once, so this
+    /// is the last step that can fail.
     func join() throws(PlaneError) {
         for worker in workers { try worker.join() }
     }
@@ -124,11 +124,10 @@ final class ListenerGroup {
     /// Lets the workers receive. Nothing can fail any more.
     func open() { for worker in workers { worker.open() } }
 
-    /// Has one worker get all datagrams of a source, unless that is not wanted or cannot be had. The
-    /// workers' sockets are bound.
+    /// Steers all datagrams of a source to one worker, if that is wanted and possible. The workers' sockets are bound.
     ///
     /// - Parameters:
-    ///   - wasSteered: whether sockets of ours that share the address have been steered so far.
+    ///   - wasSteered: whether this process's other sockets of the address have been steered so far.
     func steer(
         by preferences: [any WorkerSteering], wasSteered: Bool, logger: Logger
     ) {
@@ -137,8 +136,8 @@ final class ListenerGroup {
             return
         }
         steered = Steered(self, by: preferences, logger: logger)
-        // A program belongs to the group and would outlive the sockets that it was made for. On a shared
-        // port it may belong to another process.
+        // A program belongs to the group and would outlive the sockets that it was made for. On a shared port it may
+        // belong to another process.
         if steered == nil, wasSteered || self.wasSteered || !listener.settings.sharePort {
             try? ReuseportGroup(member: workers[0].descriptor).detachProgram()
         }
@@ -150,7 +149,7 @@ final class ListenerGroup {
             "balance": "\(listener.balance.rawValue)", "workers": "\(workers.count)",
             "downstreams": "\(listener.downstreams.count)",
         ]
-        // A single worker gets everything; there is no choice.
+        // A single worker gets everything.
         if workers.count > 1 {
             fields["steer"] = "\((steered == nil ? Steer.kernel : .sourceIP).rawValue)"
             fields["by"] = "\(steered?.by ?? "kernel")"
@@ -158,16 +157,16 @@ final class ListenerGroup {
         logger.info("starting userspace forwarder", metadata: fields)
     }
 
-    /// The tables for new downstreams or weights; nothing is altered yet.
+    /// Prepares the tables for new downstreams or weights; changes nothing yet.
     func prepare(_ next: Listener) throws(PlaneError) -> [PreparedTable] {
         try PreparedTable.make(
             for: next, workers: workers.count, existing: workers.map(\.links))
     }
 
-    /// Puts the tables in place, worker by worker.
+    /// Replaces the tables, worker by worker.
     ///
-    /// - Returns: the links that each worker had. To close a thousand sockets takes a while, so that is left to
-    ///   when every listener has its tables.
+    /// - Returns: the previous links of each worker. Closing a thousand sockets takes a while, so the caller does it
+    ///   after all listeners have their tables.
     func adopt(_ next: Listener, _ tables: [PreparedTable]) -> [[Endpoint: DownstreamLink]] {
         let previous = workers.map(\.links)
         trials.flags.clear()
@@ -177,7 +176,7 @@ final class ListenerGroup {
         return previous
     }
 
-    /// Has those of `receivers` that are out of service get one datagram each.
+    /// Sends one datagram each to those of `receivers` that are disabled.
     func tryOut(_ receivers: Set<Endpoint>) {
         for (index, downstream) in listener.downstreams.enumerated()
         where receivers.contains(downstream.endpoint) && !downstream.isEnabled
@@ -187,7 +186,7 @@ final class ListenerGroup {
         }
     }
 
-    /// Takes over what links counted whose receivers are not there any more.
+    /// Takes over the counters of links to removed receivers.
     func keepCounts(of previous: [[Endpoint: DownstreamLink]]) {
         let present = Set(listener.downstreams.map(\.endpoint))
         for links in previous {
@@ -198,7 +197,7 @@ final class ListenerGroup {
         pastOfReceivers.settle(present: present)
     }
 
-    /// Takes over from a group that has ended: its counts live on in this one.
+    /// Takes over the counters of a group that has ended.
     func inherit(from other: ListenerGroup) {
         past.add(other.counters())
         pastOfReceivers.add(other.pastOfReceivers)

@@ -4,16 +4,16 @@ internal import FanoutCore
 internal import LinuxNet
 internal import Logging
 
-/// One worker as the plane holds it: its socket, its thread and the table that it looks things up in.
+/// The plane's side of one worker: its socket, its thread and its table.
 @safe final class ListenerWorker {
-    /// What the worker needs to know of the listener, fixed for the worker's life.
+    /// The worker's settings of the listener, fixed for its life.
     struct Plan {
         let listener: Listener
         /// 0-based among the listener's workers.
         let index: Int
-        /// The CPU to stay on, if any.
+        /// The CPU to pin the thread to, if any.
         let cpu: Int?
-        /// Of all of the listener's workers.
+        /// The counters of all of the listener's workers.
         let trials: Trials
     }
 
@@ -60,7 +60,7 @@ internal import Logging
         batches.free()
     }
 
-    /// Binds a socket that shares its address with others of ours: from now on datagrams come to it.
+    /// Binds a socket that shares its address with others of this process: from now on datagrams arrive at it.
     func join() throws(PlaneError) {
         do throws(SystemError) {
             try socket.bind(to: plan.listener.bind, sharing: .joining)
@@ -72,16 +72,16 @@ internal import Logging
     /// Borrowed: open as long as this worker lives.
     var descriptor: Int32 { socket.descriptor }
 
-    /// Lets the worker receive, at first or after a pause.
+    /// Lets the worker receive, for the first time or after a pause.
     func open() {
         isOpen = true
         thread.open()
     }
 
-    /// Has the worker use another table after the batch in hand.
+    /// Makes the worker use another table after the current batch.
     ///
-    /// - Returns: opens when the worker uses neither the old table nor the sockets that only the old one names; for
-    ///   `wait(for:)`.
+    /// - Returns: a gate that opens when the worker uses neither the old table nor the sockets that only the old one
+    ///   refers to; for `wait(for:)`.
     func beginAdopting(_ next: PreparedTable) -> Latch {
         let old = table
         table = next
@@ -96,7 +96,7 @@ internal import Logging
     /// Routes new datagrams to other sockets.
     func turnAway() { socket.turnAway(from: plan.listener.bind) }
 
-    /// Has the worker forward what is in its queue and end.
+    /// Makes the worker forward its queue and end.
     func endAfterQueue() {
         guard isOpen else { return }
         isOpen = false
@@ -111,22 +111,22 @@ internal import Logging
 
     // MARK: Takeover by another process
 
-    /// Has the worker stop reading; `awaitPause` waits until it has.
+    /// Makes the worker stop reading; `awaitPause` waits until it has.
     ///
-    /// - Parameter emptyingQueue: whether to forward first what is in its queue, as far as that comes to an end.
+    /// - Parameter emptyingQueue: whether to forward its queue first, with a time limit.
     func pause(emptyingQueue: Bool) {
         thread.pause { worker in if emptyingQueue { worker.empty() } }
     }
 
     func awaitPause() { thread.awaitPause() }
 
-    /// Ends a worker that is paused. Its socket stays as it is, for the process that reads from it now.
+    /// Ends a paused worker. Its socket stays unchanged, for the process that reads from it now.
     func endPaused() {
         isOpen = false
         thread.end()
     }
 
-    /// What the worker is doing at this moment.
+    /// The worker's current activity.
     var progress: WorkerProgress {
         let batches = batches.value
         return WorkerProgress(

@@ -5,18 +5,18 @@ internal import Glibc
 internal import LinuxNet
 internal import Logging
 
-/// A listener whose workers are steered, and by what.
+/// A listener with steered workers, and their steering.
 struct Steered {
     /// The name of the steering, for the log.
     let by: String
     private let hold: (any SteeringHold)?
 
-    /// Whether there is a choice, and it is not to be the kernel's.
+    /// Whether there is a choice that is not left to the kernel.
     static func isWanted(for listener: Listener, workers: Int) -> Bool {
         listener.settings.steer == .sourceIP && workers > 1
     }
 
-    /// Sockets that came with an attached program, which stays: each source keeps its socket. A socket cannot
+    /// Sockets that were inherited with an attached program, which stays: each source keeps its socket. A socket cannot
     /// be in the maps of two programs either (kernel: EBUSY).
     init?(keptBy group: ListenerGroup) {
         let listener = group.listener
@@ -29,9 +29,8 @@ struct Steered {
 
     /// Tries the steerings in their order.
     ///
-    /// - Returns: nil when the kernel is to choose: because the listener says so, has one worker, or
-    ///   shares its port with sockets of other processes, or because every steering failed, which is
-    ///   warned about.
+    /// - Returns: nil when the kernel chooses: because the listener is configured so, has one worker, or shares its
+    ///   port with sockets of other processes, or because every steering failed, which is logged.
     init?(_ group: ListenerGroup, by preferences: [any WorkerSteering], logger: Logger) {
         let listener = group.listener
         let sockets = group.workers.map(\.descriptor)
@@ -58,7 +57,7 @@ struct Steered {
             }
         }
         logger.warning(
-            "workers are not steered; the kernel chooses, and a source may meet several of them",
+            "workers are not steered; the kernel chooses, and a source may reach several of them",
             metadata: [
                 "listener": "\(listener.name)",
                 "error": "\(failures.map(\.what).joined(separator: "; "))",

@@ -10,7 +10,7 @@ internal import Synchronization
     private static let wordCount = capacity / 64
 
     // SAFETY: wordCount + 1 initialised words, alive until `free`, which their owner calls after the workers have ended.
-    // The last word is 0 when no bit is set, so that a worker looks at one word a batch.
+    // The last word is 0 when no bit is set, so that a worker reads one word a batch.
     private let words: UnsafeMutablePointer<Atomic<UInt64>>
 
     init() {

@@ -4,14 +4,14 @@ public import FanoutCore
 internal import LinuxNet
 public import Logging
 
-/// Forwarding with sockets, for any user: see UserspaceWorker.swift for a datagram's way through it.
+/// Forwarding with sockets, for any user; UserspaceWorker.swift describes a datagram's way.
 public actor UserspacePlane: DataPlane {
     public static let mode = ForwardingMode.userspace
 
     var groups: [String: ListenerGroup] = [:]
     /// Groups whose sockets another process has; kept, so that their steering stays attached.
     var handedOver: [ListenerGroup] = []
-    /// Sockets to be taken over by the first listeners.
+    /// Sockets that the first listeners take over.
     var inherited: InheritedSockets?
     let logger: Logger
     private let steerings: [any WorkerSteering]
@@ -21,13 +21,13 @@ public actor UserspacePlane: DataPlane {
         // SAFETY: the actor keeps its thread.
         unsafe thread.asUnownedSerialExecutor()
     }
-    /// Where the next pinned worker goes, so that listeners with one worker each spread over the CPUs.
+    /// The CPU of the next pinned worker, so that listeners with one worker each spread over the CPUs.
     private var nextCPU = 0
 
     /// - Parameters:
-    ///   - steerings: how to have each source meet one worker, the first that works; when none does, the
-    ///     kernel chooses.
-    ///   - inherited: sockets that another process has passed, for the listeners of the first change.
+    ///   - steerings: ways to steer each source to one worker; the first that works is used. When all fail, the kernel
+    ///     chooses.
+    ///   - inherited: sockets from another process, for the listeners of the first change.
     public init(
         logger: Logger, steerings: [any WorkerSteering] = [ClassicSteering()],
         inherited: InheritedSockets? = nil
@@ -39,7 +39,7 @@ public actor UserspacePlane: DataPlane {
     }
 
     public func apply(_ change: Change) throws(PlaneError) {
-        // Everything that can fail comes first; what it built frees itself when it throws.
+        // All that can fail comes first; what was created frees itself on an error.
         var opened: [ListenerGroup] = []
         var interim: [ListenerGroup] = []
         let toOpen = change.added + change.replaced.map(\.to)
@@ -63,9 +63,9 @@ public actor UserspacePlane: DataPlane {
         interim = try join(&opened, interim)
         try switchOver(opened)
 
-        // From here on nothing fails. New sockets first, so that an address which changes hands is
-        // never without one. They are steered while the old ones are still there, so that a source
-        // goes to its new worker as soon as it has one.
+        // From here on nothing fails. New sockets come first, so that an address that moves between listeners always
+        // has one. They are steered while the old ones are still open, so that a source goes to its new worker as
+        // soon as it has one.
         steer(opened)
         let leaving = (change.removed + change.replaced.map(\.from)).compactMap {
             groups.removeValue(forKey: $0.name)
@@ -90,22 +90,22 @@ public actor UserspacePlane: DataPlane {
         inherited = nil
     }
 
-    /// Closes sockets that were passed and that no listener has taken: from here on they come from nowhere else.
+    /// Closes inherited sockets that no listener has taken over.
     public func dropInherited() { inherited = nil }
 
     public func check(_ change: Change) throws(PlaneError) {
-        // What the kernel gave to a socket that joins another process's would go with it.
+        // A datagram in a socket that joins another process's would be lost with it.
         for listener in change.added + change.replaced.map(\.to)
         where !listener.settings.sharePort && !joinsOurs(listener) {
             try ListenerGroup.check(listener, logger: logger)
         }
     }
 
-    /// Binds the sockets of groups that join others of ours.
+    /// Binds the sockets of groups that join others of this process.
     ///
-    /// - Parameter interim: groups on inherited sockets whose number is not the one wanted. They serve
-    ///   until the group of the same name has joined them, and in its place when it cannot.
-    /// - Returns: those of `interim` that give way.
+    /// - Parameter interim: groups on inherited sockets of another number than configured. They serve until the group
+    ///   of the same name has joined them, and replace it when it cannot.
+    /// - Returns: the groups of `interim` that are replaced.
     private func join(
         _ opened: inout [ListenerGroup], _ interim: [ListenerGroup]
     ) throws(PlaneError) -> [ListenerGroup] {
@@ -125,7 +125,7 @@ public actor UserspacePlane: DataPlane {
                     throw error
                 }
                 logger.warning(
-                    "no sockets can be opened beside those that were passed; they are used as they are",
+                    "cannot open more sockets than the inherited ones; these are used as they are",
                     metadata: [
                         "listener": "\(group.listener.name)", "error": "\(error)",
                         "workers": "\(leaving[place].workers.count)",
@@ -136,14 +136,14 @@ public actor UserspacePlane: DataPlane {
         return leaving
     }
 
-    /// Groups that have taken datagrams from the active sockets forward them before they go.
+    /// Groups that have taken datagrams from the active sockets forward them before they end.
     private func giveUp(_ joined: [ListenerGroup]) {
         for group in joined { group.open() }
         retire(joined)
         for group in joined { groupSharing(group.listener.bind)?.inherit(from: group) }
     }
 
-    /// Stops the old process from reading the sockets that it has passed.
+    /// Stops the old process from reading its inherited sockets.
     private func switchOver(_ opened: [ListenerGroup]) throws(PlaneError) {
         do throws(PlaneError) {
             try inherited?.switchOver()
@@ -174,7 +174,7 @@ public actor UserspacePlane: DataPlane {
         groups.values.first { $0.listener.bind.overlaps(bind) }
     }
 
-    /// Whether its sockets join others that are ours, or will be.
+    /// Whether its sockets join, or will join, others of this process.
     private func joinsOurs(_ listener: Listener) -> Bool {
         groupSharing(listener.bind) != nil
             || inherited?.untaken.contains { $0.overlaps(listener.bind) } == true
@@ -194,7 +194,7 @@ public actor UserspacePlane: DataPlane {
             logger: logger)
     }
 
-    /// All of them wind down side by side.
+    /// All of them are drained at the same time.
     func retire(_ leaving: [ListenerGroup]) {
         guard !leaving.isEmpty else { return }
         for group in leaving { group.turnAway() }
@@ -226,16 +226,16 @@ public actor UserspacePlane: DataPlane {
     }
 }
 
-// A restart without loss: the successor gets the bound sockets themselves. This process stops reading only
-// when the successor is ready, and what is in a socket's queue then is the successor's. Sockets that were
-// made anew could not have it: a socket that is closed takes its queue with it.
+// A restart without loss: the new process gets the bound sockets themselves. This process stops reading only when
+// the new one is ready, which then reads the rest of the queues. New sockets would not have these datagrams: a
+// socket that is closed loses its queue.
 
 /// The sockets of one listener.
 public struct ListenerSockets: Sendable {
     public let bind: Endpoint
-    /// One a worker; borrowed, and open as long as the listener is as it is.
+    /// One a worker; borrowed, and open as long as the listener is unchanged.
     public let descriptors: [Int32]
-    /// Whether a program of their group leads each source to one of them.
+    /// Whether a program of their group steers each source to one of them.
     public let isSteered: Bool
 }
 
@@ -251,10 +251,9 @@ extension UserspacePlane {
 
     public func relinquish() { pause(emptyingQueues: false) }
 
-    /// Stops reading. When it returns this process takes nothing more from any socket.
+    /// Stops reading. When it returns this process takes no more datagrams from any socket.
     ///
-    /// - Parameter emptyingQueues: whether what is there already is forwarded first, as far as it comes to
-    ///   an end.
+    /// - Parameter emptyingQueues: whether to forward the queues first, with a time limit.
     public func pause(emptyingQueues: Bool) {
         let reading = groups.values.filter { !$0.isPaused }
         for group in reading { group.beginPause(emptyingQueue: emptyingQueues) }
@@ -263,7 +262,7 @@ extension UserspacePlane {
 
     public func reclaim() { for group in groups.values { group.goOn() } }
 
-    /// Goes on with those at these addresses alone, which the successor does not serve.
+    /// Continues with only the sockets of these addresses, which the new process does not serve.
     public func reclaim(_ binds: Set<Endpoint>) {
         for group in groups.values where binds.contains(group.listener.bind.withoutZone) {
             group.goOn()
@@ -285,6 +284,6 @@ extension ListenerGroup {
         isPaused = false
     }
 
-    /// Ends the workers, which are paused, without touching their sockets.
+    /// Ends the paused workers, and leaves their sockets unchanged.
     func leave() { for worker in workers { worker.endPaused() } }
 }

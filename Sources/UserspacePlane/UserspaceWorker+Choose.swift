@@ -6,7 +6,7 @@ internal import FanoutCore
 internal import Glibc
 internal import LinuxNet
 
-/// The address that a listener is bound to, as the flow key wants it.
+/// The listener's bind address in the form for the flow key.
 struct BoundAddress {
     let address: lb_addr
     let port: UInt16
@@ -25,7 +25,7 @@ extension UserspaceWorker {
     @_noLocks @_noAllocation
     mutating func admit(_ index: Int, _ table: UnsafeMutablePointer<WorkerTable>) {
         let message = unsafe memory.incoming + index
-        // A receive call that only woke up because the plane ends this worker names no sender.
+        // A receive call that was only woken up to end this worker has no sender.
         guard unsafe message.pointee.header.msg_namelen > 0 else { return }
         let length = unsafe Int32(bitPattern: message.pointee.length)
         var facts = cnet_received()
@@ -56,8 +56,8 @@ extension UserspaceWorker {
         unsafe choose(run, facts, table)
     }
 
-    /// A message whose datagrams are longer than allowed. Only the last datagram of a super-packet can
-    /// be shorter than the rest, and so the only one that may still go.
+    /// Handles a message with oversize datagrams. Only the last datagram of a super-packet can be shorter than the
+    /// rest, so only that one may be forwarded.
     @_noLocks @_noAllocation
     private mutating func admitWithinSize(
         _ index: Int, length: Int32, segment: Int32, _ facts: cnet_received,
@@ -126,8 +126,8 @@ extension UserspaceWorker {
     private mutating func append(
         _ run: Run, to owner: Int32, _ table: UnsafeMutablePointer<WorkerTable>
     ) {
-        // A large batch of super-packets can hold more than there is room for; and before Linux 6.7 a
-        // virtual network card (virtio, tun) passes on whatever number of segments its guest claims.
+        // A large batch of super-packets can exceed the memory for runs; and before Linux 6.7 a virtual network
+        // card (virtio, tun) passes on any number of segments that its guest claims.
         if Int(runCount) == memory.runsMax { unsafe sendAll(table) }
         let target = unsafe table.pointee.targets + Int(owner)
         let index = runCount
@@ -143,13 +143,13 @@ extension UserspaceWorker {
         unsafe target.pointee.tail = index
     }
 
-    /// Both ends of the flow that message `index` belongs to.
+    /// Both ends of the flow of message `index`.
     @_noLocks @_noAllocation
     func flow(of index: Int, _ facts: cnet_received) -> lb_flow {
         var flow = lb_flow()
         let source = unsafe memory.source(index)
         // SAFETY: the kernel wrote a sockaddr of the listener's family; sockaddr_in6 has room for both,
-        // and the port stands at the same place in both.
+        // and the port is at the same offset in both.
         let family = unsafe source.load(as: sa_family_t.self)
         flow.source_port = unsafe UInt16(
             bigEndian: source.load(fromByteOffset: 2, as: UInt16.self))

@@ -6,14 +6,14 @@ internal import Glibc
 internal import LinuxNet
 
 extension UserspaceWorker {
-    /// Sends the composed messages `first..<last` on a receiver's socket. An error at one message
-    /// concerns that message alone: the rest still goes.
+    /// Sends the composed messages `first..<last` on a receiver's socket. An error concerns one message: the rest is
+    /// still sent.
     @_noLocks @_noAllocation
     mutating func deliver(
         _ first: Int, _ last: Int, _ target: UnsafeMutablePointer<Target>, _ sent: inout Sent
     ) {
         var next = first
-        // Of the message in hand.
+        // Of the current message.
         var tries = 0
         var isReported = false
         while next < last {
@@ -35,7 +35,7 @@ extension UserspaceWorker {
                 isReported = tries == 0 && mayBeReport(-result)
                 tries &+= 1
             } else {
-                // Without a peer the socket says no more than that; why it has none says more.
+                // The socket only reports that it has no peer; the error of connecting says why.
                 let cause = unsafe target.pointee.reconnectError
                 let code = result == -EDESTADDRREQ && cause != 0 ? cause : -result
                 unsafe giveUp(next, code, target, &sent)
@@ -45,12 +45,12 @@ extension UserspaceWorker {
         }
     }
 
-    /// Whether the message in hand, which the kernel did not send, may go through the next time.
+    /// Whether the current message, which the kernel did not send, may succeed at the next try.
     ///
-    /// A connected socket reports the ICMP answer to an *earlier* datagram at the next send, and then
-    /// forgets it: the message in hand was not even tried. An error of the route itself may be cured by
-    /// choosing route and source address again, since the address of the first choice can be gone. ICMP and the
-    /// route share some errors: what comes back at the second try is the route's.
+    /// A connected socket reports the ICMP error about an *earlier* datagram at the next send, and then clears it: the
+    /// current message was not even tried. An error of the route itself may be cured by a new choice of route and
+    /// source address, since the previous source address may be gone. ICMP and the route share some errors: an error
+    /// at the second try is the route's.
     @_noLocks @_noAllocation
     private func isWorthAnotherTry(
         _ code: Int32, _ tries: Int, _ target: UnsafeMutablePointer<Target>
@@ -71,7 +71,7 @@ extension UserspaceWorker {
         }
     }
 
-    /// Has the kernel choose route and source address again, once a batch.
+    /// Makes the kernel choose route and source address again, at most once a batch.
     ///
     /// - Returns: whether it was done now.
     @_noLocks @_noAllocation
@@ -83,14 +83,14 @@ extension UserspaceWorker {
         return true
     }
 
-    /// Whether an error may be a refusal other than ECONNREFUSED, which is counted as soon as it comes.
+    /// Whether an error may be a refusal other than ECONNREFUSED, which is counted at once.
     @_noLocks @_noAllocation
     private func mayBeReport(_ code: Int32) -> Bool {
         code != ECONNREFUSED && isRefusal(code)
     }
 
-    /// The message has had its chances: single datagrams in place of a super-packet that the kernel
-    /// does not take, else a drop.
+    /// After the last retry: sends the datagrams of a super-packet one by one if the kernel refuses it, otherwise
+    /// drops.
     @_noLocks @_noAllocation
     private mutating func giveUp(
         _ index: Int, _ code: Int32, _ target: UnsafeMutablePointer<Target>, _ sent: inout Sent
@@ -111,7 +111,7 @@ extension UserspaceWorker {
         tally.bytesForwarded &+= UInt64(bytes)
     }
 
-    /// A drop that lies with one receiver: charged to it and to the listener.
+    /// A drop because of one receiver: counted with it and with the listener.
     @_noLocks @_noAllocation
     func charge(
         _ target: UnsafeMutablePointer<Target>, _ reason: lb_drop_reason, _ count: UInt64
@@ -120,8 +120,8 @@ extension UserspaceWorker {
         unsafe target.pointee.counters.add(count, droppedFor: reason)
     }
 
-    /// The kernel would not take a super-packet: too many datagrams for its age, or each longer than
-    /// the path's MTU. Its datagrams go one by one, and the next batches avoid the attempt.
+    /// Handles a refused super-packet: too many datagrams for an old kernel, or each longer than the path's MTU. Its
+    /// datagrams go one by one, and the next batches avoid the attempt.
     @_noLocks @_noAllocation
     private mutating func sendSingly(
         _ index: Int, _ target: UnsafeMutablePointer<Target>, _ sent: inout Sent

@@ -5,7 +5,7 @@ internal import CNet
 internal import Glibc
 internal import LinuxNet
 
-/// What one receiver got of one batch; written to its row when its chain is done.
+/// One receiver's share of one batch; written to its row after its chain.
 struct Sent {
     var packets: UInt64 = 0
     var bytes: UInt64 = 0
@@ -18,7 +18,7 @@ struct Sent {
 struct Composition {
     var messages = 0
     var vectors = 0
-    /// Whether the last message may take further datagrams.
+    /// Whether the last message can take further datagrams.
     var isOpen = false
 }
 
@@ -76,7 +76,7 @@ extension UserspaceWorker {
             }
             let bytes = taken == rest.count ? rest.length : taken &* rest.segment
             unsafe extend(rest.base, bytes, datagrams: taken, &work)
-            // Nothing follows a datagram that is shorter than its super-packet's.
+            // No datagram can follow one that is shorter than the segment size.
             let segment = unsafe memory.outgoingFacts[work.messages &- 1].segment
             if bytes != taken &* segment { work.isOpen = false }
             unsafe rest.base += Int(bytes)
@@ -85,7 +85,7 @@ extension UserspaceWorker {
         }
     }
 
-    /// How many datagrams of `run` the open message can take.
+    /// The number of datagrams of `run` that the open message can take.
     @_noLocks @_noAllocation @inline(__always)
     private func room(for run: Run, _ work: Composition) -> Int32 {
         guard work.isOpen else { return 0 }
@@ -98,7 +98,7 @@ extension UserspaceWorker {
         return max(0, min(run.count, min(byCount, byBytes)))
     }
 
-    /// Begins a message and says how many datagrams of `run` go into it.
+    /// Starts a message and returns the number of datagrams of `run` for it.
     @_noLocks @_noAllocation
     private func open(
         _ run: Run, _ target: UnsafeMutablePointer<Target>, _ work: inout Composition
@@ -140,7 +140,7 @@ extension UserspaceWorker {
         work.vectors &+= 1
     }
 
-    /// Hands the composed messages to the kernel and begins anew.
+    /// Sends the composed messages and starts again.
     @_noLocks @_noAllocation
     private mutating func flush(
         _ target: UnsafeMutablePointer<Target>, _ work: inout Composition, _ sent: inout Sent

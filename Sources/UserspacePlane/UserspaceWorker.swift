@@ -22,7 +22,7 @@ internal import LinuxNet
 @safe struct UserspaceWorker: ~Copyable, WorkerLoop {
     let descriptor: Int32
     let key: Balance.KeySource
-    /// Of the hash.
+    /// The seed of the hash.
     let seed: UInt64
     let maxPacketSize: Int32
     let counters: CounterRow
@@ -31,10 +31,10 @@ internal import LinuxNet
     var table: UnsafeMutablePointer<WorkerTable>
     let mailbox: WorkerMailbox<UserspaceWorker>
     var isEnding = false
-    /// Whether it forwards what is in its queue before it ends.
+    /// Whether it forwards its queue before it ends.
     var drainsAtEnd = false
     let memory: BatchMemory
-    /// The listener's own address and port, for the four-tuple; a wildcard is looked up a datagram.
+    /// The listener's own address and port, for the four-tuple; with a wildcard it is read from each datagram.
     let bound: BoundAddress
 
     /// The next slot of `counter`.
@@ -43,14 +43,14 @@ internal import LinuxNet
     var random: UInt64
     var window: BatchWindow
     let trials: TrialFlags
-    /// The receiver that gets the first datagram of this batch, whatever its slot says; or -1.
+    /// The receiver of the first datagram of this batch, whatever its slot; or -1.
     var trial: Int32 = -1
     /// Datagrams in one super-packet. Falls to 64 on kernels before 6.9, which take no more.
     var segmentsMax: Int32 = 128
-    /// Most payload of one super-packet, bytes. The IP datagram that it would be, headers included, has
-    /// to stay below 64 KiB (kernel: IP_MAX_MTU, 65520).
+    /// The most payload of one super-packet, bytes. Its IP datagram, headers included, must stay below 64 KiB (kernel:
+    /// IP_MAX_MTU, 65520).
     let superPacketBytes: Int32 = 65_000
-    /// Batches for which a receiver whose path refused a super-packet gets single datagrams.
+    /// The number of batches in which a receiver gets single datagrams after its path refused a super-packet.
     let superPacketHoldOff: Int32 = 10_000
     var runCount: Int32 = 0
     var touchedCount = 0
@@ -84,7 +84,7 @@ internal import LinuxNet
         window = BatchWindow(start: settings.batchSize)
         memory = BatchMemory(capacity: window.capacity)
         bound = BoundAddress(plan.listener.bind)
-        // Workers begin at different slots, lest all of them open with the same receiver.
+        // Workers start at different slots, so that they do not all start with the same receiver.
         nextSlot = UInt32(plan.index) &* 0x9e37_79b1
         random = .random(in: 1...UInt64.max)
         trials = plan.trials.flags
@@ -102,16 +102,16 @@ internal import LinuxNet
         if drainsAtEnd { drain() }
     }
 
-    /// Forwards what is in the socket at this moment, and what comes meanwhile if it does not end.
+    /// Forwards the datagrams in the socket, with a time limit for later ones.
     mutating func empty() {
         let end = ContinuousClock.now + Self.emptiesAtMost
         while receiveBatch(flags: CNET_DONT_WAIT) > 0, ContinuousClock.now < end {}
     }
 
-    /// Forwards what is still in the socket, the last thing that is done.
+    /// Forwards the rest of the socket's queue before the worker ends.
     mutating func drain() {
-        // The plane has led new datagrams elsewhere. One that was on its way into this socket's queue
-        // arrives within the pause. Where they could not be led elsewhere there is no end to them.
+        // The plane has steered new datagrams elsewhere. One that is still on its way into this socket's queue arrives
+        // within the pause. If they could not be steered elsewhere, they do not end.
         let end = ContinuousClock.now + Self.drainsAtMost
         for _ in 0..<2 {
             while receiveBatch(flags: CNET_DONT_WAIT) > 0, ContinuousClock.now < end {}
@@ -119,17 +119,17 @@ internal import LinuxNet
         }
     }
 
-    /// Longest time that a worker takes to empty its socket: that of about a million datagrams.
+    /// The time limit for emptying a socket: enough for about a million datagrams.
     static let drainsAtMost = Duration.seconds(2)
 
-    /// The same for one whose datagrams are not led elsewhere: another process will read them.
+    /// The same for a socket whose datagrams are not steered elsewhere: another process will read them.
     static let emptiesAtMost = Duration.milliseconds(100)
 
-    /// One batch: how many messages it had, or -errno.
+    /// Handles one batch, and returns its number of messages, or -errno.
     @discardableResult
     @_noLocks @_noAllocation
     mutating func receiveBatch(flags: Int) -> Int32 {
-        // MSG_TRUNC reports the true length of a datagram that the buffer cut.
+        // MSG_TRUNC reports the true length of a truncated datagram.
         let flags = Int32(flags | CNET_TRUNCATED)
         let received = unsafe cnet_receive_batch(
             descriptor, memory.incoming, UInt32(window.size), flags)
@@ -151,7 +151,7 @@ internal import LinuxNet
         return received
     }
 
-    /// Sends what has been put on the receivers' chains.
+    /// Sends the receivers' chains.
     @_noLocks @_noAllocation
     mutating func sendAll(_ table: UnsafeMutablePointer<WorkerTable>) {
         for index in 0..<touchedCount {
@@ -168,8 +168,8 @@ internal import LinuxNet
         touchedCount = 0
     }
 
-    /// Errors of the receive call are not a datagram's: EINTR and EAGAIN are normal, anything else
-    /// (ENOMEM, say) passes with time and must not become a busy loop.
+    /// Errors of the receive call do not belong to a datagram: EINTR and EAGAIN are normal, any other (such as ENOMEM)
+    /// is temporary and must not cause a busy loop.
     @_noLocks @_noAllocation
     private func pauseAfter(_ result: Int32) {
         if result == -EINTR || result == -EAGAIN || result == 0 { return }
@@ -187,9 +187,9 @@ internal import LinuxNet
     }
 }
 
-// Sending with the client's address and port. A raw socket for UDP takes the UDP header from us and
-// the source address from the packet information of each message (IP_TRANSPARENT permits any address);
-// the kernel still builds the IP header, so it also fragments what exceeds the MTU.
+// Sending with the client's address and port. A raw socket for UDP takes the UDP header from the worker and the
+// source address from the packet information of each message (IP_TRANSPARENT permits any address). The kernel
+// builds the IP header, so it also fragments packets above the MTU.
 
 extension UserspaceWorker {
     /// Sends a receiver's chain, in order, datagram by datagram.
@@ -202,7 +202,7 @@ extension UserspaceWorker {
         while index >= 0 {
             var rest = unsafe memory.runs[Int(index)]
             index = rest.next
-            // The family alone is needed, so the packet information does not matter.
+            // Only the family is needed, so the packet information does not matter.
             let flow = flow(of: Int(rest.message), cnet_received())
             let isV6 = flow.source.high != 0 || flow.source.low >> 32 != 0xffff
             guard unsafe isV6 == target.pointee.isIPv6 else {
@@ -262,8 +262,8 @@ extension UserspaceWorker {
             : cnet_write_source_v4(control, UInt32(truncatingIfNeeded: source.low))
     }
 
-    /// The UDP checksum over pseudo-header, header and payload (RFC 768; RFC 8200, section 8.1). The
-    /// IPv4 pseudo-header adds up to the same sum as the mapped IPv6 one less the two ffff groups.
+    /// The UDP checksum over pseudo-header, header and payload (RFC 768; RFC 8200, section 8.1). The sum of the IPv4
+    /// pseudo-header equals that of the mapped IPv6 one without the two ffff groups.
     @_noLocks @_noAllocation
     private func checksum(
         _ flow: lb_flow, _ target: UnsafeMutablePointer<Target>, length: UInt16,

@@ -5,33 +5,33 @@ internal import CNet
 internal import FanoutCore
 internal import LinuxNet
 
-/// A receiver as one worker sees it.
+/// A receiver in a worker's table.
 struct Target {
-    /// The connected socket that leads there.
+    /// The socket that is connected to it.
     let descriptor: Int32
-    /// Whether the datagrams go out of a raw socket with the client's source.
+    /// Whether the datagrams leave through a raw socket with the client's source.
     let preservesSource: Bool
     let isIPv6: Bool
     /// Address and port for the UDP header that a raw socket needs.
     let address: lb_addr
     let port: UInt16
-    /// What the socket is connected to, to do it again.
+    /// The peer of the socket, to connect it again.
     var name: cnet_name
     let counters: CounterRow
     /// The first and last run of this batch, or -1.
     var head: Int32 = -1
     var tail: Int32 = -1
-    /// Super-packets are made of datagrams below this size. Falls when the path refuses one.
+    /// Super-packets consist of datagrams below this size. Reduced when the path refuses one.
     var superPacketLimit: Int32 = .max
     /// Batches until the limit is lifted again: routes and MTUs change.
     var limitLasts: Int32 = 0
-    /// Whether the socket has been led to its peer anew in this batch, and the error if it could not be.
+    /// Whether the socket has been connected again in this batch, and the error of that.
     var reconnected = false
     var reconnectError: Int32 = 0
 }
 
-/// What a worker looks up: who owns each slot, and how to reach them. The worker alone touches the
-/// targets while it has the table; the plane builds a new table for every change.
+/// A worker's table: the receiver of each slot, and the links to the receivers. Only the worker uses the targets while
+/// it has the table; the plane builds a new table for every change.
 @safe struct WorkerTable {
     // SAFETY: both arrays are this table's own and live until `free`: until the worker has another table.
     let slots: UnsafeMutablePointer<UInt16>
@@ -61,12 +61,10 @@ struct Target {
     }
 }
 
-/// A table for one worker, with the links that it needs. Dropped, it frees itself, so a change that fails half-way
-/// leaves nothing behind.
+/// A table for one worker, with its links. It frees itself when dropped, so a change that fails half-way leaks nothing.
 @safe final class PreparedTable: @unchecked Sendable {
-    /// A listener with more sockets to its receivers than this shares them between its workers:
-    /// each takes a descriptor and a local port (`net.ipv4.ip_local_port_range` has 28 232), and the time to
-    /// open and close it when receivers change.
+    /// The limit of a listener's sockets to receivers; beyond it workers share them. Each takes a descriptor and a
+    /// local port (`net.ipv4.ip_local_port_range` has 28 232), and time to open and close when receivers change.
     static let socketsOfOneListener = 1024
 
     let links: [Endpoint: DownstreamLink]
@@ -84,8 +82,7 @@ struct Target {
 
     /// One table for each of `count` workers.
     ///
-    /// - Parameter existing: the links that the workers have, which are kept as they are; empty, or
-    ///   one dictionary a worker.
+    /// - Parameter existing: the workers' links, which are kept; empty, or one dictionary a worker.
     static func make(
         for listener: Listener, workers count: Int, existing: [[Endpoint: DownstreamLink]]
     ) throws(PlaneError) -> [PreparedTable] {

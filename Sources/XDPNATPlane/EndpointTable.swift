@@ -5,7 +5,7 @@ internal import CDatapath
 internal import FanoutCore
 internal import Glibc
 
-/// A service, a server or the host itself, as packets are looked up.
+/// A service, a server or the host itself, as packets look it up.
 struct EndpointEntry: Sendable {
     let address: IPAddress
     let port: UInt16
@@ -15,7 +15,7 @@ struct EndpointEntry: Sendable {
     var vipPort: UInt32 = 0
     var generation: UInt32 = 0
     var service: UInt16 = 0
-    /// Of a server: the only interface by which its packets come; 0 where clients come by it, too.
+    /// For a server: the only interface of its packets; 0 if it also has clients.
     var from: UInt32 = 0
 
     init(_ service: Service, _ number: UInt16, _ vipPort: UInt32) {
@@ -24,7 +24,7 @@ struct EndpointEntry: Sendable {
         (self.number, self.vipPort) = (number, vipPort)
     }
 
-    /// - Parameter clients: the interfaces by which clients come.
+    /// - Parameter clients: the interfaces of clients.
     init(
         _ server: Endpoint, _ transport: UInt8, _ entry: VIPPort.Server, _ vipPort: UInt32,
         clients: Set<UInt32>
@@ -36,7 +36,7 @@ struct EndpointEntry: Sendable {
         if let interface = entry.interface, !clients.contains(interface) { from = interface }
     }
 
-    /// A server that has left.
+    /// A removed server.
     init(
         left server: Endpoint, _ transport: UInt8, _ entry: IDAllocator.ServerEntry,
         _ vipPort: UInt32
@@ -53,12 +53,12 @@ struct EndpointEntry: Sendable {
     }
 }
 
-/// The table of endpoints as bytes, as lb/nat.h lays it out.
+/// The table of endpoints as bytes, in the layout of lb/nat.h.
 enum EndpointTable {
     /// - Parameters:
-    ///   - entries: those who have left after the others, as they go without where the others are crowded.
+    ///   - entries: removed servers after the others, since they are left out where places are scarce.
     ///   - places: a power of two.
-    /// - Returns: nil when some endpoint finds no place near enough to its own.
+    /// - Returns: nil when an endpoint finds no place near enough to its own.
     static func bytes(_ entries: [EndpointEntry], places count: Int) -> [UInt8]? {
         var bytes = [UInt8](repeating: 0, count: count * MemoryLayout<lb_nat_endpoint>.stride)
         // SAFETY: an array's storage is aligned for any C structure; there are that many, all of zeros, and
@@ -75,7 +75,7 @@ enum EndpointTable {
         return fits ? bytes : nil
     }
 
-    /// How many places it takes to have all of them near enough to their own.
+    /// The number of places at which all endpoints are near enough to their own.
     static func places(
         for entries: [EndpointEntry], atLeast least: Int
     ) throws(BPFError) -> Int {
@@ -93,8 +93,7 @@ enum EndpointTable {
     /// 32 MiB of memory.
     private static let most = 1 << 20
 
-    /// An endpoint that is there already gets a further role. Who came first keeps the number, unless
-    /// the role of the later one goes before it.
+    /// Adds a role to an existing endpoint. The first role keeps the number, unless the later one has precedence.
     private static func put(
         _ entry: EndpointEntry, _ port: UInt16, _ transport: UInt8,
         into places: UnsafeMutableBufferPointer<lb_nat_endpoint>
@@ -155,15 +154,15 @@ extension lb_nat_server {
         is_v6 = server.address.family == .v6 ? 1 : 0
     }
 
-    /// Of one that has left: no generation, and the last one that the number had.
+    /// For a removed server: no generation, and the last one of its number.
     ///
-    /// All else stays as it was. The kernel copies a value piece by piece while programs read it: a packet that
-    /// saw the generation of before may read the address after it.
+    /// The rest is unchanged. The kernel copies a value piece by piece while programs read it: a packet may read the
+    /// previous generation and then the new address.
     init(departed seat: IDAllocator.Seat, _ entry: IDAllocator.ServerEntry) {
         self.init(seat.server, generation: 0, vipPort: seat.vipPort)
         reserved = entry.generation
     }
 
-    /// Of one that has left.
+    /// For a removed server.
     var lastGeneration: UInt32 { reserved }
 }

@@ -7,11 +7,10 @@ internal import Glibc
 internal import KernelForwarding
 
 extension WantedHook {
-    /// One for each interface that listeners name and, where packets are routed, by which their servers
-    /// are reached; those that are there, by number. A listener's own setting precedes the one that applies to the
-    /// interface of its servers.
+    /// The hooks of all existing interfaces of listeners and, where packets are routed, of their servers, by index. A
+    /// listener's own setting has precedence over that of an interface of servers.
     ///
-    /// - Parameter left: the interfaces by which late replies may still come in.
+    /// - Parameter left: the interfaces that may still get late replies.
     static func all(
         of listeners: [Listener], on network: NetworkView, left: Set<UInt32> = []
     ) -> [WantedHook] {
@@ -33,7 +32,7 @@ extension WantedHook {
         for index in left { want(index, .auto) }
         return network.interfaces.compactMap { interface in
             wanted[interface.index].map { attach in
-                // What a veth's driver sends is lost unless the other end has XDP or GRO.
+                // Frames that a veth's driver sends are lost unless its peer has XDP or GRO.
                 let isVeth = attach == .auto && interface.kind == "veth"
                 return WantedHook(interface, isVeth ? [.skb, .native] : attach.modes)
             }
@@ -41,12 +40,12 @@ extension WantedHook {
     }
 }
 
-/// The interfaces that the program is attached to, with their own link-layer addresses, as lb/nat.h lays them out.
+/// The interfaces of the program, with their own link-layer addresses, in the layout of lb/nat.h.
 struct HookTable: Equatable, Sendable {
     private let macs: [UInt32: [UInt8]]
     let places: [lb_nat_hook]
 
-    /// - Throws: `BPFError` when more interfaces than there are probes want one place.
+    /// - Throws: `BPFError` when more interfaces than probes need one place.
     init(_ interfaces: [HostInterface]) throws(BPFError) {
         var places = [lb_nat_hook](repeating: lb_nat_hook(), count: Int(LB_NAT_HOOKS))
         macs = Dictionary(interfaces.map { ($0.index, $0.mac ?? []) }) { first, _ in first }
@@ -56,10 +55,10 @@ struct HookTable: Equatable, Sendable {
                 throw BPFError(
                     operation: "lay out", subject: "interface \(index)", errno: E2BIG,
                     remedy: "the numbers of several interfaces differ by multiples of "
-                        + "\(LB_NAT_HOOKS); make one of the interfaces anew")
+                        + "\(LB_NAT_HOOKS); recreate one of the interfaces")
             }
             places[place].ifindex = index
-            // Where there is no address, packets begin with a header of IP, which never looks like this.
+            // Without an address packets start with an IP header, which never looks like this.
             let mac = mac.count == 6 ? mac : [255, 255, 255, 255, 255, 255]
             places[place].mac = (mac[0], mac[1], mac[2], mac[3], mac[4], mac[5])
         }

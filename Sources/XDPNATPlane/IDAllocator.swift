@@ -4,11 +4,11 @@ internal import BPFRuntime
 internal import CDatapath
 internal import FanoutCore
 
-/// The numbers of services and servers in the kernel. Associations refer to them by number and outlive the
+/// Assigns the numbers of services and servers in the kernel. Associations refer to them by number and outlive the
 /// daemon, so a number is reused as late as possible, and never with a generation that it has had.
 struct IDAllocator: Equatable, Sendable {
     struct Seat: Hashable, Sendable {
-        /// The number of the front.
+        /// The number of the VIP port.
         let vipPort: UInt32
         let server: Endpoint
     }
@@ -25,7 +25,7 @@ struct IDAllocator: Equatable, Sendable {
 
     private(set) var services: [Service: ServiceEntry] = [:]
     private(set) var servers: [Seat: ServerEntry] = [:]
-    /// The first is the next to be given.
+    /// The first is assigned next.
     private var freeVIPPorts: [UInt32]
     private var freeServices: [UInt16]
     private var freeServers: [UInt16]
@@ -41,12 +41,12 @@ struct IDAllocator: Equatable, Sendable {
         freeServers = Array(0..<UInt16(LB_SERVERS_MAX))
     }
 
-    /// What an old daemon has left in the maps.
+    /// Reads the numbers that an old daemon has left in the maps.
     ///
     /// - Parameters:
-    ///   - services: with their fronts, by number; those without one are no more.
-    ///   - servers: those there are, by number.
-    ///   - departed: the last generations of those that have left, by number.
+    ///   - services: their VIP ports, by number; removed ones have none.
+    ///   - servers: the existing ones, by number.
+    ///   - departed: the last generations of the removed ones, by number.
     init(
         services: [UInt16: (Service, vipPort: UInt32?)],
         servers: [UInt16: (Seat, generation: UInt32)], departed: [UInt16: UInt32]
@@ -68,7 +68,7 @@ struct IDAllocator: Equatable, Sendable {
         freeVIPPorts.removeAll(where: vipPorts.contains)
     }
 
-    /// An empty one with the same numbers free.
+    /// An empty allocator with the same free numbers.
     var emptied: IDAllocator {
         var result = self
         (result.services, result.servers) = ([:], [:])
@@ -100,7 +100,7 @@ struct IDAllocator: Equatable, Sendable {
             servers[seat] = entry
             return entry
         }
-        // A number that has had every generation is not used any more.
+        // A number that has had every generation is retired.
         while !freeServers.isEmpty {
             let number = freeServers.removeFirst()
             let generation = (generations[number] ?? 0) + 1
@@ -113,27 +113,27 @@ struct IDAllocator: Equatable, Sendable {
         return nil
     }
 
-    /// Servers of `previous` that are here no more, or are others.
+    /// Servers of `previous` that are removed or replaced here.
     func departed(from previous: IDAllocator) -> [IDAllocator.Seat: IDAllocator.ServerEntry] {
         previous.servers.filter { servers[$0.key] != $0.value }
     }
 
-    /// Services of `previous` that are here no more.
+    /// Services of `previous` that are removed here.
     func servicesLeft(by previous: IDAllocator) -> [Service: IDAllocator.ServiceEntry] {
         previous.services.filter { services[$0.key]?.number != $0.value.number }
     }
 
-    /// Makes what `previous` had and this one has not free for others, once nothing refers to it.
+    /// Frees the numbers that only `previous` had, once nothing refers to them.
     mutating func reclaim(from previous: IDAllocator, vipPorts: [UInt32]) {
         freeServers += departed(from: previous).values.map(\.number).sorted()
         freeServices += servicesLeft(by: previous).values.map(\.number).sorted()
         freeVIPPorts += vipPorts.sorted()
     }
 
-    /// Takes what another process has written in the meantime for what is in the kernel. Who was here before is
-    /// known by what it is there, if at all; no generation is given twice.
+    /// Adopts the numbers that another process has written to the kernel meanwhile. Endpoints of this process get the
+    /// number that they have there, if any; no generation is assigned twice.
     ///
-    /// - Parameter fronts: those in use here.
+    /// - Parameter fronts: the VIP ports in use here.
     mutating func follow(_ found: IDAllocator, keeping vipPorts: Set<UInt32>) {
         let previous = self
         self = found
@@ -141,14 +141,14 @@ struct IDAllocator: Equatable, Sendable {
         freeVIPPorts.removeAll(where: vipPorts.contains)
     }
 
-    /// Does not use again the generations that `other` assigned, although it was not applied.
+    /// Retires the generations that `other` assigned, although it was not applied.
     mutating func burn(_ other: IDAllocator) {
         generations.merge(other.generations) { max($0, $1) }
     }
 }
 
 extension IDAllocator {
-    /// The services that were ever written, with their fronts, by number; those without one are no more.
+    /// All services ever written, with their VIP ports, by number; removed ones have none.
     static func services(
         of memory: PinnedMaps
     ) throws(BPFError) -> [UInt16: (Service, vipPort: UInt32?)] {
@@ -168,7 +168,7 @@ extension IDAllocator {
         return services
     }
 
-    /// Reads what an old process wrote into its maps.
+    /// Reads the numbers that an old process wrote to its maps.
     init(of memory: PinnedMaps) throws(BPFError) {
         var servers: [UInt16: (Seat, generation: UInt32)] = [:]
         var departed: [UInt16: UInt32] = [:]

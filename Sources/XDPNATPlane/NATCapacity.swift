@@ -4,22 +4,21 @@ internal import CDatapath
 internal import FanoutCore
 internal import KernelForwarding
 
-/// What a program is made for: its constants and the sizes of its maps. They are fixed when it is loaded.
+/// The constants of a program and the sizes of its maps. They are fixed when it is loaded.
 struct NATCapacity: Equatable, Sendable {
     /// Receivers and slots of each table.
     var receivers: Int
     var slots: Int
     /// Places of the table of endpoints, a power of two.
     var places: Int
-    /// The longest payload of a client, in bytes.
+    /// The longest payload of a client's datagram, in bytes.
     var packetMax: Int
     var isRouted: Bool
     var takesTCP: Bool
-    /// What the maps of associations are made for.
+    /// The sizes of the maps of associations.
     var memory: Memory
 
-    /// The sizes of the maps of associations. Associations outlive a program only if the next one has
-    /// the same.
+    /// The sizes of the maps of associations. Associations outlive a program only if the next one has the same sizes.
     struct Memory: Equatable, Sendable {
         /// A power of two.
         var associations: Int
@@ -29,21 +28,21 @@ struct NATCapacity: Equatable, Sendable {
         var servesV4: Bool
         var servesV6: Bool
 
-        /// Clients that wait for their first answer: an eighth of the others, and not more than a
-        /// processor's caches hold, since a flood fills them.
+        /// Clients without a reply yet: an eighth of the others, and not more than fit into a processor's caches,
+        /// since a flood fills them.
         var unanswered: Int { keepsUnansweredApart ? min(max(associations / 8, 1024), 32768) : 1 }
 
-        /// How often servers may begin an association where a client can pretend to be one: it takes five minutes
-        /// to fill the maps, the time for which a NAT should remember a client that is silent (RFC 4787, REQ-5).
+        /// How often servers may start an association where a client can send with a server's address: it takes five
+        /// minutes to fill the maps, the time for which a NAT should remember a silent client (RFC 4787, REQ-5).
         var nanosecondsPerServersAssociation: UInt64 { 300_000_000_000 / UInt64(associations) }
     }
 
-    /// Routes that the program remembers, when it routes: a power of two.
+    /// The size of the route cache of a routed program: a power of two.
     static let ways = 4096
 
     /// - Parameters:
-    ///   - endpoints: how many the listeners have.
-    ///   - families: those of the services and servers.
+    ///   - endpoints: the number of the listeners' endpoints.
+    ///   - families: the families of the services and servers.
     init(for listeners: [Listener], endpoints: Int, families: Set<IPAddress.Family>) {
         let most = listeners.map { max($0.settings.maxDownstream, $0.downstreams.count) }
         receivers = most.max() ?? 1
@@ -58,14 +57,14 @@ struct NATCapacity: Equatable, Sendable {
             servesV4: families.contains(.v4), servesV6: families.contains(.v6))
     }
 
-    /// Whether a program of this capacity can carry what needs `other`.
+    /// Whether a program of this capacity is enough for `other`.
     func covers(_ other: NATCapacity) -> Bool {
         receivers >= other.receivers && slots >= other.slots && places >= other.places
             && packetMax == other.packetMax && isRouted == other.isRouted
             && (takesTCP || !other.takesTCP) && memory == other.memory
     }
 
-    /// Enough for both, so that a size once reached is kept.
+    /// Enough for both, so that a size never shrinks.
     func joined(with other: NATCapacity?) -> NATCapacity {
         guard let other else { return self }
         var result = self

@@ -6,16 +6,16 @@ public import FanoutCore
 internal import Glibc
 internal import KernelForwarding
 
-/// A look from outside at what a program of this mode remembers, whichever process runs it, or none does.
+/// Reads and deletes the associations of a program of this mode from outside, also without a running daemon.
 public struct NATInspection: Sendable {
-    /// Where the program is attached.
+    /// The interfaces of the program.
     public let interfaces: [String]
     private let memory: PinnedMaps
 
-    /// The programs at work in the network namespace of the calling thread, by their interfaces.
+    /// The attached programs in the network namespace of the calling thread, by their interfaces.
     ///
-    /// - Parameter root: the BPF file system where they are pinned.
-    /// - Throws: `PlaneError` when the kernel does not tell of the interfaces, or who asks may not look.
+    /// - Parameter root: the BPF file system of their pins.
+    /// - Throws: `PlaneError` when the interfaces cannot be listed, or the caller lacks the privilege.
     public static func all(
         root: String = PinFolder.usualRoot
     ) throws(PlaneError) -> [NATInspection] {
@@ -37,7 +37,7 @@ public struct NATInspection: Sendable {
             .sorted { $0.interfaces.lexicographicallyPrecedes($1.interfaces) }
     }
 
-    /// Which associations are meant; everything when nothing is set.
+    /// A filter of associations; all when nothing is set.
     public struct Filter: Sendable {
         public var client: IPAddress?
         public var clientPort: UInt16?
@@ -58,7 +58,7 @@ public struct NATInspection: Sendable {
         }
     }
 
-    /// Shows every association that the filter takes, in no order. Looking makes none of them younger.
+    /// Visits every association that matches the filter, in no order. Reading does not refresh them.
     public func each(_ filter: Filter, _ visit: (Association) -> Void) throws(PlaneError) {
         do throws(BPFError) {
             let ids = try NumberAllocator(memory)
@@ -72,9 +72,9 @@ public struct NATInspection: Sendable {
         }
     }
 
-    /// Forgets the associations that the filter takes: the next packet of such a client chooses anew.
+    /// Deletes the associations that match the filter: the next packet of such a client chooses a server again.
     ///
-    /// - Returns: how many they were.
+    /// - Returns: the number of deleted ones.
     public func drop(_ filter: Filter) throws(PlaneError) -> Int {
         do throws(BPFError) {
             let ids = try NumberAllocator(memory)
@@ -130,7 +130,7 @@ public struct NATInspection: Sendable {
     }
 }
 
-/// Who has which number in the maps of a program.
+/// The endpoints by number in the maps of a program.
 struct NumberAllocator {
     private(set) var services: [UInt16: Endpoint] = [:]
     private(set) var servers: [UInt16: (endpoint: Endpoint, generation: UInt32)] = [:]
@@ -145,21 +145,21 @@ struct NumberAllocator {
     }
 }
 
-/// A client and the server that it stays with.
+/// A client and its server.
 public struct Association: Equatable, Sendable {
     public let client: Endpoint
     public let transport: NATTransport
-    /// nil when the server is gone: the client's next packet gives it to another one.
+    /// nil when the server is removed: the client's next packet gets another one.
     public let server: Endpoint?
-    /// The virtual address that answers come from.
+    /// The virtual address that replies come from.
     public let service: Endpoint?
-    /// Whether the server has answered, or spoken first.
+    /// Whether the server has replied, or sent first.
     public let isAnswered: Bool
-    /// Since it was made, in whole seconds.
+    /// The age in whole seconds.
     public let ageSeconds: Int
 }
 
-/// An entry of a map of associations, as the kernel has it (lb/nat.h).
+/// An entry of a map of associations, in the kernel's layout (lb/nat.h).
 struct AssociationRecord {
     let client: Endpoint
     let transport: NATTransport

@@ -9,20 +9,20 @@ struct NATLayout: Sendable {
     var capacity: NATCapacity
     private(set) var vipPorts: [VIPPort.Name: VIPPort] = [:]
     private(set) var ids: IDAllocator
-    /// What packets are looked up by.
+    /// The endpoints that packets are looked up by.
     private(set) var endpoints: [EndpointEntry] = []
-    /// And, after these, of who has left.
+    /// After these, the removed servers.
     var lateEndpoints: [EndpointEntry] = []
     var left = DepartedServers()
 
-    /// Nothing in it yet, apart from what is known by number.
+    /// Empty, apart from the known numbers.
     init(capacity: NATCapacity, ids: IDAllocator = IDAllocator()) {
         self.capacity = capacity
         self.ids = ids
     }
 
-    /// The layout for other listeners. Who stays keeps its number; what is given up is free only after
-    /// `reclaim`, when nothing refers to it any more.
+    /// The layout for other listeners. Endpoints that stay keep their numbers; released ones are free only after
+    /// `reclaim`, when nothing refers to them any more.
     ///
     /// - Returns: nil when there is no room.
     func next(for listeners: [Listener], on network: NetworkView, _ capacity: NATCapacity)
@@ -58,7 +58,7 @@ struct NATLayout: Sendable {
         return next
     }
 
-    /// Whether one of the listeners has that number by its name.
+    /// Whether a listener of this name has that number.
     private func isNamed(_ number: UInt32, _ listeners: [Listener]) -> Bool {
         let names = Set(
             listeners.flatMap { listener in
@@ -132,12 +132,12 @@ struct NATLayout: Sendable {
         return entries + hosts.map(EndpointEntry.init(host:))
     }
 
-    /// How many endpoints listeners have at most.
+    /// The maximum number of endpoints of the listeners.
     static func endpoints(of listeners: [Listener], on network: NetworkView) -> Int {
         listeners.reduce(network.interfaces.reduce(0) { $0 + $1.addresses.count }) {
             sum, listener in
             let services = services(of: listener, port: listener.bind.port, on: network).count
-            // With room for the receivers to come, lest their number take another program.
+            // With room for more receivers, so that these need no other program.
             let receivers = max(listener.settings.maxDownstream, listener.downstreams.count)
             let servers = receivers * listener.nat.transport.numbers.count
             return sum + 2 * listener.ports.count * (services + servers)
@@ -155,14 +155,14 @@ struct NATLayout: Sendable {
             })
     }
 
-    // MARK: What has gone
+    // MARK: Removed
 
-    /// The fronts of `previous` that are here no more.
+    /// The VIP ports of `previous` that are removed here.
     func vipPortsLeft(by previous: NATLayout) -> [(VIPPort.Name, VIPPort)] {
         previous.vipPorts.filter { vipPorts[$0.key]?.number != $0.value.number }.map { ($0, $1) }
     }
 
-    /// Servers of `previous` that are here no more, front by front.
+    /// Servers of `previous` that are removed here, by VIP port.
     func serversLeft(
         by previous: NATLayout
     ) -> [(vipPort: VIPPort.Name, servers: [(endpoint: Endpoint, number: UInt16)])] {
@@ -185,22 +185,21 @@ struct NATLayout: Sendable {
 
     mutating func burn(_ other: NATLayout) { ids.burn(other.ids) }
 
-    /// Makes the next layout write every table, because the active ones are not known.
+    /// Makes the next layout write every table, because the active ones are unknown.
     mutating func forgetTables() { for name in vipPorts.keys { vipPorts[name]?.table = [] } }
 
-    /// What another process has written in the meantime is what the next layout follows.
+    /// Adopts the entries that another process has written meanwhile, for the next layout.
     mutating func follow(_ found: IDAllocator) {
         ids.follow(found, keeping: Set(vipPorts.values.map(\.number)))
     }
 }
 
-// Servers that have left are known by their endpoints for a while yet.
+// The endpoints still have the removed servers for a while.
 
 extension NATLayout {
-    /// The endpoints while some packets are still on their way by `previous`, so that no reply of a leaving server
-    /// is lost.
+    /// The endpoints while packets may still use `previous`, so that no reply of a removed server is lost.
     ///
-    /// - Parameter isNew: whether no packet is on its way by `previous` in the program whose endpoints these are.
+    /// - Parameter isNew: whether the program of these endpoints has no packets that use `previous`.
     func endpoints(beside previous: NATLayout, isNew: Bool) -> [EndpointEntry] {
         var stays = [Bool](repeating: false, count: Int(LB_SERVERS_MAX))
         for server in ids.servers.values { stays[Int(server.number)] = true }
@@ -217,9 +216,9 @@ extension NATLayout {
         return endpoints + others + previous.lateEndpoints
     }
 
-    /// Notes who had left before `previous` came, and who has left since.
+    /// Records the servers that were removed before `previous`, and those removed since.
     ///
-    /// - Parameter time: for how long they may still answer.
+    /// - Parameter time: how long they may still answer.
     mutating func rememberLeft(from previous: NATLayout, for time: Duration) {
         let now = ContinuousClock.now
         let transports = Dictionary(

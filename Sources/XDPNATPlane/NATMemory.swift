@@ -8,9 +8,9 @@ extension PinnedMaps {
     static let numbers = ["services", "servers", "fragments"]
     static let associations = ["associations4", "associations6", "unanswered4", "unanswered6"]
 
-    /// Lets an object use them, before it is loaded; of the associations each map whose size fits.
+    /// Makes an object use them, before it is loaded; maps of associations only if their size fits.
     ///
-    /// - Returns: the maps that do not fit, though there may be something in them.
+    /// - Returns: the maps that do not fit and may have entries.
     func share(with object: inout BPFObject) throws(BPFError) -> [String] {
         for name in Self.numbers { try share(name, with: &object) }
         var forgotten: [String] = []
@@ -19,7 +19,7 @@ extension PinnedMaps {
                 try share(name, with: &object)
             } catch {
                 guard error.errno == EINVAL else { throw error }
-                // A family that was not served had a map of 1.
+                // A family that was not served had a map of size 1.
                 if try read(name, { $0.entries }) > 1 { forgotten.append(name) }
             }
         }

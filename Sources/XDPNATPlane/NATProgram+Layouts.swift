@@ -5,16 +5,16 @@ internal import CDatapath
 internal import FanoutCore
 internal import Glibc
 
-// How the maps of a program are led from one layout to the next. Packets meet the new receivers as soon as
-// the tables are exchanged; the kernel's waits come after that.
+// Changes the maps of a program from one layout to the next. Packets use the new receivers as soon as the tables are
+// exchanged; the kernel's waits come after that.
 
 extension NATProgram {
-    /// Maps on their way into the kernel, which no packet meets yet.
+    /// Maps that are written to the kernel, but not used by packets yet.
     struct Prepared {
         fileprivate let tables: [Table]
         /// The endpoints of both layouts.
         let endpoints: Table
-        /// Room for those that stay, so that none is wanting once packets meet the new tables.
+        /// Entries for the endpoints that stay, so that none is missing once packets use the new tables.
         fileprivate let last: Table
     }
 
@@ -40,18 +40,18 @@ extension NATProgram {
         }
     }
 
-    /// A layout that is active, while some packets may still be on their way by the previous one.
+    /// A layout that is active, while packets may still use the previous one.
     struct Entering {
         fileprivate let exchanges: [MapExchange]
 
-        /// Waits until none is.
+        /// Waits until no packet does.
         func wait() throws(BPFError) { for exchange in exchanges { try exchange.wait() } }
     }
 
-    /// Makes what `layout` needs and `previous` has not. Nothing is altered yet.
+    /// Prepares the maps that are new in `layout`. Changes nothing yet.
     ///
     /// - Parameter isNew: whether this program's own maps are empty.
-    /// - Returns: nil when the endpoints do not fit into the places that there are.
+    /// - Returns: nil when the endpoints do not fit into the places.
     func prepare(
         _ layout: NATLayout, from previous: NATLayout, isNew: Bool
     ) throws(BPFError) -> Prepared? {
@@ -71,9 +71,9 @@ extension NATProgram {
             last: try Table(room: both.count, number: 0, named: "lb_endpoints"))
     }
 
-    /// Brings in who is new: the answers of a server are known for such before it has clients, and a service has
-    /// servers before it is known for one. When it returns packets use the new tables; `leave` waits for packets
-    /// that use the old ones.
+    /// Adds the new endpoints: a server's replies are recognised before it has clients, and a service has servers
+    /// before it is served. When it returns, packets use the new tables; `leave` waits for packets that use the old
+    /// ones.
     func enter(
         _ layout: NATLayout, from previous: NATLayout, _ prepared: Prepared
     ) throws(BPFError) -> Entering {
@@ -107,12 +107,12 @@ extension NATProgram {
         try MapExchange.begin(in: tables, made.map { ($0.number, $0.shared) })
     }
 
-    /// Takes out who has left, once no packet can be given to them. When it returns, none is on its way by
-    /// what has gone: the kernel lets a change of an array of maps wait for the programs that run
-    /// (kernel/bpf/syscall.c, maybe_wait_bpf_programs).
+    /// Removes endpoints, once no packet can be sent to them. When it returns, no packet uses a removed entry: the
+    /// kernel makes a change of an array of maps wait for running programs (kernel/bpf/syscall.c,
+    /// maybe_wait_bpf_programs).
     ///
     /// - Returns: the active endpoints, and the first failure, if any. Packets use the new layout already, and
-    ///   leftovers do no harm, so that is no failure of the change.
+    ///   leftovers do no harm, so the change itself has not failed.
     func leave(
         _ previous: NATLayout, for layout: NATLayout, _ prepared: Prepared, after entering: Entering
     ) -> (endpoints: Table, failure: BPFError?) {
@@ -141,7 +141,7 @@ extension NATProgram {
         return (endpoints, failure)
     }
 
-    /// Has no endpoints but those that stay, and waits.
+    /// Removes all endpoints but those that stay, and waits.
     private func settle(_ layout: NATLayout, _ prepared: Prepared) throws(BPFError) {
         let entries = layout.endpoints + layout.lateEndpoints
         guard let bytes = EndpointTable.bytes(entries, places: capacity.places) else {
@@ -152,7 +152,7 @@ extension NATProgram {
         try settle(prepared.last)
     }
 
-    /// Undoes `enter` as far as another program could notice it.
+    /// Rolls back `enter` as far as another program could notice it.
     func withdraw(_ layout: NATLayout, to previous: NATLayout) {
         for (seat, entry) in previous.ids.departed(from: layout.ids) {
             try? servers.set(UInt32(entry.number), to: lb_nat_server(departed: seat, entry))
@@ -162,13 +162,13 @@ extension NATProgram {
         }
     }
 
-    /// Who reads the maps next may give its number and its front to others.
+    /// The next reader of the maps may assign its number and its VIP port to others.
     private func leave(_ service: Service, _ entry: IDAllocator.ServiceEntry) throws(BPFError) {
         let left = lb_nat_service(service, vipPort: LB_NAT_SERVICE_LEFT)
         try services.set(UInt32(entry.number), to: left)
     }
 
-    /// Waits until no packet is on its way through the program.
+    /// Waits until no packet is in the program.
     ///
     /// - Parameter table: the active endpoints.
     func settle(_ table: Table) throws(BPFError) {

@@ -9,12 +9,12 @@ internal import KernelPrograms
 
 /// The kernel program and its maps. The plane decides their content.
 ///
-/// The maps in which clients, services and servers are remembered are handed on from one program to the
-/// next, so that nothing is forgotten when a program takes another one's place.
+/// The maps of clients, services and servers are handed on from one program to the next, so that nothing is lost when a
+/// program is replaced.
 final class NATProgram: Sendable {
     let capacity: NATCapacity
     let program: HookProgram
-    /// What the next program takes over.
+    /// The maps that the next program takes over.
     let memory: PinnedMaps
     let endpoints: SharedMap
     let services: BPFMap
@@ -23,24 +23,24 @@ final class NATProgram: Sendable {
     private let rows: BPFMap
     private let serverRows: BPFMap
     private let turns: BPFMap
-    /// What the program checks to see whether a route that it remembers still holds.
+    /// The map that shows the program whether a cached route is still valid.
     private let routes: BPFMap?
-    /// The interfaces that it is attached to.
+    /// The interfaces of the program.
     private let hooked: BPFMap?
     private let begun: SharedMap?
-    /// What the program knows of interfaces.
+    /// The link bits of interfaces.
     private let links: SharedMap?
 
     static let name = "xdp_nat"
     static let pins = HookPins(
         prefix: "nat-", link: "xdp_link", maps: PinnedMaps.numbers + PinnedMaps.associations)
 
-    /// What a program takes over from another one.
+    /// The predecessor of a program.
     enum Heritage {
         case nothing
-        /// From one of this process: the counters as well.
+        /// A program of this process, whose counters are taken over, too.
         case own(NATProgram)
-        /// From the program of an old process; its counts are not ours.
+        /// A program of an old process; its counters are not ours.
         case left(PinnedMaps)
     }
 
@@ -110,9 +110,9 @@ final class NATProgram: Sendable {
         }
     }
 
-    /// Has every route that was remembered be looked up again.
+    /// Makes the program look up every cached route again.
     ///
-    /// - Parameter byFlow: whether the way of a packet depends on more than its destination.
+    /// - Parameter byFlow: whether the route of a packet depends on more than its destination.
     func forgetRoutes(byFlow: Bool) throws(BPFError) {
         guard let bytes = try routes?.value(of: UInt32(0)) else { return }
         let flag = UInt32(LB_NAT_BY_FLOW)
@@ -120,14 +120,14 @@ final class NATProgram: Sendable {
         try routes?.set(UInt32(0), to: ((word &+ 2) & ~flag) | (byFlow ? flag : 0))
     }
 
-    /// Says by which interfaces packets come, before the program is attached to them.
+    /// Sets the interfaces of packets, before the program is attached to them.
     func know(_ table: HookTable) throws(BPFError) {
         try hooked?.set(UInt32(0), to: [UInt8](native: table.places))
     }
 
-    /// Says what is known of interfaces (enum lb_nat_link), by number, and of no others.
+    /// Sets the link bits of interfaces (enum lb_nat_link), by index, and removes all others.
     ///
-    /// - Returns: whether that is something new.
+    /// - Returns: whether anything changed.
     func setLinks(_ known: [UInt32: UInt32]) throws(BPFError) -> Bool {
         guard capacity.isRouted, let links else { return false }
         var previous: [UInt32: UInt32] = [:]
@@ -145,7 +145,7 @@ final class NATProgram: Sendable {
         try rows.sum(of: lb_nat_row_of(vipPort, direction))
     }
 
-    /// Of packets that no listener can be told of.
+    /// Counters of packets that belong to no known listener.
     func none() throws(BPFError) -> [UInt64] { try rows.sum(of: UInt32(LB_NAT_NO_LISTENER)) }
 
     func serverRow(_ number: UInt16, _ direction: lb_nat_direction) throws(BPFError) -> [UInt64] {

@@ -3,7 +3,7 @@
 internal import FanoutCore
 internal import KernelForwarding
 
-/// Something about the host that keeps routed packets from their way.
+/// A setting or state of the host that prevents routed packets from getting through.
 struct Obstacle: Sendable, CustomStringConvertible {
     let listener: String
     /// By name.
@@ -21,7 +21,7 @@ struct Obstacle: Sendable, CustomStringConvertible {
         listeners.flatMap { local($0, network) + onTheWay(to: $0, network) }
     }
 
-    /// Those that keep packets from servers; what a server on this host gets is not among them.
+    /// The obstacles for packets from servers; those for a server on this host are not included.
     static func onTheWay(to listener: Listener, _ network: NetworkView) -> [Obstacle] {
         listener.nat.isOneArm
             ? []
@@ -29,7 +29,7 @@ struct Obstacle: Sendable, CustomStringConvertible {
                 + unplugged(listener, network)
     }
 
-    /// What a server on this host answers comes in by no interface, so it would leave as the server's.
+    /// The replies of a server on this host come in by no interface, so they would leave with the server's address.
     private static func local(_ listener: Listener, _ network: NetworkView) -> [Obstacle] {
         let names = listener.downstreams.filter { network.isLocal($0.endpoint.address) }
             .map(\.name)
@@ -38,12 +38,12 @@ struct Obstacle: Sendable, CustomStringConvertible {
             Obstacle(
                 listener: listener.name, receivers: names,
                 reason: "\(names.joined(separator: ", ")): on this host, where no program sees "
-                    + "the answers",
+                    + "the replies",
                 remedy: "name servers on other hosts, or in network namespaces of their own")
         ]
     }
 
-    /// The kernel's look at its routes is refused where it would not forward.
+    /// The kernel refuses a route lookup where it would not forward.
     private static func unforwarded(_ listener: Listener, _ network: NetworkView) -> [Obstacle] {
         guard let interface = network.interface(named: listener.interface) else { return [] }
         let families = Set(listener.downstreams.map(\.endpoint.address.family))
@@ -56,7 +56,7 @@ struct Obstacle: Sendable, CustomStringConvertible {
                 receivers: listener.downstreams.filter { $0.endpoint.address.family == family }
                     .map(\.name),
                 reason: "\(interface.name) does not forward \(family.rawValue)",
-                remedy: "sysctl -w \(name)=1, or write one_arm: true when clients and servers are "
+                remedy: "sysctl -w \(name)=1, or set one_arm: true when clients and servers are "
                     + "behind one gateway")
         }
     }

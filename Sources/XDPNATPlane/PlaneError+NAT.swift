@@ -7,24 +7,24 @@ internal import Glibc
 internal import LinuxNet
 
 extension PlaneError {
-    /// The oldest kernel that can verify the program, whose global functions take keys of maps as arguments.
-    /// Packets of several buffers (`xdp.frags`) are older: Linux 5.18.
+    /// The oldest kernel that can verify the program, whose global functions have keys of maps as arguments.
+    /// Multi-buffer packets (`xdp.frags`) are older: Linux 5.18.
     private static let oldestKernel = "6.2"
 
-    /// What libbpf or the kernel refused.
+    /// An error of libbpf or the kernel.
     init(_ error: BPFError) {
         self.init(
             error, mode: .xdpNAT, oldestKernel: Self.oldestKernel,
             lacking: Capabilities.kernelPrograms.subtracting(.permitted).names)
     }
 
-    /// Two listeners have one server.
+    /// Two listeners have the same server.
     init(_ conflict: ServerConflict) {
         self.init(
             operation: "serve", subject: "listener \(conflict.listener)",
             reason: "\(conflict.server) is a receiver of \(conflict.other) too, and its packets "
-                + "could not be told apart",
-            remedy: "give it another port for one of the two")
+                + "cannot be distinguished",
+            remedy: "use another port for one of the two")
     }
 }
 
@@ -60,6 +60,6 @@ extension BPFError {
             errno: E2BIG,
             reason: "a program carries \(LB_LISTENERS_MAX) ports, \(LB_SERVERS_MAX) servers and "
                 + "\(LB_SERVICES_MAX) services, and these have \(ports) ports",
-            remedy: "serve fewer ports, or write another mode for some")
+            remedy: "serve fewer ports, or set another mode for some listeners")
     }
 }

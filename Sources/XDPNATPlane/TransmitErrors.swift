@@ -5,7 +5,7 @@ internal import KernelForwarding
 internal import KernelPrograms
 internal import Logging
 
-/// Counts what programs sent and drivers did not take: bpf/xdp_errors.bpf.c.
+/// Counts frames that programs sent and drivers refused: bpf/xdp_errors.bpf.c.
 final class TransmitErrors: Sendable {
     private let sources: BPFMap
     private let counts: BPFMap
@@ -27,7 +27,7 @@ final class TransmitErrors: Sendable {
         excepted = try TracepointLink(attaching: object.program(named: "count_exception"))
     }
 
-    /// Counts for frames that come in by these interfaces, and no others.
+    /// Counts frames that come in by these interfaces, and no others.
     func count(from interfaces: Set<UInt32>) throws(BPFError) {
         var previous: Set<UInt32> = []
         try sources.walk { key, _ in previous.insert(key.read(UInt32.self)) }
@@ -40,7 +40,7 @@ final class TransmitErrors: Sendable {
 }
 
 extension XDPNATPlane {
-    /// Of every interface where a program is, and of others that something was to leave by.
+    /// Of every interface with a program, and of other output interfaces.
     package func transmitErrors() -> [String: UInt64] {
         guard let errors, let network else { return [:] }
         var result: [String: UInt64] = [:]
@@ -51,7 +51,7 @@ extension XDPNATPlane {
         return result
     }
 
-    /// Counts at the hooks that there are now.
+    /// Counts at the current hooks.
     func countErrors() {
         do throws(BPFError) {
             if errors == nil, !countsNoErrors { errors = try TransmitErrors() }
@@ -59,7 +59,7 @@ extension XDPNATPlane {
         } catch {
             countsNoErrors = true
             logger.warning(
-                "packets that drivers do not take are not counted", metadata: ["error": "\(error)"]
+                "packets that drivers refuse are not counted", metadata: ["error": "\(error)"]
             )
         }
     }

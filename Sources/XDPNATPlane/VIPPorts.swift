@@ -5,8 +5,7 @@ internal import CDatapath
 internal import FanoutCore
 internal import KernelForwarding
 
-/// One port of a listener: what the kernel program calls a listener, with services, servers and a
-/// table of its own.
+/// One port of a listener: a listener of the kernel program, with its own services, servers and table.
 struct VIPPort: Equatable, Sendable {
     struct Name: Hashable, Sendable {
         let listener: String
@@ -25,37 +24,36 @@ struct VIPPort: Equatable, Sendable {
     struct Server: Equatable, Sendable {
         let number: UInt16
         let generation: UInt32
-        /// That it leaves as when it speaks first.
+        /// The service whose address its packets get when it sends first.
         let service: UInt16
-        /// By which it is reached, where packets are routed; nil when the network does not tell.
+        /// The interface that leads to it, where packets are routed; nil when it is unknown.
         let interface: UInt32?
     }
 }
 
-/// What clients know: a virtual address, a port and a protocol.
+/// A service as clients see it: a virtual address, a port and a protocol.
 struct Service: Hashable, Sendable {
     let address: IPAddress
     let port: UInt16
-    /// As IANA has it.
+    /// The protocol number of IANA.
     let transport: UInt8
 }
 
 extension Listener {
-    /// Receivers that clients may stay with: all but those that health checks keep out.
+    /// Receivers that clients may stay with: all but unhealthy ones.
     var servers: [Downstream] { downstreams.filter(\.isEnabled) }
 }
 
-/// The table of one front as bytes, as lb/tables.h lays it out: head, receivers, slots. Of a receiver the
-/// program looks at the row alone, which is the number of the server.
+/// The table of one VIP port as bytes, in the layout of lb/tables.h: head, receivers, slots. Of a receiver the program
+/// reads only the row, which is the number of the server.
 struct VIPPortTable {
     let listener: Listener
     let port: UInt16
     let vipPort: VIPPort
     let capacity: NATCapacity
 
-    /// Of `capacity.room.size` bytes. Receivers are in the listener's order, to which the
-    /// slots refer. All VIP ports of a listener have the same slots, so that a client gets the
-    /// same host on every port when its address decides.
+    /// Of `capacity.room.size` bytes. Receivers are in the listener's order, to which the slots refer. All VIP ports
+    /// of a listener have the same slots, so that with `source_ip` a client gets the same host on every port.
     var bytes: [UInt8] {
         let receivers = listener.downstreams.map { downstream in
             var receiver = lb_receiver()

@@ -6,8 +6,8 @@ package import FanoutCore
 internal import KernelForwarding
 internal import Logging
 
-// The two directions have ledgers of their own. A listener's counters are those of what clients sent, as in
-// every mode; what servers sent are its answers.
+// The two directions have separate accounting. A listener's counters are those of clients' packets, as in every mode;
+// the servers' packets are its replies.
 
 extension XDPNATPlane {
     package func counters() -> [ListenerCounters] {
@@ -36,7 +36,7 @@ extension XDPNATPlane {
         return Dictionary(uniqueKeysWithValues: zip(NATEvent.names, sum.events))
     }
 
-    /// All that a listener has counted, over its ports.
+    /// All counters of a listener, summed over its ports.
     private func tally(of listener: Listener) -> NATTally {
         var tally = past[listener.name] ?? NATTally()
         guard let serving else { return tally }
@@ -60,7 +60,7 @@ extension XDPNATPlane {
         }
     }
 
-    /// Takes what was counted for those who have left, and clears their rows for who comes after them.
+    /// Collects the counters of removed endpoints, and clears their rows for later ones.
     func keepDeparted(from previous: NATLayout, to layout: NATLayout, _ program: NATProgram) {
         for (name, gone) in layout.serversLeft(by: previous) {
             guard let listener = listeners.first(where: { $0.name == name.listener }) else {
@@ -82,8 +82,8 @@ extension XDPNATPlane {
         }
     }
 
-    /// Forgets listeners that have gone, but for what became of their packets: those sums have no listener label,
-    /// and do not fall.
+    /// Removes deleted listeners, but keeps the sums of their packets' fates, which have no listener label and do not
+    /// fall.
     func keepEvents(but listeners: [Listener]) {
         let names = Set(listeners.map(\.name))
         for (name, tally) in past where !names.contains(name) {
@@ -92,7 +92,7 @@ extension XDPNATPlane {
         }
     }
 
-    /// Waits until no packet is on its way through the program.
+    /// Waits until no packet is in the program.
     func settle() {
         guard let serving else { return }
         do throws(BPFError) {
@@ -114,12 +114,12 @@ extension ReplyCounters {
     }
 }
 
-/// Rows of counters of one listener or receiver: from clients, from servers, and what became of packets.
+/// Rows of counters of one listener or receiver: from clients, from servers, and the packets' fates.
 struct NATTally: Sendable {
     var requests = Counts()
     var replies = Counts()
     var events = [UInt64](repeating: 0, count: Int(LB_NAT_EVENTS.rawValue))
-    /// From clients, by the endpoint that the listener has for it.
+    /// From clients, by the listener's endpoint of the receiver.
     var receivers = PastCounts<Counts>()
 
     /// Adds a row of `nat_rows` (lb/nat.h): counters, then events.
@@ -133,8 +133,8 @@ struct NATTally: Sendable {
     }
 }
 
-/// What becomes of packets, by the names of lb/nat.h in lower case; many are those that the program
-/// sbulb has for the same thing.
+/// The fates of packets, by the names of lb/nat.h in lower case; many are the names of sbulb's program for the same
+/// thing.
 enum NATEvent {
     /// In the order of enum lb_nat_event.
     static let names = [

@@ -7,11 +7,11 @@ package import KernelForwarding
 internal import LinuxNet
 internal import Logging
 
-// What a program redirects to an interface whose driver cannot transmit it is lost, and the program is not told. So
-// it is told before which drivers can.
+// A frame that a program redirects to an interface whose driver cannot transmit it is lost without a report. So the
+// plane tells the program which drivers can.
 
 extension XDPNATPlane {
-    /// Asks what the drivers of interfaces can do.
+    /// Reads the XDP features of drivers.
     package func complete(
         _ network: inout NetworkView, _: inout Netlink
     ) throws(NetlinkError) {
@@ -23,14 +23,14 @@ extension XDPNATPlane {
         }
     }
 
-    /// Has a program know the interfaces as they are.
+    /// Tells a program the state of the interfaces.
     func passLinks(of network: NetworkView, to program: NATProgram) throws(BPFError) {
         let links = Dictionary(network.interfaces.map { ($0.index, $0.natLink) }) { $1 }
-        // What was remembered of routes may lead to one that has changed.
+        // A cached route may lead to a changed interface.
         if try program.setLinks(links) { forgetRoutes(of: program) }
     }
 
-    /// Says by which interfaces packets leave more slowly than they could.
+    /// Logs the interfaces at which packets leave more slowly than possible.
     func logStack(_ network: NetworkView) {
         let isNative = hooks.all.contains { $0.mode == .native }
         let used = Set(hooks.all.map(\.interface.index)).union(
@@ -57,7 +57,7 @@ extension XDPNATPlane {
     }
 
     /// The stack refuses a packet whose source is an address of this host (`fib_validate_source`,
-    /// net/ipv4/fib_frontend.c), as the answers of a service are that is one.
+    /// net/ipv4/fib_frontend.c), such as the replies of a service with such an address.
     ///
     /// - Parameter names: interfaces to which packets leave by the stack.
     private func warnOfRefusals(_ names: Set<String>, _ network: NetworkView) {
@@ -73,7 +73,7 @@ extension XDPNATPlane {
         }
         guard !strict.isEmpty else { return }
         logger.warning(
-            "the network stack drops answers, their source is an address of this host",
+            "the network stack drops replies, their source is an address of this host",
             metadata: [
                 "interfaces": "\(strict.sorted().joined(separator: ","))",
                 "remedy": "sysctl -w net.ipv4.conf.all.accept_local=1",
@@ -89,8 +89,8 @@ extension HostInterface {
         if features?.contains(.transmitsPieces) == true {
             link |= LB_NAT_LINK_TRANSMITS_PIECES.rawValue
         }
-        // A driver that takes programs sends back what comes in. A veth delivers that only while the other end has a
-        // program (veth_xdp_flush in drivers/net/veth.c), which this end is not told of.
+        // A driver with XDP support sends frames back. A veth delivers them only while its peer has a program
+        // (veth_xdp_flush in drivers/net/veth.c), which this end cannot see.
         if kind != "veth" { link |= LB_NAT_LINK_TX.rawValue }
         if !isUp || !hasCarrier { link |= LB_NAT_LINK_DOWN.rawValue }
         return link

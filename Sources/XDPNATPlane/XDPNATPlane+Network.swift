@@ -15,22 +15,22 @@ extension XDPNATPlane {
         forgetLeft()
     }
 
-    /// Has a program look its routes up anew. Where rules choose among tables, the way may depend on the
-    /// source and the ports, too.
+    /// Makes a program look up its routes again. Where rules select tables, the route may depend on the source and the
+    /// ports, too.
     func forgetRoutes(of program: NATProgram) {
         do {
             if state.netlink == nil { state.netlink = try Netlink() }
             let isByFlow = try state.netlink!.rules().contains { !$0.isUsual }
             try program.forgetRoutes(byFlow: isByFlow)
         } catch {
-            logger.warning("routes are remembered flow by flow", metadata: ["error": "\(error)"])
+            logger.warning("routes are cached for each flow", metadata: ["error": "\(error)"])
             try? program.forgetRoutes(byFlow: true)
         }
     }
 
-    /// Makes the kernel confirm the neighbours that packets are sent to. It sees none of these packets, so an
-    /// address that has changed would be used for ever. Servers are known; clients
-    /// and their routers are among those on the interfaces that were not heard of for a while.
+    /// Makes the kernel probe the neighbours that packets are sent to. It sees none of these packets, so it would use
+    /// an outdated address for ever. Servers are known; clients and their routers are among the stale neighbours of the
+    /// interfaces.
     private func keepNeighbours() {
         guard let network, serving?.layout.capacity.isRouted == true, state.netlink != nil else {
             return
@@ -45,7 +45,7 @@ extension XDPNATPlane {
         }
     }
 
-    /// Ends the translation of late answers whose time is over.
+    /// Ends the translation of expired late replies.
     private func forgetLeft() {
         guard state.isFollowing, let network, serving?.layout.left.isOver(at: .now) == true else {
             return
@@ -54,12 +54,12 @@ extension XDPNATPlane {
             try apply(listeners, on: network)
         } catch {
             logger.warning(
-                "answers of receivers that have left are still translated",
+                "replies of removed receivers are still translated",
                 metadata: ["error": "\(error)"])
         }
     }
 
-    /// Says what keeps packets from their way, each time that this changes.
+    /// Logs the obstacles for packets, at each change.
     func warn(of network: NetworkView) {
         let now = Obstacle.all(of: listeners, on: network)
         for obstacle in now where !warnings.contains(obstacle.description) {

@@ -7,9 +7,9 @@ internal import KernelForwarding
 internal import Logging
 
 extension XDPNATPlane {
-    /// Updates the maps of the active program to other listeners.
+    /// Changes the maps of the active program to other listeners.
     ///
-    /// - Returns: false when that takes another program; nothing is altered then.
+    /// - Returns: false when that needs another program; then nothing is changed.
     func update(to next: [Listener], on network: NetworkView) throws(BPFError) -> Bool {
         guard let serving else { return false }
         let previous = serving.layout
@@ -21,7 +21,7 @@ extension XDPNATPlane {
         try passLinks(of: network, to: serving.program)
         let entering: NATProgram.Entering
         do throws(BPFError) {
-            // Every map has room for what is put in now, so little can fail; clients may have met it meanwhile.
+            // Every map has enough room, so little can fail; clients may have used it meanwhile.
             entering = try serving.program.enter(layout, from: previous, prepared)
         } catch {
             self.serving?.layout.burn(layout)
@@ -42,9 +42,9 @@ extension XDPNATPlane {
         return true
     }
 
-    /// Updates the active program about interfaces whose own addresses have changed.
+    /// Tells the active program the changed addresses of interfaces.
     ///
-    /// - Returns: what it knows of them then.
+    /// - Returns: the link bits that it has then.
     private func know(_ wanted: [WantedHook], _ serving: Serving) -> HookTable {
         do throws(BPFError) {
             let hooked = try HookTable(wanted.map(\.interface))
@@ -52,7 +52,7 @@ extension XDPNATPlane {
             return hooked
         } catch {
             logger.error(
-                "the link-layer addresses of interfaces are not followed",
+                "the link-layer addresses of interfaces are not updated",
                 metadata: ["error": "\(error)"])
             return serving.hooked
         }
@@ -118,7 +118,7 @@ extension XDPNATPlane {
             serving?.layout.burn(layout)
             throw error
         }
-        // From here on packets meet it, and nothing fails any more.
+        // From here on packets use it, and nothing fails any more.
         let left = program.leave(previous, for: layout, prepared, after: entering)
         hooks.leave(allBut: wanted)
         keepDeparted(from: previous, to: layout, program)
@@ -131,7 +131,7 @@ extension XDPNATPlane {
 
     private func warnKept(_ failure: BPFError) {
         logger.warning(
-            "something of receivers that have left is still in the tables",
+            "entries of removed receivers are still in the tables",
             metadata: ["error": "\(failure)"])
     }
 
@@ -143,7 +143,7 @@ extension XDPNATPlane {
 
     private func warnForgotten(_ maps: [String], _ capacity: NATCapacity) {
         logger.warning(
-            "associations are forgotten, clients are given servers anew",
+            "associations are lost, clients get new servers",
             metadata: [
                 "maps": "\(maps.joined(separator: ","))",
                 "reason": "they have another size than max_associations and unanswered want now",

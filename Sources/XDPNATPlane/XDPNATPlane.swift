@@ -7,17 +7,17 @@ package import KernelForwarding
 internal import LinuxNet
 package import Logging
 
-/// Address translation in the kernel, at the XDP hook of interfaces: bpf/xdp_nat.bpf.c tells of a packet's
-/// way through it. This side says who is who in its maps, and keeps it attached.
+/// Address translation in the kernel, at the XDP hook of interfaces; bpf/xdp_nat.bpf.c describes a packet's way through
+/// the program. This plane fills its maps, and keeps it attached.
 ///
-/// All interfaces share one program and its maps: those of the listeners and, unless they have one arm,
-/// those by which servers are reached, where the answers come in. A change of receivers alters the maps of
-/// the active program. What does not fit needs another program, which shares the maps of clients and
-/// servers with the previous one and replaces it at each hook in one step. A start does the same: it
-/// replaces what a killed daemon left, so clients stay with their servers.
+/// All interfaces share one program and its maps: those of the listeners and, unless they have one arm, those of the
+/// servers, where the replies come in. A change of receivers changes the maps of the active program. A change that
+/// exceeds them needs another program, which shares the maps of clients and servers with the previous one and replaces
+/// it at each hook in one step. A start does the same: it replaces the program of a killed daemon, so clients keep
+/// their servers.
 ///
-/// A receiver that leaves, or that health checks keep out, is no server any more, and its clients are given
-/// to others with their next packet. One of weight 0 keeps the clients that it has.
+/// A removed or unhealthy receiver is no server any more, and its clients get another with their next packet. A
+/// receiver of weight 0 keeps its clients.
 package actor XDPNATPlane: KernelPlane {
     package static let mode = ForwardingMode.xdpNAT
 
@@ -31,21 +31,21 @@ package actor XDPNATPlane: KernelPlane {
 
     package let state: KernelPlaneState
     let source: ProgramSource
-    /// For how long receivers that have left still answer.
+    /// How long removed receivers may still answer.
     let lateReplies: Duration
     var serving: Serving?
     var hooks: PlaneHooks
     var netdev: Netdev?
-    /// What was counted in rows that are no more, by listener.
+    /// The counters of removed rows, by listener.
     var past: [String: NATTally] = [:]
-    /// What became of packets of listeners that are no more.
+    /// The fates of removed listeners' packets.
     var departed = NATTally()
-    /// What was warned of and still is so.
+    /// The active warnings.
     var warnings: Set<String> = []
-    /// The interfaces of which was said that packets leave by the stack there.
+    /// The interfaces that were logged for packets that leave by the stack.
     var leftToStack: Set<String> = []
     var errors: TransmitErrors?
-    /// The kernel refused that, and it was said.
+    /// Whether the kernel's refusal of that was logged.
     var countsNoErrors = false
 
     private let thread = PlaneThread(name: "xdp_nat")
@@ -58,10 +58,9 @@ package actor XDPNATPlane: KernelPlane {
     /// - Parameters:
     ///   - source: where the kernel program comes from.
     ///   - root: the BPF file system, where the hooks are pinned.
-    ///   - memory: what the planes know which follow the same changes.
-    ///   - lateReplies: for how long the answers of receivers that have left go to their clients as the
-    ///     service's. Usually as long as the kernel waits for an answer over UDP
-    ///     (net/netfilter/nf_conntrack_proto_udp.c).
+    ///   - memory: the cache of paths that the planes share.
+    ///   - lateReplies: how long the replies of removed receivers go to their clients as the service's. Usually as long
+    ///     as the kernel waits for a reply over UDP (net/netfilter/nf_conntrack_proto_udp.c).
     package init(
         logger: Logger, source: ProgramSource = .embedded, root: String = PinFolder.usualRoot,
         memory: PathMemory = PathMemory(), lateReplies: Duration = .seconds(30)
@@ -93,7 +92,7 @@ package actor XDPNATPlane: KernelPlane {
             if try !update(to: next, on: network) { try renew(to: next, on: network) }
         } catch {
             logger.debug(
-                "the kernel's words", metadata: ["log": "\(error.wholeLog.joined(separator: "\n"))"]
+                "the verifier's log", metadata: ["log": "\(error.wholeLog.joined(separator: "\n"))"]
             )
             throw PlaneError(error)
         }
@@ -120,7 +119,7 @@ package actor XDPNATPlane: KernelPlane {
         settle()
     }
 
-    /// The program stays at its hooks and goes on; its maps stay open here, for the last counts.
+    /// The program stays at its hooks and continues; its maps stay open here, for the last counters.
     package func release() {
         hooks.release()
         netdev = nil
@@ -129,7 +128,7 @@ package actor XDPNATPlane: KernelPlane {
     package func rejoin() throws(PlaneError) {
         guard let serving else { return }
         do throws(BPFError) {
-            // The process that took over for a while has written its receivers into the maps that both have.
+            // The process that took over for a while has written its receivers to the shared maps.
             self.serving?.layout.follow(try IDAllocator(of: serving.program.memory))
         } catch {
             throw PlaneError(error)
@@ -146,7 +145,7 @@ package actor XDPNATPlane: KernelPlane {
         netdev = nil
     }
 
-    /// The wait for packets that are on their way by what has gone is still to come.
+    /// The wait for packets that use removed entries is still to come.
     func logActive() {
         logger.debug("packets meet the new tables", metadata: ["mode": "xdp_nat"])
     }
@@ -164,7 +163,7 @@ package actor XDPNATPlane: KernelPlane {
 }
 
 extension XDPNATPlane {
-    /// Of a listener of both protocols, the receiver of the source's datagrams.
+    /// For a listener of both protocols, the receiver of the source's datagrams.
     package func receiver(
         associatedWith source: Endpoint, to destination: Endpoint, of listener: String
     ) -> Endpoint? {
@@ -183,8 +182,8 @@ extension XDPNATPlane {
 }
 
 extension PinnedMaps {
-    /// The word of a client's association, whether its server is still there or not; nil when it has none.
-    /// Looking makes it no younger: the kernel tells the calls of programs from those of processes.
+    /// The entry of a client's association, whether its server still exists or not; nil when there is none. Reading
+    /// does not refresh it: the kernel distinguishes the calls of programs from those of processes.
     fileprivate func association(
         of client: Endpoint, _ protocolNumber: UInt8, _ vipPort: UInt32
     ) throws(BPFError) -> UInt64? {
@@ -201,12 +200,12 @@ extension PinnedMaps {
     }
 }
 
-// A daemon that is killed leaves its program and what that remembers. The next one that names the interface
-// takes both over; without one they would stay for ever.
+// A killed daemon leaves its program and its associations. The next daemon of the interface takes both over; otherwise
+// they would stay for ever.
 
 extension XDPNATPlane {
-    /// Without the privilege to see what is there nothing happens; nor where listeners could not have back what
-    /// was left to another process, since what is there serves them.
+    /// Does nothing without the privilege to read the hooks, or while listeners failed to take back hooks from another
+    /// process, since those programs serve them.
     package func removeLeftovers() {
         guard listeners.isEmpty || !hooks.all.isEmpty else { return }
         hooks.removeLeftovers(

@@ -3,17 +3,17 @@
 internal import CNet
 internal import Glibc
 
-/// Something about an AF_XDP socket that the kernel refused, and what to do about it.
+/// An error of an AF_XDP socket, with its remedy.
 public struct XDPSocketError: Error, Equatable, Sendable, CustomStringConvertible {
-    /// What was tried, such as `bind`.
+    /// The operation, such as `bind`.
     public let operation: String
-    /// On what, such as `interface eth0 queue 2`.
+    /// The subject, such as `interface eth0 queue 2`.
     public let subject: String
     /// Above 0.
     public let errno: Int32
-    /// The name of the errno, or what is wrong.
+    /// The name of the errno, or the cause.
     public let reason: String
-    /// What the reader can do.
+    /// The remedy.
     public let remedy: String
 
     init(
@@ -31,7 +31,7 @@ public struct XDPSocketError: Error, Equatable, Sendable, CustomStringConvertibl
 }
 
 extension XDPSocketError {
-    /// Memory that the kernel did not take for frames (net/xdp/xdp_umem.c).
+    /// The kernel refused memory for frames (net/xdp/xdp_umem.c).
     init(registering shape: Umem.Shape, errno: Int32) {
         let remedy =
             switch errno {
@@ -47,14 +47,14 @@ extension XDPSocketError {
             operation: "register", subject: "\(shape)", errno: errno, remedy: remedy)
     }
 
-    /// A shape that no kernel takes.
+    /// An invalid shape.
     init(impossible shape: Umem.Shape, _ reason: String) {
         self.init(
             operation: "register", subject: "\(shape)", errno: EINVAL, reason: reason,
             remedy: "give 2048 or 4096 bytes, and powers of two for all counts")
     }
 
-    /// A socket that could not be made or bound (net/xdp/xsk.c, xsk_bind).
+    /// A socket could not be created or bound (net/xdp/xsk.c, xsk_bind).
     init(opening queue: InterfaceQueue, errno: Int32, waited: Duration) {
         let name = queue.interfaceName ?? "\(queue.interface)"
         let remedy =
@@ -81,7 +81,7 @@ extension XDPSocketError {
             operation: "open AF_XDP socket on", subject: "\(queue)", errno: errno, remedy: remedy)
     }
 
-    /// An option that a socket did not take.
+    /// The socket refused an option.
     init(setting option: String, on queue: InterfaceQueue, errno: Int32) {
         self.init(
             operation: "set \(option) of", subject: "\(queue)", errno: errno,
@@ -90,7 +90,7 @@ extension XDPSocketError {
                 : "needs Linux 5.11; or leave busy polling out")
     }
 
-    /// How ethtool(8) is told of another number of queues.
+    /// The arguments of ethtool(8) for another number of queues.
     private static func queueWords(_ name: String) -> String {
         // SAFETY: the call reads the name before it returns.
         unsafe cnet_has_combined_queues(name) == 0 ? "rx N tx N" : "combined N"

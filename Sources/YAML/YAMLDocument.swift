@@ -4,18 +4,18 @@ internal import CLibYAML
 
 /// Reads one document of YAML, event by event (libyaml's yaml_parser_parse).
 ///
-/// What would make the tree costly or its meaning doubtful is refused as it appears, with its place: aliases, tags,
-/// directives, a second document, deep nesting, too many values. An anchor alone changes nothing. JSON is YAML, too.
+/// Constructs that make the tree costly or ambiguous are refused, with their position: aliases, tags, directives, a
+/// second document, deep nesting, too many values. Anchors without aliases are accepted. JSON is accepted as YAML.
 @safe public struct YAMLDocument: ~Copyable {
-    /// The tree. nil when the document is empty or has a fault.
+    /// The tree; nil if the document is empty or has a fault.
     public private(set) var root: YAMLNode?
-    /// Everything that is refused, in the order of the text.
+    /// All faults, in the order of the text.
     public private(set) var faults: [YAMLFault] = []
 
     private let limits: YAMLLimits
     private var nodes = 0
     private var documents = 0
-    /// The sequences and mappings that are not yet at their end.
+    /// The sequences and mappings that are not closed yet.
     private var open: [Collection] = []
 
     private struct Collection {
@@ -25,7 +25,7 @@ internal import CLibYAML
         var items: [YAMLNode] = []
     }
 
-    /// - Parameter bytes: UTF-8. A mark of the byte order is taken for what it is.
+    /// - Parameter bytes: UTF-8. A byte order mark is accepted.
     public init(_ bytes: [UInt8], limits: YAMLLimits = YAMLLimits()) {
         self.limits = limits
         // SAFETY: the parser lives in this scope and reads `bytes` while they are borrowed; each event is deleted
@@ -54,7 +54,7 @@ internal import CLibYAML
         if !faults.isEmpty { root = nil }
     }
 
-    /// - Returns: whether there is more to read.
+    /// - Returns: whether to read on.
     private mutating func take(_ event: yaml_event_t) -> Bool {
         let place = unsafe Place(event.start_mark)
         switch unsafe event.type {
@@ -154,7 +154,7 @@ internal import CLibYAML
             YAMLFault(line: place.line, column: place.column, what: what, remedy: remedy))
     }
 
-    /// A fault after which nothing is read.
+    /// A fault that ends reading.
     private mutating func stop(_ place: Place, _ what: String, _ remedy: String) -> Bool {
         refuse(place, what, remedy)
         return false
@@ -173,7 +173,7 @@ internal import CLibYAML
         return faults.count < limits.faults
     }
 
-    /// What libyaml says of a text that is no YAML.
+    /// The fault that libyaml reports for invalid YAML.
     private mutating func refuse(_ parser: yaml_parser_t, in bytes: UnsafeBufferPointer<UInt8>) {
         let offset = unsafe parser.problem_mark.index
         if unsafe parser.error == YAML_SCANNER_ERROR, offset < bytes.count,

@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 
-/// A value of a YAML document, and the place where it is written.
+/// A value of a YAML document, with its position.
 public struct YAMLNode: Sendable {
-    /// How a single value is written.
+    /// How a scalar is written.
     public enum Style: Sendable {
-        /// Without quotes. Readers of YAML see numbers and booleans in such text; this one sees text.
+        /// Without quotes. YAML readers see numbers and booleans in such text; this one keeps it as text.
         case plain
         case singleQuoted, doubleQuoted
         /// A block scalar: `|` or `>`.
@@ -26,7 +26,7 @@ public struct YAMLNode: Sendable {
 }
 
 extension YAMLNode {
-    /// The text of a single value; nil for a sequence or a mapping.
+    /// The text of a scalar; nil for a sequence or a mapping.
     public var text: String? { if case .scalar(let text, _) = content { text } else { nil } }
 
     public var items: [YAMLNode]? {
@@ -37,21 +37,21 @@ extension YAMLNode {
         if case .mapping(let members) = content { members } else { nil }
     }
 
-    /// Whether it is what YAML has for no value: nothing at all, `~` or `null`, without quotes.
+    /// Whether it is YAML's null: nothing at all, `~` or `null`, without quotes.
     public var isNull: Bool {
         guard case .scalar(let text, .plain) = content else { return false }
         return ["", "~", "null", "Null", "NULL"].contains(text)
     }
 
-    /// The first value with this key in a mapping; nil when there is none.
+    /// The first value with this key in a mapping; nil if there is none.
     public subscript(_ key: String) -> YAMLNode? {
         members?.first { $0.key.text == key }?.value
     }
 }
 
-/// One thing that a document may not contain, or why it is no YAML.
+/// A construct that is refused, or a syntax error.
 public struct YAMLFault: Error, Equatable, Sendable {
-    /// Counted from 1; nil when the document as a whole is meant.
+    /// Counted from 1; nil if it concerns the whole document.
     public let line: Int?
     /// Counted from 1, in Unicode scalars.
     public let column: Int?
@@ -60,13 +60,13 @@ public struct YAMLFault: Error, Equatable, Sendable {
     public let remedy: String
 }
 
-/// What one document may cost its reader.
+/// Limits for one document.
 public struct YAMLLimits: Sendable {
-    /// Most single values, sequences and mappings.
+    /// Maximum number of scalars, sequences and mappings.
     public var nodes: Int
-    /// Deepest nesting of sequences and mappings.
+    /// Maximum nesting depth.
     public var depth: Int
-    /// Most faults that are reported.
+    /// Maximum number of reported faults.
     public var faults: Int
 
     public init(nodes: Int = 1_000_000, depth: Int = 16, faults: Int = 1_000) {

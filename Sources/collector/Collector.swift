@@ -4,12 +4,12 @@ internal import ArgumentParser
 internal import LinuxNet
 internal import ReusePortLB
 
-/// The command line. Exit codes: 0 after an orderly end, 1 when it cannot start or go on, 2 for bad usage.
+/// The command line. Exit codes: 0 after an orderly end, 1 when it cannot start or continue, 2 for bad usage.
 @main
 struct Collector: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
         commandName: "collector",
-        abstract: "One of several processes that share a UDP port, each source's datagrams to one.",
+        abstract: "Share a UDP port among processes; each source's datagrams go to one of them.",
         discussion: """
             `collector IP PORT INDEX COUNT` joins slot INDEX of COUNT in the SO_REUSEPORT group bound \
             to IP:PORT and prints each datagram with its source. The group is made when it does not \
@@ -24,7 +24,7 @@ struct Collector: AsyncParsableCommand {
         ],
         defaultSubcommand: ReceiveCommand.self)
 
-    /// What `help` was asked about though there is no such command; the parser takes no offence.
+    /// The unknown command that `help` was asked about, which the parser does not report.
     private static var strangerToHelp: String? {
         let words = CommandLine.arguments.dropFirst()
         guard words.first == "help", let word = words.dropFirst().first, !word.hasPrefix("-") else {
@@ -39,7 +39,7 @@ struct Collector: AsyncParsableCommand {
         if let stranger = strangerToHelp {
             let names = configuration.subcommands.compactMap { $0.configuration.commandName }
             StandardStream.error.write(
-                "collector: '\(Printable.line(stranger))' is no command; there are "
+                "collector: unknown command '\(Printable.line(stranger))'; commands: "
                     + "\(names.joined(separator: ", "))\n")
             ThisProcess.exitNow(2)
         }

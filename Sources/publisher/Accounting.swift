@@ -2,14 +2,14 @@
 
 internal import Synchronization
 
-/// What a worker has done so far. It alone writes; any thread may read at any time.
+/// The counters of a worker. Only the worker writes; any thread may read at any time.
 final class Accounting: Sendable {
     /// Errnos are below this (errno(3); the highest of Linux is 133).
     static let codes = 134
 
     private let sent = Atomic<UInt64>(0)
     private let bytes = Atomic<UInt64>(0)
-    /// Datagrams that the kernel did not take, by errno; 0 stands for one beyond the table.
+    /// Datagrams that the kernel did not accept, by errno; 0 is an errno beyond the table.
     private let failed = InlineArray<134, Atomic<UInt64>> { _ in Atomic(0) }
 
     func add(sent datagrams: UInt64, bytes more: UInt64) {
@@ -36,11 +36,11 @@ final class Accounting: Sendable {
 
 /// The sum over all workers. Every datagram attempted is either sent or failed.
 struct Totals: Equatable, Sendable {
-    /// Datagrams that the kernel took.
+    /// Datagrams that the kernel accepted.
     var sent: UInt64 = 0
     /// Payload bytes of these.
     var bytes: UInt64 = 0
-    /// Datagrams that it did not take: errno to count.
+    /// Datagrams that it did not accept: errno to count.
     var errors: [Int32: UInt64] = [:]
 
     var failed: UInt64 { errors.values.reduce(0, +) }

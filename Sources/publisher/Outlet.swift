@@ -4,19 +4,19 @@ internal import FanoutCore
 internal import Glibc
 internal import LinuxNet
 
-/// A socket that datagrams leave by.
+/// A socket that sends datagrams.
 final class Outlet: Sendable {
     let socket: Socket
 
-    /// Longest wait for room in the send buffer. A full one thus slows the run down; only a queue that
-    /// does not move at all makes datagrams fail with EAGAIN.
+    /// Longest wait for room in the send buffer. A full buffer slows the run down; datagrams fail with EAGAIN only
+    /// when the queue does not move at all.
     private static let patienceMilliseconds = 100
-    /// What it asks for; the kernel caps it at `net.core.wmem_max`.
+    /// Requested send buffer; the kernel caps it at `net.core.wmem_max`.
     private static let bufferBytes: Int32 = 4 << 20
 
     /// - Parameters:
-    ///   - source: where to bind it; nil: what the kernel chooses.
-    ///   - peer: where to connect it to; nil: nowhere.
+    ///   - source: the address to bind; nil: the kernel's choice.
+    ///   - peer: the address to connect to; nil: none.
     init(family: Int32, source: IPAddress?, peer: Endpoint?) throws(SystemError) {
         socket = try Socket(family: family, type: Int32(SOCK_DGRAM.rawValue))
         try socket.limitSending(milliseconds: Self.patienceMilliseconds)
@@ -26,7 +26,7 @@ final class Outlet: Sendable {
     }
 }
 
-/// Why a run cannot begin: what failed, and what to do about it.
+/// Why a run cannot begin: the cause and a remedy.
 struct StartError: Error, Equatable, CustomStringConvertible {
     let description: String
 }
@@ -51,9 +51,9 @@ extension Plan {
         return outlets
     }
 
-    /// Makes sure that every source is this host's and leads to the destination.
+    /// Checks that every source is an address of this host with a route to the destination.
     ///
-    /// - Returns: the address that the first datagram leaves from.
+    /// - Returns: the source of the first datagram.
     func checkedSource() throws(StartError) -> IPAddress {
         if sources.isEmpty { return try probe(from: nil) }
         for source in sources { _ = try probe(from: source) }
@@ -88,7 +88,7 @@ extension Plan {
             + "without which IPv6 sends only from addresses that an interface has"
     }
 
-    /// A link-local source belongs to the interface that leads to the destination.
+    /// The source with the zone of the destination's interface, if it is link-local.
     private func zoned(_ source: IPAddress) -> IPAddress {
         guard source.isLinkLocal else { return source }
         return IPAddress(high: source.high, low: source.low, zone: destination.address.zone)

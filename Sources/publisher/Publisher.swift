@@ -4,8 +4,8 @@ internal import ArgumentParser
 internal import FanoutCore
 internal import LinuxNet
 
-/// The command line. Exit codes: 0 when the run has ended, by itself or by a signal; 1 when it could
-/// not begin; 2 for bad usage.
+/// The command line. Exit codes: 0 when the run has ended, also by a signal; 1 when it could not begin; 2 for bad
+/// usage.
 @main
 struct Publisher: ParsableCommand {
     static let configuration = CommandConfiguration(
@@ -68,10 +68,10 @@ struct Publisher: ParsableCommand {
     @Flag(help: "A connected socket for each source, so that refusals (ICMP) are counted.")
     var connect = false
 
-    @Flag(help: "Say nothing but the report.")
+    @Flag(help: "Print only the report.")
     var quiet = false
 
-    @Flag(help: "Report as one JSON object; what else there is to say goes to standard error.")
+    @Flag(help: "Report as one JSON object; other messages go to standard error.")
     var json = false
 
     func validate() throws {
@@ -99,7 +99,7 @@ struct Publisher: ParsableCommand {
         guard !connect || list.count <= Plan.connectedMost else {
             throw ValidationError(
                 "--connect takes a socket for each of --sources, \(Plan.connectedMost) at most, and "
-                    + "not \(list.count); name fewer sources, or leave --connect away")
+                    + "not \(list.count); give fewer sources, or omit --connect")
         }
     }
 

@@ -5,10 +5,10 @@ internal import FanoutCore
 internal import Glibc
 internal import LinuxNet
 
-/// The loop of one thread: waits until datagrams of its share are due, composes them in batches and
-/// hands them to the kernel. Nothing is tried twice: what the kernel does not take has failed.
+/// The loop of one thread: waits until datagrams of its share are due, composes them in batches and sends them. It
+/// retries nothing: a datagram that the kernel does not accept has failed.
 struct PublisherWorker: ~Copyable {
-    /// What a worker is given.
+    /// The work of a worker.
     struct Assignment: Sendable {
         let share: Share
         let pace: Pace
@@ -17,35 +17,34 @@ struct PublisherWorker: ~Copyable {
         /// A socket for each of its sources if they are connected, else one for all.
         let outlets: [Outlet]
         let isConnected: Bool
-        /// Its own; empty = what the kernel chooses.
+        /// Its source addresses; empty = the kernel's choice.
         let addresses: [IPAddress]
         let accounting: Accounting
         let stop: Stop
-        /// What says each message, in a run slow enough for that.
+        /// Prints each message, in a slow run.
         let commentary: Commentary?
     }
 
-    /// Shortest sleep, nanoseconds: at high rates it makes batches of what would else be single sends.
+    /// Shortest sleep, nanoseconds: at high rates it turns single sends into batches.
     private static let nap: Int64 = 100_000
 
     private let work: Assignment
     private let memory: WorkerMemory
     private let isConnected: Bool
     private let ownSources: Int
-    /// Sources of the whole run: from one of its own numbers to that of the same source's next turn.
+    /// Sources of the whole run: the distance between two numbers of the same source.
     private let sources: UInt64
-    /// From one of its own numbers to the next within a round.
+    /// The distance between its numbers within a round.
     private let step: UInt64
     /// Datagrams of its share attempted so far.
     private var attempted: UInt64 = 0
-    /// The next datagram: which of its own sources it leaves from, its number, and the number that
-    /// this round of its sources began with.
+    /// The next datagram: the index of its source, its number, and the first number of this round of sources.
     private var turn = 0
     private var number: UInt64
     private var round: UInt64
     private var tally = Tally()
 
-    /// What one round of calls has done.
+    /// The result of one round of calls.
     private struct Tally {
         var sent: UInt64 = 0
         var bytes: UInt64 = 0
@@ -73,7 +72,7 @@ struct PublisherWorker: ~Copyable {
             destination: work.isConnected ? nil : work.destination)
     }
 
-    /// Runs to the end of its share, of the time or until it is stopped.
+    /// Runs until its share or the time ends, or until it is stopped.
     ///
     /// - Parameter start: of the whole run, by `MonotonicClock`.
     mutating func run(from start: Int64) {
@@ -85,7 +84,7 @@ struct PublisherWorker: ~Copyable {
             let isOver = pace.isOver(at: now - start)
             let due = work.share.count(below: pace.due(at: now - start))
             let backlog = due - min(due, attempted)
-            // What has just become due still goes; a backlog that cannot be made up for does not.
+            // Datagrams that have just become due are still sent, a backlog is not.
             if isOver, pace.rate == 0 || backlog == 0 || backlog > batch { return }
             if backlog > 0 {
                 send(Int(min(backlog, batch)))
@@ -135,10 +134,10 @@ struct PublisherWorker: ~Copyable {
         }
     }
 
-    /// One sendmmsg for all, and one more after each error: the kernel reports that of the first message
-    /// only, so the call after one that stopped short begins with the message that stopped it.
+    /// One sendmmsg for all, and one more after each error: the kernel reports only the first message's error, so
+    /// after a short call the next one begins with the failed message.
     ///
-    /// - Returns: the first message not attempted: `count`, or the one behind a wait in vain.
+    /// - Returns: the first message not attempted: `count`, or the one after a timed-out wait.
     @_noLocks @_noAllocation
     private mutating func deliver(_ first: Int, _ count: Int) -> Int {
         var next = first
@@ -152,11 +151,10 @@ struct PublisherWorker: ~Copyable {
         return next
     }
 
-    /// One call a message, on its source's own socket. A connected socket reports the ICMP answer to
-    /// an earlier datagram at the next send and then forgets it, and sendmmsg would swallow it behind
-    /// the first message.
+    /// One call a message, on its source's socket. A connected socket reports the ICMP error for an earlier datagram
+    /// once, at the next send; sendmmsg would lose it after the first message.
     ///
-    /// - Returns: the first message not attempted: `count`, or the one behind a wait in vain.
+    /// - Returns: the first message not attempted: `count`, or the one after a timed-out wait.
     @_noLocks @_noAllocation
     private mutating func deliverSingly(_ first: Int, _ count: Int) -> Int {
         var next = first
@@ -170,11 +168,9 @@ struct PublisherWorker: ~Copyable {
         return next
     }
 
-    /// Counts what became of the messages from `first` on: as many as `result` says were sent, or one
-    /// that failed with that errno, negative.
+    /// Counts the messages from `first` on: `result` messages sent, or one failed with the errno `-result`.
     ///
-    /// - Returns: whether there was no room in the send buffer for so long that the caller should look
-    ///   whether the run goes on.
+    /// - Returns: whether the wait for the send buffer timed out, so that the caller should check for a stop.
     @_noLocks @_noAllocation
     private mutating func note(_ result: Int32, _ first: Int) -> Bool {
         if result > 0 {

@@ -3,7 +3,7 @@
 internal import FanoutCore
 internal import LinuxNet
 
-/// What a run did, for its end.
+/// The report at the end of a run.
 struct Report: Sendable {
     /// Why it ended.
     enum Ending: Equatable, Sendable {
@@ -14,7 +14,7 @@ struct Report: Sendable {
 
     let destination: Endpoint
     let totals: Totals
-    /// Different addresses that datagrams left from.
+    /// Different source addresses.
     let sources: Int
     let workers: Int
     let nanoseconds: Int64
@@ -22,10 +22,10 @@ struct Report: Sendable {
 
     private var seconds: Double { Double(nanoseconds) / 1e9 }
 
-    /// Datagrams sent a second; 0 when there was no time to measure.
+    /// Datagrams sent a second; 0 for a run without duration.
     private var rate: Double { nanoseconds > 0 ? Double(totals.sent) / seconds : 0 }
 
-    /// For a person: a line, and one more for each kind of failure.
+    /// As text: a line, and one more for each errno.
     var text: String {
         var lines = [
             "sent \(totals.sent) of \(counted(totals.attempted, "datagram")), "
@@ -38,7 +38,7 @@ struct Report: Sendable {
         return lines.map { $0 + "\n" }.joined()
     }
 
-    /// For a program: one JSON object in one line (RFC 8259).
+    /// As one JSON object on one line (RFC 8259).
     var json: String {
         let failures = errors.map { code, count in
             "\(quoted(SystemError("send", code: code).name)):\(count)"
@@ -54,7 +54,7 @@ struct Report: Sendable {
         return "{\(members.joined(separator: ","))}\n"
     }
 
-    /// By count, the most frequent first.
+    /// The errors, the most frequent first.
     private var errors: [(Int32, UInt64)] {
         totals.errors.sorted { ($1.value, $0.key) < ($0.value, $1.key) }
     }
@@ -81,21 +81,21 @@ struct Report: Sendable {
     }
 
     private func quoted(_ text: String) -> String {
-        // A zone may hold either character; others that JSON escapes are in none of our texts.
+        // A zone may contain either character; our texts contain no others that JSON escapes.
         let escaped = text.flatMap { $0 == "\"" || $0 == "\\" ? ["\\", $0] : [$0] }
         return "\"\(String(escaped))\""
     }
 }
 
-/// What a run says while it goes on: each message if it is slow, else a line a second.
+/// The output during a run: each message if it is slow, else a line a second.
 struct Commentary: Sendable {
     let destination: Endpoint
-    /// The address that datagrams leave from when none is asked for.
+    /// The source address that the kernel chose.
     let chosenSource: IPAddress
-    /// Standard error when standard output is for the report alone.
+    /// Standard error when standard output has only the report.
     let stream: StandardStream
 
-    /// Says what became of message `number`.
+    /// Prints the result of message `number`.
     ///
     /// - Parameters:
     ///   - source: nil = the one that the kernel chose.
@@ -109,7 +109,7 @@ struct Commentary: Sendable {
 
     /// A line a second: on a terminal it replaces the previous one.
     ///
-    /// - Parameter recent: datagrams sent since the last time, a second.
+    /// - Parameter recent: datagrams sent a second since the last line.
     /// - Returns: whether the output still has a reader.
     func progress(_ totals: Totals, seconds: Int, recent: Double) -> Bool {
         var line = "\(seconds) s: sent \(totals.sent), \(Int(recent.rounded())) a second"
@@ -118,7 +118,7 @@ struct Commentary: Sendable {
         return stream.isTerminal ? stream.write("\r\(line)\u{1b}[K") : say(line)
     }
 
-    /// Takes the line of progress off a terminal.
+    /// Removes the progress line from a terminal.
     func clear() {
         if stream.isTerminal { stream.write("\r\u{1b}[K") }
     }

@@ -4,8 +4,8 @@ internal import FanoutCore
 internal import LinuxNet
 internal import Synchronization
 
-/// A run from its first socket to its report: a thread for each worker, one that waits for signals, and
-/// the caller's, which says how it goes.
+/// A run from its first socket to its report: a thread for each worker, one that waits for signals, and the caller's,
+/// which shows progress.
 final class Session: Sendable {
     private let plan: Plan
     private let commentary: Commentary?
@@ -17,7 +17,7 @@ final class Session: Sendable {
 
     /// Opens every socket.
     ///
-    /// - Parameter stream: what to comment the run on; nil = not at all.
+    /// - Parameter stream: where to print progress; nil = nowhere.
     init(_ plan: Plan, commentOn stream: StandardStream?) throws(StartError) {
         let source = try plan.checkedSource()
         var outlets: [[Outlet]] = []
@@ -31,8 +31,7 @@ final class Session: Sendable {
         done = Latch(count: plan.workers)
     }
 
-    /// Sends. SIGINT and SIGTERM must be blocked; the first of them ends the run in order, a second one the
-    /// process.
+    /// Sends. SIGINT and SIGTERM must be blocked; the first one ends the run in order, a second one the process.
     func run() throws(StartError) -> Report {
         let start = MonotonicClock.now
         do throws(SystemError) {
@@ -77,7 +76,7 @@ final class Session: Sendable {
         ThisProcess.exitNow(TerminationSignal.wait().exitCode)
     }
 
-    /// Waits for the end, and says once a second how far the run has come.
+    /// Waits for the end, and shows progress once a second.
     private func watch(from start: Int64) {
         guard let commentary, !plan.pace.isSlow else {
             done.wait()
@@ -99,18 +98,18 @@ final class Session: Sendable {
     }
 }
 
-/// The early end of a run: by a signal or by output without a reader, noticed by all workers.
+/// The early end of a run, by a signal or by output without a reader; all workers check it.
 final class Stop: Sendable {
     enum Reason: Equatable, Sendable {
         case signal(TerminationSignal)
-        /// The output has no reader any more.
+        /// The output has lost its reader.
         case closed
     }
 
     private let latch = Latch()
     private let first = Mutex<Reason?>(nil)
 
-    /// The reason that came first; nil: the run is to go on.
+    /// The first reason; nil: the run continues.
     var reason: Reason? { first.withLock { $0 } }
 
     var isRequested: Bool { latch.isOpen }
@@ -120,26 +119,26 @@ final class Stop: Sendable {
         latch.countDown()
     }
 
-    /// Waits until it is requested or `MonotonicClock` shows `deadline`, nanoseconds.
+    /// Waits until a stop is requested or `MonotonicClock` shows `deadline`, nanoseconds.
     func wait(until deadline: Int64) { latch.wait(until: deadline) }
 }
 
-/// What a run is to do; nothing in it contradicts another thing.
+/// The validated parameters of a run.
 struct Plan: Sendable {
     let destination: Endpoint
     let pace: Pace
     /// Bytes of each payload; nil = as long as the text is.
     let size: Int?
-    /// The addresses that datagrams leave from, in turn; empty = what the kernel chooses.
+    /// The source addresses, used round robin; empty = the kernel's choice.
     let sources: [IPAddress]
-    /// 1 or more; not more than sources, if there are any.
+    /// 1 or more, and at most as many as sources, if there are any.
     let workers: Int
     /// Whether each source has a connected socket of its own.
     let isConnected: Bool
 
     static let connectedMost = 1024
 
-    /// What is taken in turn: addresses, or else the workers' sockets, each with a port of its own.
+    /// The number of addresses, or of the workers' sockets, that are used round robin.
     var turns: Int { sources.isEmpty ? workers : sources.count }
 
     func share(of worker: Int) -> Share { Share(sources: turns, workers: workers, worker: worker) }

@@ -1,10 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 
-/// Which datagrams of the run are a worker's.
+/// The datagrams of the run that belong to a worker.
 ///
-/// Datagram `k` leaves from source `k mod sources`, and source `s` belongs to worker `s mod workers`. So
-/// every source has one worker, its numbers leave in order, and no datagram belongs to two workers or to
-/// none.
+/// Source `k mod sources` sends datagram `k`, and source `s` belongs to worker `s mod workers`. So every source has
+/// one worker, which sends its numbers in order, and every datagram belongs to exactly one worker.
 struct Share: Sendable {
     let sources: Int
     let workers: Int
@@ -36,8 +35,8 @@ struct Share: Sendable {
     }
 }
 
-/// When datagrams are due. Datagram `k` is due `k / rate` seconds after the start, so the first at once;
-/// since that is reckoned from the start, a late one delays none after it.
+/// When datagrams are due: datagram `k` at `k / rate` seconds after the start, so the first at once. A late datagram
+/// does not delay later ones.
 struct Pace: Sendable, Equatable {
     /// Datagrams a second, all workers together; 0 = as fast as possible.
     let rate: Double
@@ -45,7 +44,7 @@ struct Pace: Sendable, Equatable {
     let total: UInt64?
     /// Nanoseconds after which the run ends; nil = no such limit.
     let duration: Int64?
-    /// Datagrams that can be due at all: `total`, or those due within `duration`; nil = no such limit.
+    /// Datagrams that can become due: `total`, or those due within `duration`; nil = no such limit.
     private let limit: UInt64?
 
     /// - Parameters:
@@ -58,7 +57,7 @@ struct Pace: Sendable, Equatable {
         self.total = total == 0 ? nil : total
         var limit = self.total
         if rate > 0, let seconds {
-            // Those due before the end. The product may miss a whole number by a rounding error.
+            // Those due before the end. The product may be off a whole number by a rounding error.
             let before = (rate * seconds - 1e-6).rounded(.up)
             limit = min(limit ?? .max, UInt64(max(1, before)))
         }
@@ -80,6 +79,6 @@ struct Pace: Sendable, Equatable {
 
     func isOver(at elapsed: Int64) -> Bool { duration.map { elapsed >= $0 } ?? false }
 
-    /// So few that a person can read each of them.
+    /// Whether a person can read each message.
     var isSlow: Bool { rate > 0 && rate <= 10 }
 }

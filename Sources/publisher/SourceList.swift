@@ -9,7 +9,7 @@ struct SourceList: Equatable, Sendable {
 
     static let most = 65_536
 
-    /// Why a text is no such list, with the remedy.
+    /// Why a text is no such list, with a remedy.
     struct Malformed: Error, Equatable {
         let reason: String
     }
@@ -20,7 +20,7 @@ struct SourceList: Equatable, Sendable {
             let more = try Self.expand(piece)
             guard addresses.count + more.count <= Self.most else {
                 throw Malformed(
-                    reason: "more than \(Self.most) addresses; name fewer, or smaller blocks")
+                    reason: "more than \(Self.most) addresses; list fewer, or smaller blocks")
             }
             addresses += more
         }
@@ -32,7 +32,7 @@ struct SourceList: Equatable, Sendable {
                         + "start one publisher for each")
             }
             guard seen.insert(address).inserted else {
-                throw Malformed(reason: "\(address) stands there twice; name it once")
+                throw Malformed(reason: "\(address) is listed twice; list it once")
             }
         }
         self.addresses = addresses
@@ -42,12 +42,12 @@ struct SourceList: Equatable, Sendable {
         let parts = piece.split(separator: "/", maxSplits: 1, omittingEmptySubsequences: false)
         guard let address = IPAddress(parts[0]), address.zone == nil else {
             throw Malformed(
-                reason: "'\(piece)' is not an address or block; write 10.0.0.1,10.0.1.0/24 or "
+                reason: "'\(piece)' is not an address or block; must be like 10.0.0.1,10.0.1.0/24 or "
                     + "2001:db8::/112, without spaces and zones")
         }
         guard !address.isWildcard || parts.count == 2, !address.isMulticastOrBroadcast else {
             throw Malformed(
-                reason: "\(address) is no source address; name addresses of this host")
+                reason: "\(address) is no source address; use addresses of this host")
         }
         return parts.count == 1 ? [address] : try block(address, parts[1], piece)
     }
@@ -62,23 +62,23 @@ struct SourceList: Equatable, Sendable {
         let hostBits = width - length
         guard hostBits <= 16 else {
             throw Malformed(
-                reason: "\(piece) has more than \(most) addresses; write /\(width - 16) or longer")
+                reason: "\(piece) has more than \(most) addresses; use /\(width - 16) or longer")
         }
         let size = UInt64(1) << UInt64(hostBits)
         guard first.low & (size - 1) == 0 else {
             let start = IPAddress(high: first.high, low: first.low & ~(size - 1))
-            throw Malformed(reason: "\(piece) is no block; write \(start)/\(length) or one address")
+            throw Malformed(reason: "\(piece) is no block; use \(start)/\(length) or one address")
         }
         let all = (0..<size).map { IPAddress(high: first.high, low: first.low + $0) }
         guard first.family == .v4, length < 31 else { return all }
-        // All of 127.0.0.0/8 is the host's own, but for its broadcast address.
+        // All of 127.0.0.0/8 is local, except its broadcast address.
         if first.isLoopback { return all.filter { $0.v4 != 0x7fff_ffff } }
         return Array(all.dropFirst().dropLast())
     }
 }
 
 extension Int {
-    /// Decimal digits and nothing else.
+    /// Parses decimal digits only.
     fileprivate init?(digits text: Substring) {
         guard (1...3).contains(text.utf8.count), text.utf8.allSatisfy({ (48...57).contains($0) })
         else { return nil }

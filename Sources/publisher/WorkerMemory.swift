@@ -8,7 +8,7 @@ internal import Glibc
 struct WorkerSource {
     /// Its own connected socket, or the worker's shared one.
     var descriptor: Int32
-    /// Whether each message has to name the address; else the socket or the kernel knows it.
+    /// Whether each message must carry the source address; else the socket or the kernel sets it.
     var isNamed: Bool
     var isIPv6: Bool
     /// Host order, as in `IPAddress`.
@@ -16,8 +16,7 @@ struct WorkerSource {
     var low: UInt64
 }
 
-/// Everything that a worker needs for one batch, allocated once: messages whose text has a slot of
-/// its own and whose padding is shared by all.
+/// The memory of a worker for one batch, allocated once: messages with a text each and a shared padding.
 @safe struct WorkerMemory: ~Copyable {
     static var batch: Int { 64 }
     /// Room for the longest text, `Message.bytesNeeded(total: 0)`, in half a cache line.
@@ -31,7 +30,7 @@ struct WorkerSource {
     let lengths: UnsafeMutablePointer<UInt64>
     /// The errno of each failed message of a batch, in the order in which they failed.
     let codes: UnsafeMutablePointer<Int32>
-    /// The descriptor that each message leaves by.
+    /// The descriptor that sends each message.
     let descriptors: UnsafeMutablePointer<Int32>
     private let vectors: UnsafeMutablePointer<iovec>
     private let texts: UnsafeMutablePointer<UInt8>
@@ -92,7 +91,7 @@ struct WorkerSource {
         unsafe texts + index &* Self.textRoom
     }
 
-    /// Makes message `index` the datagram `number` from source `source` of this worker.
+    /// Composes message `index` as datagram `number` from source `source` of this worker.
     @_noLocks @_noAllocation
     borrowing func compose(_ index: Int, number: UInt64, source: Int) {
         let length = writeText(index, number)
@@ -115,7 +114,7 @@ struct WorkerSource {
             : cnet_write_source_v4(control, UInt32(truncatingIfNeeded: from.low))
     }
 
-    /// Writes the number and the exclamation mark behind the prefix: the length of the whole text.
+    /// Writes the number and the exclamation mark after the prefix. Returns the length of the whole text.
     @_noLocks @_noAllocation
     private borrowing func writeText(_ index: Int, _ number: UInt64) -> Int {
         var digits = 1
@@ -141,7 +140,7 @@ struct WorkerSource {
 enum Message {
     static let prefix: StaticString = "Hello World "
 
-    /// Digits that a number may have: those of the largest `N`.
+    /// Most digits of a number: those of the largest `N`.
     static let digitsMax = 19
 
     static func text(_ number: UInt64) -> String { "\(prefix)\(number)!" }

@@ -15,12 +15,12 @@ struct ConfigurationFile: Sendable {
     var load: @Sendable (String) -> ConfigurationResult = { Configuration.load(path: $0) }
 }
 
-/// A configuration file as this build sees it: what it can run, or everything that is wrong with it.
+/// A configuration file as this build reads it: the configuration, or all its errors.
 struct ConfigurationReport {
     let configuration: Configuration?
     let warnings: [ConfigProblem]
     let errors: [ConfigProblem]
-    /// The file's state just before it was read; nil when it was not there.
+    /// The file's state just before it was read; nil when it did not exist.
     let source: FileState?
 
     /// The modes whose data planes are part of this build.
@@ -52,7 +52,7 @@ struct ConfigurationReport {
 
     /// The configuration, for a start.
     ///
-    /// - Throws: `ExitCode` 1 after every error was printed, a line each.
+    /// - Throws: `ExitCode` 1 after printing every error, one a line.
     func accepted(_ logger: Logger) throws -> Configuration {
         guard let configuration else {
             for problem in errors { StandardStream.error.write("\(problem)\n") }

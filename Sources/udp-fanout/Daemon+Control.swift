@@ -10,7 +10,7 @@ internal import Logging
 extension Daemon {
     /// Opens the control socket, for the start.
     ///
-    /// - Returns: false when the configuration names one that cannot be had, which has been logged.
+    /// - Returns: false when the configuration names one that cannot be opened; the reason has been logged.
     func startControl() -> Bool {
         do throws(ControlSocketError) {
             try openControl(configuration.control)
@@ -24,9 +24,9 @@ extension Daemon {
     /// Opens the socket of `wanted`, unless it is open already. The old one stays open until it is stopped. If
     /// the default place is not available, the daemon forwards without a control socket.
     ///
-    /// - Throws: when the configuration names a socket that cannot be had.
+    /// - Throws: when the configuration names a socket that cannot be opened.
     ///
-    /// - Parameter takingOver: whether a daemon that runs loses its path.
+    /// - Parameter takingOver: whether to take the path from a running daemon.
     func openControl(
         _ wanted: ControlConfiguration, takingOver: Bool = false
     ) throws(ControlSocketError) {
@@ -37,7 +37,7 @@ extension Daemon {
         guard let path = wanted.socket ?? ControlPlace.own else {
             logger.info(
                 "no control socket: the user has no runtime folder",
-                metadata: ["remedy": "write control.socket, or set XDG_RUNTIME_DIR"])
+                metadata: ["remedy": "set control.socket or XDG_RUNTIME_DIR"])
             return
         }
         if control?.path == path { return }
@@ -58,7 +58,7 @@ extension Daemon {
         }
     }
 
-    /// Carries out what a client asks for.
+    /// Carries out a client's request.
     func answer(_ request: ControlRequest) async -> ControlResponse {
         if let refusal = refusal(of: request) { return .failure(refusal) }
         switch request.request {
@@ -78,7 +78,7 @@ extension Daemon {
         }
     }
 
-    /// Why nothing may change now: the daemon is starting.
+    /// Refuses changes while the daemon starts; nil when the request is allowed.
     func refusal(of request: ControlRequest) -> ControlFailure? {
         switch request.request {
         case .status, .explain: nil
@@ -92,7 +92,7 @@ extension Daemon {
 
     private func drain(_ name: String?, _ isDrained: Bool) async -> ControlResponse {
         guard newProcess == nil else {
-            let remedy = "ask the one that runs then"
+            let remedy = "ask the new daemon when that is done"
             return .failure(ControlFailure("another process is taking over", remedy: remedy))
         }
         let entries = await reconciler.entries(named: name ?? "")
@@ -145,7 +145,7 @@ extension Daemon {
                 ControlFailure(
                     "no listener takes datagrams from \(ends[0]) to \(ends[1])",
                     remedy: "\(from) is \(from.family.rawValue) and \(to) \(to.family.rawValue): "
-                        + "write both of one family"))
+                        + "use one family for both"))
         }
         let state = await reconciler.view.active
         let obstructions = await reconciler.obstructions()
@@ -181,7 +181,7 @@ extension Daemon {
         return .explanation(report)
     }
 
-    /// Why listeners that a destination is meant for do not serve it at this moment, by their names.
+    /// Why listeners of a destination do not serve it now, by their names.
     private func reasons(
         for destination: Endpoint, among listeners: [Listener], _ obstructions: [Obstruction]
     ) -> [String: String] {
@@ -191,7 +191,7 @@ extension Daemon {
             .merging(idle.map { ($0.listener, $0.reason) }) { $1 }
     }
 
-    /// - Parameter reasons: why those who are meant do not, by their names.
+    /// - Parameter reasons: why the destination's listeners do not serve it, by their names.
     private static func servedPlaces(_ listeners: [Listener], but reasons: [String: String])
         -> String
     {

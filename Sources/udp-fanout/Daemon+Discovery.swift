@@ -10,9 +10,9 @@ internal import Logging
 // Discovery at a start and a reload.
 
 extension Daemon {
-    /// How long a start or a reload waits for the first receivers of a source that it brings: a listener whose
-    /// source changes, and one for which kernel programs of a killed daemon forward or datagrams wait in
-    /// sockets that were passed on, does not stand there without any.
+    /// How long a start or a reload waits for the first receivers of its new sources. Otherwise a listener would
+    /// briefly have no receivers when its source changes, when kernel programs of a killed daemon still forward, or
+    /// when datagrams wait in sockets that were passed on.
     private static let settling = Duration.seconds(2)
 
     static func discovery(_ logger: Logger, _ signal: ChangeSignal) -> DiscoveryMonitor {
@@ -22,7 +22,7 @@ extension Daemon {
         }
     }
 
-    /// Has what is found kept beside the control socket, which no two daemons have.
+    /// Keeps last-known receivers in a file beside the control socket, which belongs to one daemon only.
     func keepLastKnownReceivers() async {
         await discovery.remember(in: control.map { memory(beside: $0.path) })
     }
@@ -31,7 +31,7 @@ extension Daemon {
         LastKnownFile(path: "\(path).receivers", logger: logger)
     }
 
-    /// What the old process has kept; at a takeover its file is beside the socket that it is asked by.
+    /// The last-known receivers of the old process; at a takeover its file is beside its control socket.
     private func remembered(_ state: DesiredState) -> DiscoveryView {
         var path = control?.path
         if inheritance.oldProcess != nil {
@@ -40,11 +40,11 @@ extension Daemon {
         return path.map { memory(beside: $0).recall(state) } ?? DiscoveryView()
     }
 
-    /// Has the receivers of a configuration looked up.
+    /// Looks up the receivers of a configuration.
     ///
-    /// - Parameter previous: the configuration that stays active if the change fails, followed as well. Its receivers
-    ///   stay until the new sources have answered.
-    /// - Returns: what is worth a word of sources that have not.
+    /// - Parameter previous: the configuration that stays active if the change fails; its sources are followed too. Its
+    ///   receivers stay until the new sources have answered.
+    /// - Returns: messages about sources that have not answered.
     @discardableResult
     func discover(
         _ wanted: Configuration, besides previous: Configuration? = nil
@@ -58,13 +58,13 @@ extension Daemon {
             wanted.desiredState, after: previous.desiredState, within: Self.settling)
     }
 
-    /// The same for a start, with what the old process has kept.
+    /// The same for a start, with the last-known receivers of the old process.
     func discoverAtStart() async {
         let state = configuration.desiredState
         await discovery.follow([state], after: remembered(state))
     }
 
-    /// Waits for a start until the sources of a configuration have said who receives.
+    /// Waits at a start until the sources of a configuration have answered.
     func settleDiscovery(_ wanted: Configuration) async {
         await discovery.settleStart(wanted.desiredState, within: Self.settling)
     }

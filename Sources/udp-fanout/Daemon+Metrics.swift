@@ -8,9 +8,9 @@ internal import LinuxNet
 internal import Logging
 
 extension Daemon {
-    /// Makes what later reloads must not fail to make.
+    /// Starts the threads that a later reload may need, so that it cannot fail for lack of threads.
     func prepareThreads() -> Bool {
-        // Without a file nothing can be reloaded that needs it.
+        // Without a file there are no reloads.
         guard file != nil || configuration.metrics.enabled else { return true }
         do throws(MetricsServerError) {
             try MetricsServer.prepare()
@@ -22,7 +22,7 @@ extension Daemon {
         }
     }
 
-    /// The server that `wanted` asks for; nil when it asks for none.
+    /// Starts the server that `wanted` asks for; nil when metrics are disabled.
     func serve(_ wanted: MetricsConfiguration) async throws(MetricsServerError) -> MetricsServer? {
         guard wanted.enabled else { return nil }
         return try await MetricsServer.start(
@@ -33,11 +33,10 @@ extension Daemon {
         ) { await self.snapshot() }
     }
 
-    /// Opens the server of another configuration. The previous one goes on until it is stopped, unless
-    /// it is in the way: two servers cannot have one port, be it on other addresses, since one of those
-    /// may be the wildcard.
+    /// Opens the server of another configuration. The previous server continues until it is stopped, unless both use
+    /// the same port: one of their addresses may be the wildcard.
     ///
-    /// - Throws: if it cannot be opened; the previous one then serves as before.
+    /// - Throws: if it cannot be opened; the previous server then continues.
     func openMetrics(_ wanted: MetricsConfiguration) async throws(MetricsServerError) {
         let previous = metrics
         if let previous, wanted.enabled, previous.boundEndpoint.port == wanted.bind.port {
@@ -51,16 +50,16 @@ extension Daemon {
         }
     }
 
-    /// Undoes `openMetrics`: the server before takes the place of the one that was opened.
+    /// Rolls `openMetrics` back: the previous server replaces the opened one.
     func rollBackMetrics(to previous: MetricsServer?) async {
         await metrics?.stop()
         await restart(previous)
     }
 
-    /// Serves the active configuration again, after another process had it.
+    /// Serves the active configuration again, after another process had the port.
     func restartMetrics() async { await restart(metrics) }
 
-    /// Serves the active configuration again, by `previous` if that was never closed.
+    /// Serves the active configuration again, with `previous` if that was never closed.
     private func restart(_ previous: MetricsServer?) async {
         metrics = previous
         guard let previous, await previous.isStopped else { return }

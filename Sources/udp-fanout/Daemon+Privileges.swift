@@ -7,8 +7,8 @@ internal import LinuxNet
 internal import Logging
 
 extension Daemon {
-    /// Releases the capabilities that no change of this configuration's kind needs, but for those that the
-    /// configuration keeps.
+    /// Releases the capabilities that no change of such a configuration needs, except those that
+    /// `settings.keep_capabilities` names.
     func dropPrivileges() {
         let held = Capabilities.permitted
         let needed = configuration.capabilities(limits: NetworkLimits())
@@ -18,29 +18,29 @@ extension Daemon {
         do throws(SystemError) {
             try kept.keepOnlyThese()
             logger.info(
-                "capabilities that are not needed any more are given up",
+                "unneeded capabilities are released",
                 metadata: [
                     "kept": "\(kept.isEmpty ? "none" : kept.names.joined(separator: ","))"
                 ])
         } catch {
             logger.warning(
-                "capabilities are not given up in every thread", metadata: ["error": "\(error)"])
+                "capabilities are not released in every thread", metadata: ["error": "\(error)"])
         }
     }
 
-    /// What to do about a configuration that would have more after a start than a reload can give it.
+    /// The remedy for a configuration that needs released capabilities.
     func remedy(for next: Configuration) -> [String] {
         let missing = next.capabilities(limits: NetworkLimits())
             .union(next.keptCapabilities.capabilities).intersection(released)
         guard !missing.isEmpty else { return [] }
         return [
-            "\(missing.names.joined(separator: ", ")) had been given up after the start, as nothing needed that then: "
+            "\(missing.names.joined(separator: ", ")): released after the start, not needed then; "
                 + "restart, or run `udp-fanout --takeover`; settings.keep_capabilities keeps them from the start on"
         ]
     }
 
-    /// What to say of a configuration that could not be applied. "Run as root" is of no use to a daemon that was
-    /// root when it started and has released the capability.
+    /// The messages for a configuration that could not be applied. "Run as root" is no remedy for a daemon that was
+    /// root at its start and has released the capability.
     func problems(of error: any Error, in next: Configuration) -> [String] {
         let remedies = remedy(for: next)
         guard let remedy = remedies.first else { return ["\(error)"] }
@@ -56,7 +56,7 @@ extension Daemon {
 
 /// What the kernel allows without privileges.
 struct NetworkLimits: Equatable {
-    /// Ports from this one on are for everybody.
+    /// Ports from this one on need no privilege.
     var firstFreePort = 1024
     /// `net.core.rmem_max`, bytes.
     var receiveBufferMax = 0
@@ -101,8 +101,7 @@ extension Set<KeptCapability> {
 }
 
 extension ForwardingMode {
-    /// What every listener of the mode needs. What is granted from outside (manifests, units) is tested
-    /// against it.
+    /// The capabilities of every listener of the mode. Tests compare manifests and units with them.
     var capabilities: Capabilities {
         switch self {
         case .userspace: []
@@ -115,23 +114,23 @@ extension ForwardingMode {
 }
 
 extension Listener {
-    /// What it takes to open this listener.
+    /// The capabilities to open this listener.
     fileprivate func capabilities(_ limits: NetworkLimits) -> Capabilities {
         var needed = mode.capabilities
         switch mode {
         case .xdpNAT, .afXDP: return needed
         case .tcEBPF:
-            // Our own filter of clsact is known by a mark. Whose another tool's is, tells its program, and the
-            // kernel opens one by its number for CAP_SYS_ADMIN alone (kernel/bpf/syscall.c,
-            // bpf_prog_get_fd_by_id): kept if present, never required.
+            // Our clsact filter has a mark. Identifying another tool's filter takes its program, which the kernel
+            // opens by number only with CAP_SYS_ADMIN (kernel/bpf/syscall.c, bpf_prog_get_fd_by_id). So the
+            // capability is kept if present and never required.
             let isClsact = settings.tcAttach == .clsact || !limits.hasTCX
             return isClsact ? needed.union(.sysAdmin) : needed
         case .userspace:
             if Int(bind.port) < limits.firstFreePort { needed.insert(.netBindService) }
             if preserveSource { needed.insert(.netRaw) }
-            // A larger buffer than the system's limit: SO_RCVBUFFORCE of socket(7).
+            // For a buffer beyond the system's limit: SO_RCVBUFFORCE of socket(7).
             if settings.receiveBufferBytes > limits.receiveBufferMax { needed.insert(.netAdmin) }
-            // The better of the ways to steer workers; without it there is another.
+            // For the better way to steer workers; there is a fallback without it.
             if settings.steer == .sourceIP, settings.workers != 1 {
                 needed.formUnion(.kernelPrograms)
             }

@@ -8,7 +8,7 @@ internal import LinuxNet
 internal import Logging
 
 extension Daemon {
-    /// Notes the counters each second: for rates, for what receivers send back, and for their health.
+    /// Reads the counters each second, for rates, replies of receivers and passive health.
     func measure() async {
         var replies = ReplyWatch()
         var refusals = RefusalWatch()
@@ -24,7 +24,7 @@ extension Daemon {
         } while (try? await Task.sleep(for: .seconds(1))) != nil
     }
 
-    /// What `/metrics`, the status page and the control socket are made of.
+    /// The state for `/metrics`, the status page and the control socket.
     func snapshot() async -> DaemonSnapshot {
         let view = await reconciler.view
         var snapshot = DaemonSnapshot(
@@ -49,7 +49,7 @@ extension Daemon {
         return snapshot
     }
 
-    /// nil when no listener looks its receivers up.
+    /// nil when no listener uses discovery.
     private var discoveryReport: DiscoveryReport? {
         get async {
             let report = await discovery.report
@@ -59,7 +59,7 @@ extension Daemon {
 }
 
 extension Daemon {
-    /// Why it does not serve at this moment, in one line; nil when every listener does.
+    /// Why it does not serve now, in one line; nil when every listener does.
     ///
     /// A listener serves if it is open and its interface exists, is up and has an address for it. With discovery,
     /// the source must also have answered once, or there must be last-known receivers.
@@ -76,7 +76,7 @@ extension Daemon {
                 return "listener \(closed.name) is not open"
             }
             if let unknown = view.unknown.min() {
-                return "nothing is known yet of \(unknown)"
+                return "no answer yet from \(unknown)"
             }
             let idle = await reconciler.obstructions().first { $0.receivers.isEmpty }
             return idle.map { "listener \($0.listener) serves nothing: \($0.reason)" }
@@ -85,7 +85,7 @@ extension Daemon {
 }
 
 extension Daemon {
-    /// Tells the service manager that everything runs, and what that is.
+    /// Notifies the service manager that it is ready, with a summary.
     func announceReady() {
         service.ready()
         let listeners = configuration.listeners
@@ -94,8 +94,8 @@ extension Daemon {
         service.status("\(listeners.count) listeners, \(receivers) receivers\(state)")
     }
 
-    /// Looks whether every worker makes progress, for health checks and the manager's watchdog, which gets its signs of
-    /// life as long as they do. A data plane that does not even answer stops them as well.
+    /// Checks that every worker makes progress, for health checks and the service manager's watchdog. While a worker
+    /// hangs or a data plane does not answer, the watchdog is not notified.
     func watchProgress() async {
         let interval = service.watchdog.map { $0 / 4 } ?? .milliseconds(2500)
         var watch = ProgressWatch()
@@ -109,7 +109,7 @@ extension Daemon {
             } else if !isStuck {
                 logger.error(
                     service.watchdog == nil
-                        ? "workers hang" : "workers hang; the watchdog gets no sign of life",
+                        ? "workers hang" : "workers hang; watchdog notifications stop",
                     metadata: ["workers": "\(stuck.joined(separator: ","))"])
             }
             isStuck = !stuck.isEmpty
@@ -129,18 +129,17 @@ extension Daemon {
         }
     }
 
-    /// Gives unused memory back: changes come and go for as long as the process lives, and what they had
-    /// is free in pieces here and there.
+    /// Returns unused memory to the kernel: changes leave free fragments in the heaps.
     func returnMemory() async {
         while (try? await Task.sleep(for: .seconds(30))) != nil { await Self.trimHeaps() }
     }
 
-    /// Elsewhere than on the actor, which others wait for.
+    /// Runs outside the actor, so that other calls do not wait.
     @concurrent private static func trimHeaps() async { ThisProcess.trimHeaps() }
 }
 
 extension ListenerCounters {
-    /// The ledger, for the log.
+    /// The counters, for the log.
     var totals: Logger.Metadata {
         var result: Logger.Metadata = [
             "listener": "\(listener)", "received": "\(packetsReceived)",

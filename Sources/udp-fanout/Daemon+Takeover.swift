@@ -9,21 +9,21 @@ internal import LinuxNet
 internal import Logging
 internal import UserspacePlane
 
-// The side of the daemon that takes another one's place. Until `finish` the other one can go on as if
-// nothing had been; so whatever fails here, nothing is lost.
+// The new daemon's side of a takeover. Until `finish` the old daemon can continue unchanged, so a failure here loses
+// nothing.
 
-/// Why a place is not taken.
+/// Why a takeover is aborted.
 private struct TakeoverRefusal: Error, CustomStringConvertible {
     let description: String
 }
 
 extension Daemon {
-    /// How long it may take to find out who the receivers are.
+    /// Longest wait for the receivers of new sources.
     private static let patience = Duration.seconds(10)
 
-    /// Starts in the place of a daemon that runs.
+    /// Starts by taking over from a running daemon.
     ///
-    /// - Returns: whether it does; otherwise the other one goes on, and the reason has been logged.
+    /// - Returns: whether it succeeded; otherwise the old daemon continues, and the reason has been logged.
     func takeOver(from oldProcess: OldProcess) async -> Bool {
         logger.info(
             "taking over",
@@ -50,7 +50,7 @@ extension Daemon {
             try openControl(configuration.control, takingOver: true)
             if try !oldProcess.finish(unused: inheritance.sockets?.untaken ?? []) {
                 logger.warning(
-                    "the old daemon does not answer any more; it ends as soon as it goes on",
+                    "the old daemon no longer answers; it ends when it runs again",
                     metadata: ["pid": "\(oldProcess.report.pid)"])
             }
             inheritance.oldProcess = nil
@@ -62,7 +62,7 @@ extension Daemon {
             await health.stop()
             await metrics?.stop()
             oldProcess.giveUp()
-            // The programs of this process have nothing more to count.
+            // The programs of this process count nothing more.
             if hasReleased { logTotals(await reconciler.stop()) }
             control?.stop()
             logger.error(
@@ -79,11 +79,11 @@ extension Daemon {
         return true
     }
 
-    /// How long an old daemon that ends may keep what this one needs.
+    /// How long an ending daemon may keep ports and hooks that this one needs.
     private static let patienceWithOld = Duration.seconds(20)
 
-    /// Does something for the start, and does it again while an old daemon that is about to end has a port or a
-    /// hook of it. Only a process that was to take over waits.
+    /// Runs a step of the start, and retries it while an ending daemon still holds a port or hook. Only a process that
+    /// was started to take over waits.
     func afterOld<Value: Sendable>(
         _ attempt: (isolated Daemon) async throws -> Value
     ) async throws -> Value {
@@ -110,13 +110,13 @@ extension Daemon {
         }
     }
 
-    /// A signal that ends this process during the takeover lets the old daemon go on.
+    /// Aborts the takeover after a signal that ends this process; the old daemon then continues.
     private func stayWanted() throws {
         guard isUnwanted else { return }
         throw TakeoverRefusal(description: "a signal ended this process before it was done")
     }
 
-    /// Listeners with discovery must have found receivers, if the old daemon has some.
+    /// Expects that listeners with discovery have found receivers, if the old daemon has some.
     private func expectReceivers(_ serving: [String]) async throws {
         let state = try await reconciler.preview(
             configuration.desiredState, health: configuration.healthChecks)
@@ -130,7 +130,7 @@ extension Daemon {
         }
     }
 
-    /// Has the service manager keep the sockets in service for the next start.
+    /// Stores the sockets in service with the service manager for the next start.
     func keepSockets() async {
         inheritance.store.keep(await userspace.sockets(), by: service)
     }
@@ -150,18 +150,18 @@ extension OldProcess {
     }
 }
 
-// The side of the daemon whose place is taken. It goes on reading until the other is ready; whenever the
-// other fails it takes back what it has let go of.
+// The old daemon's side of a takeover. It reads on until the new daemon is ready. When the new daemon fails, it takes
+// back what it has released.
 
-/// A process that is about to take this one's place.
+/// A process that is taking over from this one.
 struct NewProcess {
-    /// The connection by which it says so.
+    /// Its connection to the control socket.
     let client: Int
-    /// Its number; nil when it does not tell.
+    /// Its pid; nil when unknown.
     let process: Int32?
-    /// What it has already: the planes of these modes are relinquished.
+    /// The modes whose planes this process has released to it.
     var modes: Set<ForwardingMode> = []
-    /// A configuration that came meanwhile.
+    /// Whether the configuration changed meanwhile.
     var isReloadDue = false
 }
 
@@ -185,15 +185,15 @@ extension Daemon: TakeoverHost {
             return (
                 .failure(
                     ControlFailure(
-                        "another process is taking this one's place",
-                        remedy: "wait until it is done, then ask the daemon that runs then",
+                        "another process is taking over",
+                        remedy: "wait until it is done, then ask the new daemon",
                         mayRetry: true)),
                 []
             )
         }
         guard let step = request.step, (step == .begin) == (newProcess == nil) else {
             let remedy = "the steps are begin, release, switch and finish, in this order"
-            return (.failure(ControlFailure("the step is out of turn", remedy: remedy)), [])
+            return (.failure(ControlFailure("the step is out of order", remedy: remedy)), [])
         }
         switch step {
         case .begin: return await begin(for: client, request.process)
@@ -209,7 +209,7 @@ extension Daemon: TakeoverHost {
         case .abandon: await takeBack(from: client)
         }
         logger.debug(
-            "a step of another process that takes over is done",
+            "takeover step done",
             metadata: ["step": "\(step.rawValue)"])
         let report = TakeoverReport(version: Version.number, pid: ThisProcess.number)
         return (.takeover(report), [])
@@ -250,8 +250,8 @@ extension Daemon: TakeoverHost {
         await runInOrder { daemon in await daemon.takeBack(from: client) }
     }
 
-    /// Waits for the end of a takeover before a stop. The new process cannot know of the stop, and between the two
-    /// no process would serve.
+    /// Waits for the end of a takeover before a stop. The new process does not know of the stop, and otherwise no
+    /// process would serve for a while.
     func awaitNewProcess() async {
         let end = ContinuousClock.now + Self.newProcessPatience
         while newProcess != nil, stage == .serving, .now < end {
@@ -267,18 +267,18 @@ extension Daemon: TakeoverHost {
             self.newProcess = nil
             return
         }
-        // Programs that the other process put elsewhere, or in a mode that this one has no listener of.
+        // Programs that the other process attached to other interfaces, or of modes that this one does not use.
         await reconciler.removeLeftovers()
         if newProcess.modes.contains(.tcEBPF) { await restartMetrics() }
-        // The other process may have taken the path. The new socket has it before the old one closes, so that
-        // no client finds it without a daemon.
+        // The other process may have taken the path. The new socket opens before the old one closes, so that clients
+        // always find a daemon.
         if let old = control, let new = try? startControl(at: old.path, takingOver: true) {
             control = new
             old.stop()
         }
         self.newProcess = nil
         await reconciler.resume()
-        logger.warning("the process that was to take over has failed; this one goes on")
+        logger.warning("takeover by another process failed; this process continues")
         if newProcess.isReloadDue { await performReload() }
     }
 

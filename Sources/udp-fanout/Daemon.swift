@@ -15,9 +15,9 @@ internal import UserspacePlane
     internal import XDPNATPlane
 #endif
 
-/// The running daemon: the one place where data planes, configuration and metrics meet.
+/// The running daemon, which connects data planes, configuration and metrics.
 actor Daemon {
-    /// nil when there is no file to read again.
+    /// nil when the configuration is not from a file.
     let file: ConfigurationFile?
     let logger: Logger
     let discovery: DiscoveryMonitor
@@ -27,18 +27,18 @@ actor Daemon {
     let service = ServiceNotification()
     let liveness = Liveness()
     let started = WallClock.now
-    /// The same by the clock that does not jump, nanoseconds.
+    /// The same by the monotonic clock, nanoseconds.
     let startedTicks = MonotonicClock.now
     /// The active one.
     var configuration: Configuration
-    /// The file's state when it was last read, whatever came of that.
+    /// The file's state when it was last read, successfully or not.
     var source: FileState?
     var reloads: ReloadStatus
     var metrics: MetricsServer?
     var control: ControlServer?
-    /// What was there before this process, and what is kept for the one after it.
+    /// What this process has taken over, and what it keeps for the next one.
     var inheritance: Inheritance
-    /// Who is about to take this process's place.
+    /// The process that is taking over from this one.
     var newProcess: NewProcess?
     /// The result of the last reload, for the client that asked for it.
     var lastReload = ReloadReport()
@@ -46,16 +46,15 @@ actor Daemon {
     var released: Capabilities = []
     var meter = RateMeter()
     var history = RateHistory()
-    /// Everything that goes on while the daemon serves.
+    /// The tasks that run while the daemon serves.
     private var serving: Task<Void, Never>?
     /// Start, reloads, takeover steps and stop.
     private let queue = SerialQueue()
     private var isStopped = false
-    /// Whether it was to stop before it ran.
+    /// Whether a stop was requested before it ran.
     var isUnwanted = false
-    /// Waits for receivers, in a takeover.
+    /// The wait for receivers in a takeover.
     var settling: Task<Void, Never>?
-    /// How far its life is.
     var stage = Stage.starting
 
     enum Stage { case starting, serving, stopping }
@@ -91,7 +90,7 @@ actor Daemon {
             planes.append(AFXDPPlane(logger: logger, source: programs.xdp, memory: memory))
             planes.append(XDPNATPlane(logger: logger, memory: memory))
         #endif
-        // Last: until all the others are there, a daemon before this one goes on reading.
+        // Last: an old daemon reads on until all other planes are open.
         planes.append(userspace)
         let signal = ChangeSignal()
         discovery = Self.discovery(logger, signal)
@@ -105,7 +104,7 @@ actor Daemon {
             successes: 1, failures: 0)
     }
 
-    /// Starts everything or nothing, before whatever is asked for meanwhile.
+    /// Starts everything or nothing, before all requests that arrive meanwhile.
     ///
     /// - Returns: whether it runs; otherwise the reason has been logged.
     func start() async -> Bool { await runInOrder { await $0.performStart() } ?? false }
@@ -157,13 +156,13 @@ actor Daemon {
         }
     }
 
-    /// Has nothing be done that was asked for meanwhile.
+    /// Ends a failed start; pending requests are dropped.
     private func failStart() -> Bool {
         isStopped = true
         return false
     }
 
-    /// Opens what the configuration asks for, all or nothing.
+    /// Opens everything in the configuration, all or nothing.
     private func open() async -> Bool {
         guard startControl() else { return false }
         await keepLastKnownReceivers()
@@ -190,11 +189,11 @@ actor Daemon {
         return true
     }
 
-    /// Forwards or counts what was received, logs the totals and returns. Nothing is done after it.
+    /// Forwards or counts what was received, logs the totals and returns. No operation runs after it.
     ///
-    /// A takeover by this process is aborted. A takeover of this process goes on for a while, so that traffic is served.
+    /// Aborts a takeover by this process. Waits a while for a takeover of this process, so that traffic is served.
     ///
-    /// - Parameter isRestart: whether what forwards in the kernel goes on until the next start.
+    /// - Parameter isRestart: whether kernel programs forward on until the next start.
     /// - Returns: false when it had ended already, or never began.
     @discardableResult
     func stop(forRestart isRestart: Bool = false) async -> Bool {
@@ -214,9 +213,9 @@ actor Daemon {
 
     func counters() async -> [ListenerCounters] { await reconciler.counters() }
 
-    /// Runs an operation after those that were called before.
+    /// Runs an operation after all earlier ones.
     ///
-    /// - Returns: nil when the daemon has stopped by then.
+    /// - Returns: nil when the daemon has stopped before it.
     @discardableResult
     func runInOrder<Result: Sendable>(
         _ work: (isolated Daemon) async -> Result
@@ -230,14 +229,14 @@ actor Daemon {
         let wasFollowed = newProcess != nil
         if let newProcess { await takeBack(from: newProcess.client, endsNext: true) }
         control?.stop()
-        // It may be started again: what arrives from here on is the next start's. A process that was to take over may
-        // go on by itself, with these sockets.
+        // The daemon may be started again, and then serves what arrives from here on. A process that was taking over
+        // may continue with these sockets.
         if wasFollowed || !inheritance.store.isEmpty { await userspace.pause(emptyingQueues: true) }
         await end(leaving: isRestart ? Set(ForwardingMode.allCases.filter(\.outlivesDaemon)) : [])
         logger.info("udp-fanout stopped")
     }
 
-    /// Ends as the predecessor of another process; the control socket has an answer to give yet.
+    /// Ends after another process has taken over; the control socket still sends its last answer.
     func performHandover() async {
         stage = .stopping
         if let pid = newProcess?.process { service.isFollowed(by: pid) }
@@ -268,8 +267,8 @@ actor Daemon {
     }
 }
 
-// A reload is all or nothing: the file is read and checked, the metrics server opens, the receivers are
-// probed as it says, the data planes follow. Whatever fails, the steps before it are undone, and one line says why.
+// A reload is all or nothing: read and check the file, open the metrics server, apply health checks, change the data
+// planes. When a step fails, the previous steps are rolled back, and one log line says why.
 
 extension Daemon {
     /// Applies the file as it is now; a file that cannot be used changes nothing.
@@ -288,8 +287,8 @@ extension Daemon {
         guard newProcess == nil else {
             newProcess?.isReloadDue = true
             lastReload = ReloadReport(problems: [
-                "another process is taking over; the file is read when that has failed, "
-                    + "otherwise ask the one that runs then"
+                "another process is taking over; the file is read if the takeover fails, "
+                    + "otherwise ask the new daemon"
             ])
             return
         }
@@ -301,7 +300,7 @@ extension Daemon {
             return reloadFailed(report.errors.map(\.description))
         }
         for warning in report.warnings { logger.warning("\(warning)") }
-        // The second case: a server that could not come back after an earlier reload failed.
+        // The second case: the server could not be restored after a failed reload.
         let isMoving =
             next.metrics != configuration.metrics || (next.metrics.enabled && metrics == nil)
         let previous = metrics

@@ -5,17 +5,17 @@ internal import FanoutCore
 internal import LinuxNet
 internal import UserspacePlane
 
-/// What a daemon begins with that another process or the service manager has passed.
+/// What another process or the service manager has passed to this daemon.
 struct Inheritance: Sendable {
     var oldProcess: OldProcess?
     var sockets: InheritedSockets?
     var store = SocketStore()
-    /// Whether this process was to take over and found no daemon: one that ends just now may have what it needs.
+    /// Whether this process was started to take over and found no daemon. An ending one may still hold ports or hooks.
     var isAfterEnd = false
 
     init() {}
 
-    /// The same as `init(takingOverAt:)`, on a thread of its own, since a daemon may take its time to answer.
+    /// Calls `init(takingOverAt:)` on a separate thread, because a daemon may answer slowly.
     static func found(at path: String?) async throws -> Inheritance {
         guard let path else { return try Inheritance(takingOverAt: nil) }
         return try await withCheckedThrowingContinuation { continuation in
@@ -32,7 +32,7 @@ struct Inheritance: Sendable {
         }
     }
 
-    /// - Parameter path: the control socket of a daemon to take the place of; nil: of none.
+    /// - Parameter path: the control socket of the daemon to take over from; nil: none.
     init(takingOverAt path: String?) throws(ControlFailure) {
         let passed = PassedDescriptors()
         store = SocketStore(passed)
@@ -41,7 +41,7 @@ struct Inheritance: Sendable {
         }
         if let path, let (found, sockets) = try OldProcess.find(at: path) {
             oldProcess = found
-            // The same sockets may come from both; the daemon knows more of them.
+            // Both may pass the same sockets; the daemon knows more about them.
             let known = Set(sockets.map { Socket.identity(of: $0.descriptor) })
             let isTwice = { known.contains(Socket.identity(of: $0)) }
             let twice = pairs.map(\.descriptor).filter(isTwice)

@@ -8,7 +8,7 @@ internal import Logging
     internal import BPFRuntime
 #endif
 
-/// What the kernel modes load: the programs inside, or those that the command line names.
+/// The programs that the kernel modes load: the embedded ones, or those of the command line.
 struct KernelModePrograms: Sendable {
     private struct Named: Sendable {
         let flag: String
@@ -22,11 +22,11 @@ struct KernelModePrograms: Sendable {
         private(set) var xdp = ProgramSource.embedded
     #endif
 
-    /// The programs inside.
+    /// The embedded programs.
     init() {}
 
     /// - Parameters:
-    ///   - tc: the path of an object for `tc_ebpf`; nil for the one inside.
+    ///   - tc: the path of an object for `tc_ebpf`; nil for the embedded one.
     ///   - xdp: the same for `af_xdp`.
     init(tc: String?, xdp: String?) {
         paths = [("--ebpf-program", .tcEBPF, tc), ("--xdp-program", .afXDP, xdp)]
@@ -37,12 +37,12 @@ struct KernelModePrograms: Sendable {
         #endif
     }
 
-    /// Says which of the programs named have no listener to serve.
+    /// Warns about programs without a listener.
     func warn(_ configuration: Configuration, _ logger: Logger) {
         for named in paths where !configuration.listeners.contains(where: { $0.mode == named.mode })
         {
             logger.warning(
-                "no listener takes a program of this kind; it is not loaded",
+                "no listener uses a program of this kind; it is not loaded",
                 metadata: ["flag": "\(named.flag)", "path": "\(named.path)"])
         }
     }

@@ -6,26 +6,26 @@ internal import LinuxNet
 internal import Synchronization
 internal import UserspacePlane
 
-/// The daemon whose place this process takes, by a connection to its control socket. When that ends before
-/// the takeover does, the daemon goes on; unless it was the daemon that ended: then its sockets are ours
-/// alone, and its programs are found where a killed one leaves them.
+/// The daemon that this process takes over from, by a connection to its control socket. When the connection ends before
+/// the takeover is done, the old daemon continues. If the old daemon itself has ended, its sockets belong to this
+/// process, which also finds its programs as after a kill.
 final class OldProcess: Sendable {
     let report: TakeoverReport
     private let client: ControlClient
     private let process: ProcessWatch?
     private let ended = Atomic(false)
 
-    /// Whether it did not answer in time; it is asked for nothing more then.
+    /// Whether it did not answer in time; it then gets no more requests.
     private let isSilent = Atomic(false)
 
-    /// How long a daemon that answers no more may take to end.
+    /// Longest wait for the end of a daemon that no longer answers.
     private static let patience = Duration.seconds(2)
-    /// How long a daemon is asked again that starts, ends, or is being taken over already.
+    /// How long requests are retried while a daemon starts, ends, or is already being taken over.
     private static let patienceAtStart = Duration.seconds(15)
 
     /// Asks the daemon at `path` for its sockets.
     ///
-    /// - Returns: nil when none listens there, or the one that did has ended.
+    /// - Returns: nil when no daemon listens there, or it has ended.
     static func find(
         at path: String
     ) throws(ControlFailure) -> (OldProcess, sockets: [(descriptor: Int32, isSteered: Bool)])? {
@@ -49,13 +49,13 @@ final class OldProcess: Sendable {
         process = client.process.flatMap(ProcessWatch.init)
     }
 
-    /// Whether it was found to have ended by itself.
+    /// Whether it has ended by itself.
     var hasEnded: Bool { ended.load(ordering: .relaxed) }
 
-    /// Has it let go of hooks, queues and the metrics port.
+    /// Makes it release hooks, queues and the metrics port.
     func release() throws(ControlFailure) { try carryOut(.release) }
 
-    /// Has it read no more.
+    /// Makes it stop reading.
     func switchOver() throws(PlaneError) {
         do throws(ControlFailure) {
             try carryOut(.switch)
@@ -66,10 +66,10 @@ final class OldProcess: Sendable {
         }
     }
 
-    /// Has it end.
+    /// Makes it end.
     ///
-    /// - Returns: whether it is about to. One that hangs or is stopped has the request before it: it serves
-    ///   no more, and ends as soon as it goes on.
+    /// - Returns: whether it is about to end. One that hangs or is stopped has the request in its queue: it serves no
+    ///   more, and ends when it runs again.
     func finish(unused: [Endpoint]) throws(ControlFailure) -> Bool {
         do throws(ControlFailure) {
             try carryOut(.finish, unused: unused.map(\.description))
@@ -80,8 +80,8 @@ final class OldProcess: Sendable {
         }
     }
 
-    /// Leaves everything to it. When this returns it has taken everything back; its answer may get lost,
-    /// since it opens its control socket anew.
+    /// Aborts the takeover. When this returns, the old daemon has taken everything back. Its answer may get lost,
+    /// because it reopens its control socket.
     func giveUp() {
         try? carryOut(.abandon)
         client.end()

@@ -8,16 +8,15 @@
     internal import Synchronization
     internal import UserspacePlane
 
-    /// The workers of a listener as a private reuseport group, each in a slot of its own. It needs the
-    /// privilege to load programs.
+    /// The workers of a listener as a private reuseport group, one slot each. Needs the privilege to load programs.
     final class ReusePortSteering: WorkerSteering {
         let name = "ebpf"
-        /// Groups that wait for the sockets of their listener, by its name: loading one takes
-        /// milliseconds, in which a socket's buffer could fill up.
+        /// Groups prepared for the sockets of a listener, by its name: loading one takes milliseconds, in which a
+        /// socket's buffer could fill up.
         private let prepared = Mutex<[String: Group]>([:])
 
         func prepare(workers: Int, of listener: Listener) {
-            // A failure shows again when the listener is steered, and is told there.
+            // A failure recurs when the listener is steered, and is reported there.
             let group = try? Group(workers: workers)
             prepared.withLock { $0[listener.name] = group }
         }
@@ -43,10 +42,10 @@
             }
         }
 
-        /// What libbpf said first when the program was refused: the reason, before what follows from it.
+        /// libbpf's first message when the program was refused: the cause, before its consequences.
         private static let reason = Mutex<String?>(nil)
 
-        /// A group with a slot a worker.
+        /// A group with a slot for each worker.
         private final class Group: Sendable {
             let workers: Int
             private let group: ReusePortGroup
@@ -71,7 +70,7 @@
             }
         }
 
-        /// A membership, which an array cannot hold as it is.
+        /// Boxes a membership, because an array takes no noncopyable values.
         private final class Seat: Sendable {
             private let membership: Membership
             init(_ membership: consuming Membership) { self.membership = membership }

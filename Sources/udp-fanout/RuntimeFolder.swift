@@ -3,14 +3,14 @@
 internal import LinuxNet
 internal import UserspacePlane
 
-/// Where the control socket is unless it is written.
+/// The default paths of the control socket.
 enum ControlPlace {
     static let fileName = "control.sock"
-    /// Of a daemon that root or a service runs.
+    /// For a daemon run by root or as a service.
     static let system = "/run/udp-fanout/\(fileName)"
 
-    /// Where this process would have it: in the runtime folder that a service is given (systemd.exec(5),
-    /// RUNTIME_DIRECTORY), else the system's for root and the user's own for others; nil without one.
+    /// The default of this process: in the service's runtime folder (systemd.exec(5), RUNTIME_DIRECTORY), else in the
+    /// system's for root or the user's for others; nil without a runtime folder.
     static var own: String? {
         if let folder = Environment["RUNTIME_DIRECTORY"]?.split(separator: ":").first {
             return "\(folder)/\(fileName)"
@@ -18,12 +18,12 @@ enum ControlPlace {
         return ThisProcess.effectiveUser == 0 ? system : ofUser
     }
 
-    /// Where a client looks: its own place first, then the system's.
+    /// The paths that a client tries: its own default, then the system's.
     static var candidates: [String] {
         [own, system].compactMap { $0 }
     }
 
-    /// Of a user's session (XDG Base Directory Specification).
+    /// In the runtime folder of a user's session (XDG Base Directory Specification).
     private static var ofUser: String? {
         guard let folder = Environment["XDG_RUNTIME_DIR"], folder.hasPrefix("/") else { return nil }
         return "\(folder)/udp-fanout/\(fileName)"
@@ -32,7 +32,7 @@ enum ControlPlace {
 
 /// The listening sockets that the service manager keeps for the next start.
 struct SocketStore {
-    /// By the socket: its label in the store, or nil if another process keeps it.
+    /// By socket: its label in the store, or nil if another process keeps it.
     private var labels: [UInt64: String?] = [:]
     private var next = 0
 
@@ -41,7 +41,7 @@ struct SocketStore {
 
     init() {}
 
-    /// Takes up what was passed at the start.
+    /// Begins with the sockets that were passed at the start.
     init(_ passed: PassedDescriptors) {
         for each in passed.all {
             let isOurs = each.name.hasPrefix(Self.prefix)
@@ -49,13 +49,13 @@ struct SocketStore {
         }
     }
 
-    /// Whether the manager has some that it would pass to the next start.
+    /// Whether the manager keeps no sockets for the next start.
     var isEmpty: Bool { labels.isEmpty }
 
-    /// Whether sockets that come by this label are steered by a program of their group.
+    /// Whether sockets with this label are steered by a program of their group.
     static func isSteered(_ label: String) -> Bool { label.hasPrefix(prefix + steered) }
 
-    /// Has the manager keep the sockets of these listeners, and no others.
+    /// Stores exactly the sockets of these listeners with the manager.
     mutating func keep(_ listeners: [ListenerSockets], by service: ServiceNotification) {
         guard service.isManaged else { return }
         var present: Set<UInt64> = []

@@ -28,7 +28,7 @@ struct UDPFanout: AsyncParsableCommand {
     private static let room = (descriptors: 32, threads: 16)
 
     static func main() async {
-        // First of all: a reload that is asked for in the first milliseconds must not end a daemon that starts.
+        // First of all: a SIGHUP in the first milliseconds must not end a starting daemon.
         let hangUp = HangUp.ignored()
         StandardStream.prepare()
         do {
@@ -62,9 +62,9 @@ struct UDPFanout: AsyncParsableCommand {
         }
     }
 
-    /// - Throws: `ExitCode` 1 after saying what is scarce: what follows would end by a signal.
+    /// - Throws: `ExitCode` 1, after an error message, when descriptors or threads run short: the runtime would crash.
     private static func prepareDaemon() throws {
-        // Before there are threads, each of which would have a heap of its own.
+        // Before the first thread is started: each thread would get its own heap.
         ThisProcess.shareHeaps()
         let limit = ThisProcess.raiseOpenFiles()
         do throws(SystemError) {

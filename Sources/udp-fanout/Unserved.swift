@@ -5,9 +5,9 @@ internal import FanoutCore
 #if KernelModes
     internal import KernelForwarding
 
-    /// Why listeners with a wildcard bind do not serve an address, as the kernel has it.
+    /// Why listeners with a wildcard bind do not serve an address, by the kernel's tables.
     enum Unserved {
-        /// By the listeners' names. What cannot be found out is taken to be served.
+        /// The reasons by listener. When a lookup fails, the address counts as served.
         static func reasons(
             _ destination: Endpoint, among listeners: [Listener]
         ) -> [String: String] {
@@ -41,7 +41,7 @@ internal import FanoutCore
                 .contains { $0 == IPAddress(high: address.high, low: address.low) }
         }
 
-        /// Whether sockets of this host that are bound to any address get what is sent there.
+        /// Whether wildcard sockets of this host receive datagrams to the address.
         private static func isOwn(_ address: IPAddress, _ netlink: inout Netlink) -> Bool {
             do throws(NetlinkError) {
                 guard let route = try netlink.route(to: address) else { return false }

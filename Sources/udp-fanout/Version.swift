@@ -4,7 +4,7 @@
     internal import BPFRuntime
 #endif
 
-/// What this build is.
+/// The version of this build.
 enum Version {
     static let number = BuildStamp.version
 

@@ -37,7 +37,7 @@ struct Post {
         await rig.plane.queueCounters().map(\.kernelSends).reduce(0, +)
     }
 
-    /// Waits until a transmit ring leads to the receiver.
+    /// Waits until packets to the receiver use a transmit ring.
     func usesRing() async throws {
         try await eventually("a transmit ring is used") {
             let before = await kernelSends()

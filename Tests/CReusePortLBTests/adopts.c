@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* adopts.c: adopts ADOPT lets that program put the sockets of two processes that know nothing of the library
+/* adopts.c: adopts ADOPT runs that program to put the sockets of two processes that do not use the library
  * into a group. installed.sh runs it. */
 #include <errno.h>
 #include <netinet/in.h>
@@ -13,7 +13,7 @@
 #define SOURCES 64
 #define EACH 3
 
-/* All that such a process does: it binds with SO_REUSEPORT. */
+/* Such a process only binds with SO_REUSEPORT. */
 static int bind_only(void *unused)
 {
 	(void)unused;
@@ -87,7 +87,7 @@ int main(int count, char **arguments)
 	lab_need(rplb_counters(group, 0, &counters[0]), "counters");
 	lab_need(rplb_counters(group, 1, &counters[1]), "counters");
 	lab_ok(counters[1].fallback == counters[0].missed && counters[0].missed > 0,
-	       "when one ends the other stands in");
+	       "when one ends the other gets its sources");
 	lab_end(processes[1]);
 	rplb_group_close(group);
 	return lab_leave();

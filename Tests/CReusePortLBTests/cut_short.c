@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* cut_short.c: a process that dies at work, or forks while it holds the lock, is in nobody's way. */
+/* cut_short.c: a process that dies at work, or forks while it holds the lock, does not block others. */
 #define _GNU_SOURCE
 #include <errno.h>
 #include <fcntl.h>
@@ -13,8 +13,8 @@
 
 #define PROCESSES 8
 
-/* After how many calls of unlink(2) this process is killed; 0: never. The library's calls come here,
- * as those of every object of a process do. */
+/* After how many calls of unlink(2) this process is killed; 0: never. The definition below also replaces
+ * unlink for the library. */
 static int unlinks_left;
 
 int unlink(const char *path)
@@ -26,7 +26,7 @@ int unlink(const char *path)
 	return result;
 }
 
-/* Destroys the group in a process that dies after some calls; whether it died. */
+/* Destroys the group in a process that dies after some calls. Returns whether it died. */
 static bool destroy_and_die(int unlinks)
 {
 	int status;
@@ -64,10 +64,10 @@ static void destroying(void)
 			destroyed += !rplb_group_destroy(NULL, "cut");
 	}
 	lab_ok(deaths == 10, "a group has ten pins (%d)", deaths);
-	lab_ok(opened == deaths, "whatever a destroyer that died has left is built anew (%d)",
+	lab_ok(opened == deaths, "a group whose destroyer died is built anew (%d)",
 	       opened);
 	lab_ok(destroyed == deaths, "and can be destroyed (%d)", destroyed);
-	lab_ok(stale == 2 * deaths, "who had the group open cannot join what is left of it (%d)",
+	lab_ok(stale == 2 * deaths, "a process that had the group open cannot join its remains (%d)",
 	       stale);
 	close(fd);
 }
@@ -100,7 +100,7 @@ static void forking(void)
 	rplb_group_close(group);
 }
 
-/* The library's calls come here as well. What it mounts takes a while, so that others come in time. */
+/* Also replaces mount for the library. It is slow, so that other processes start meanwhile. */
 int mount(const char *source, const char *target, const char *type, unsigned long flags,
 	  const void *data)
 {
@@ -136,8 +136,8 @@ static void mounting(void)
 		failed += wait(&status) < 0 || status != 0;
 	while (!umount(LAB_PLAIN_ROOT))
 		mounts++;
-	lab_ok(!failed, "processes that mount the pin root at once all succeed");
-	lab_ok(mounts == 1, "none covers what another has mounted (%d mounts)", mounts);
+	lab_ok(!failed, "all processes that mount the pin root at once succeed");
+	lab_ok(mounts == 1, "only one of them mounts (%d mounts)", mounts);
 	close(go[0]);
 	close(go[1]);
 }

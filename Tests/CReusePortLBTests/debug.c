@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* debug.c: --enable-debug makes the library and the kernel program speak; otherwise both are silent. The
- * environment's DEBUG is not empty when that was configured. */
+/* debug.c: with --enable-debug the library and the kernel program log; otherwise both are silent. DEBUG in
+ * the environment is not empty when it was configured. */
 #include <arpa/inet.h>
 #include <errno.h>
 #include <fcntl.h>
@@ -21,7 +21,7 @@ static void hear(void *context, enum rplb_level level, const char *line)
 	joins += level == RPLB_LOG_DEBUG && !strncmp(line, "join:", 5);
 }
 
-/* Reading `trace` takes nothing out of it, so that other readers are not disturbed. */
+/* Reading `trace` does not consume it, so other readers are not disturbed. */
 static bool is_traced(const char *words)
 {
 	FILE *trace = fopen(TRACING "/trace", "r");
@@ -55,12 +55,12 @@ int main(void)
 	if (sendto(sender, "x", 1, 0, (struct sockaddr *)&at, sizeof(at)) != 1)
 		lab_need(-errno, "sendto");
 	if (debug) {
-		lab_ok(joins == 1, "a library that was built to debug logs a join");
+		lab_ok(joins == 1, "a debug build of the library logs a join");
 		if (mount("tracefs", TRACING, "tracefs", 0, NULL))
 			lab_need(-errno, "mount tracefs");
 		lab_ok(is_traced("lb: key"), "its program traces the choice");
 	} else {
-		lab_ok(joins == 0, "a library that was not built to debug logs no join");
+		lab_ok(joins == 0, "a normal build of the library logs no join");
 	}
 	close(sender);
 	close(fd);

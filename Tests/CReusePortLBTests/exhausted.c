@@ -30,7 +30,7 @@ static void limit(rlim_t most)
 		lab_need(-errno, "setrlimit");
 }
 
-/* Tries with one descriptor more each time, until it is enough. */
+/* Tries with one more descriptor each time until it succeeds. */
 static void scarce(const char *name, bool exists, const char *what)
 {
 	int before = descriptors(), lost = 0, wrong = 0, last = 0, extra;
@@ -54,8 +54,8 @@ static void scarce(const char *name, bool exists, const char *what)
 		}
 		lost += descriptors() - before;
 	}
-	lab_ok(extra > 0 && extra < ENOUGH, "%s needs a descriptor or more (%d)", what, extra);
-	lab_ok(!wrong, "%s without enough of them says so (%d times not, %d)", what, wrong, last);
+	lab_ok(extra > 0 && extra < ENOUGH, "%s needs at least one descriptor (%d)", what, extra);
+	lab_ok(!wrong, "%s without enough of them reports that (%d times not, %d)", what, wrong, last);
 	lab_ok(!lost, "%s without enough of them leaves none open (%d)", what, lost);
 	lab_ok(descriptors() == before, "%s with enough of them leaves none open", what);
 }

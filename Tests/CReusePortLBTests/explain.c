@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* explain.c: every error that the header names has a sentence of its own. argv[1], or the environment's
- * HEADER, is the header. */
+/* explain.c: every error that the header names has its own sentence. argv[1], or HEADER in the environment,
+ * is the header. */
 #include <ctype.h>
 #include <errno.h>
 #include <stdlib.h>
@@ -42,7 +42,7 @@ static bool is_own(size_t which)
 {
 	const char *sentence = rplb_explain(errors[which].number);
 
-	/* 9999 is no errno, so its sentence is the one for all that has none. */
+	/* 9999 is no errno, so it gets the default sentence. */
 	if (!strcmp(sentence, rplb_explain(9999)))
 		return false;
 	for (size_t i = 0; i < ERRORS; i++) {
@@ -74,7 +74,7 @@ static bool mark(const char *line, bool *named)
 
 static const char *release = "6.18.0";
 
-/* The library's calls come here, as those of every object of a process do. */
+/* Also replaces uname for the library. */
 int uname(struct utsname *system)
 {
 	memset(system, 0, sizeof(*system));
@@ -87,30 +87,30 @@ static bool says(enum rplb_call call, int error, const char *words)
 	return strstr(rplb_explain_call(call, error), words) != NULL;
 }
 
-/* What applies to another call is left out. */
+/* An explanation for one call leaves out what applies to others. */
 static void by_call(void)
 {
-	lab_ok(says(RPLB_CALL_DESTROY, EBUSY, "lives") && !says(RPLB_CALL_DESTROY, EBUSY, "slot"),
-	       "a group with members is not destroyed: that has nothing to do with slots");
+	lab_ok(says(RPLB_CALL_DESTROY, EBUSY, "live members") && !says(RPLB_CALL_DESTROY, EBUSY, "slot"),
+	       "destroying a group with members is not explained by slots");
 	lab_ok(says(RPLB_CALL_DESTROY, ENOENT, "no such group") &&
 		       !says(RPLB_CALL_DESTROY, ENOENT, "socket"),
-	       "a group to destroy that is not there is no socket's matter");
+	       "destroying an unknown group is not explained by sockets");
 	lab_ok(says(RPLB_CALL_OPEN, ENOENT, "count"), "a new group needs a count");
 	lab_ok(says(RPLB_CALL_SOCKET, EACCES, "port") && !says(RPLB_CALL_SOCKET, EACCES, "group"),
-	       "a port that a user may not bind is no group's matter");
+	       "a port that a user may not bind is not explained by groups");
 	lab_ok(says(RPLB_CALL_JOIN, EADDRNOTAVAIL, "network namespace") &&
 		       !says(RPLB_CALL_SOCKET, EADDRNOTAVAIL, "group"),
-	       "nor is an address that the host does not have");
+	       "nor is an address that the host lacks");
 	lab_ok(rplb_explain_call(RPLB_CALL_JOIN, -EEXIST) == rplb_explain(EEXIST),
-	       "what means one thing only is explained alike");
+	       "an error with one meaning has the same explanation for every call");
 	lab_ok(rplb_explain_call((enum rplb_call)99, EBUSY) == rplb_explain(EBUSY),
-	       "an unknown call is any call");
+	       "an unknown call gets the general explanation");
 }
 
 static void by_kernel(void)
 {
 	lab_ok(!strstr(rplb_explain(ENOEXEC), "5.6") && !strstr(rplb_explain(EOPNOTSUPP), "4.19"),
-	       "a new kernel is not called old");
+	       "a new kernel is not blamed");
 	release = "5.4.0-1-amd64";
 	lab_ok(strstr(rplb_explain(ENOEXEC), "Linux 5.6") &&
 		       !strstr(rplb_explain(EOPNOTSUPP), "4.19"),
@@ -146,7 +146,7 @@ int main(int count, char **arguments)
 	}
 	lab_ok(total >= 15, "the header names its errors (%d)", total);
 	lab_ok(rplb_explain(0) && *rplb_explain(0), "0 is explained as well");
-	lab_ok(rplb_explain(9999) && *rplb_explain(9999), "so is what is no error");
+	lab_ok(rplb_explain(9999) && *rplb_explain(9999), "so is an unknown number");
 	lab_ok(rplb_explain(-2147483647 - 1) != NULL, "so is the lowest number");
 	by_call();
 	by_kernel();

@@ -1,8 +1,8 @@
 #!/bin/sh
 # SPDX-License-Identifier: Apache-2.0
 #
-# exported.sh   what the shared library shows to others and takes from them, by nm -D; and that configure's
-# version is the one that stands in VERSION, which the library is compiled with.
+# exported.sh   what the shared library exports and imports, by nm -D; and that configure's version is the one in
+# VERSION, which the library is compiled with.
 #
 # NM, LIBRARY, VERSION, LIBBPF_LEAST, srcdir come from Makefile.am.
 set -u
@@ -29,16 +29,16 @@ symbols=$($NM -D "$LIBRARY") || {
     exit 1
 }
 exported=$(printf '%s\n' "$symbols" | sed -n 's/^[0-9a-f]* [TDBRVWi] \([^@]*\).*/\1/p' | sort)
-# A declaration begins at the margin with its type; what is inside a comment does not.
+# A declaration begins in the first column with its type; comments do not.
 declared=$(sed -n 's/^[a-z][a-z ]*[ *]\(rplb_[a-z_]*\)(.*/\1/p' "$header" | sort)
 is "$exported" "$declared" "the library exports what the header declares, and nothing else"
 
-# libbpf says with each function since which version it has it.
+# libbpf versions its symbols by the release that added them.
 newest=$(printf '%s\n' "$symbols" | sed -n 's/.* U .*@LIBBPF_\(.*\)/\1/p' | sort -uV | tail -n 1)
 least=$(printf '%s\n%s\n' "$newest" "$LIBBPF_LEAST" | sort -V | tail -n 1)
-is "$least" "$LIBBPF_LEAST" "what is used of libbpf is in the version that configure asks for"
+is "$least" "$LIBBPF_LEAST" "all used libbpf functions are in the version that configure requires"
 
-# A library says nothing and ends nobody.
+# The library must not print, exit or touch signals.
 unwanted=$(printf '%s\n' "$symbols" |
     sed -nE 's/.* U (_?exit|abort|v?f?printf|puts|perror|signal|sigaction|system)(@.*)?$/\1/p')
 is "$unwanted" "" "the library does not print, exit or touch signals"

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* hostile.c: who owns a group's pins, or may write into the pin root, gains nothing by it. */
+/* hostile.c: the owner of a group's pins, or a user who may write to the pin root, gains no privilege. */
 #define _GNU_SOURCE
 #include <errno.h>
 #include <fcntl.h>
@@ -12,7 +12,7 @@
 #include "lab.h"
 
 #define DIR_OF_THEIRS RPLB_PIN_ROOT "/theirs"
-/* A folder of root, in the lab. */
+/* A folder that belongs to root, in the lab. */
 #define VICTIM LAB_PLAIN_ROOT "/victim"
 
 static int open_in(const char *root, const char *name, unsigned int flags)
@@ -43,10 +43,10 @@ static void symlinks(void)
 	       "the folder that it leads to is as it was");
 	lab_error(open_in(LAB_OPEN_ROOT, "empty", RPLB_EXISTING), -ENOENT,
 		  "an empty folder is no group");
-	lab_ok(!access(LAB_OPEN_ROOT "/empty", F_OK), "and who only looks for one lets it be");
+	lab_ok(!access(LAB_OPEN_ROOT "/empty", F_OK), "and opening does not remove it");
 }
 
-/* The owner of the pins gives one map the name of another, whose values are longer. */
+/* The owner of the pins renames a map to one with longer values. */
 static void swapped(void)
 {
 	static const char *const names[] = {"udp_balancing_targets",
@@ -78,7 +78,7 @@ static void swapped(void)
 			lab_need(-errno, "rename");
 		lab_need(rplb_group_destroy(NULL, "swapped"), "destroy");
 	}
-	lab_ok(refused == 9, "a pin is what its name says, or the group is foreign (%d of 9, %d)",
+	lab_ok(refused == 9, "a group with a renamed pin is foreign (%d of 9, %d)",
 	       refused, other);
 }
 
@@ -92,7 +92,7 @@ static int replace_pin(void *path)
 static bool armed;
 static int replaced;
 
-/* The library's calls come here. In a folder of theirs the pin could become a link just before. */
+/* Replaces chmod for the library. In another user's folder the pin could become a link just before it. */
 int chmod(const char *path, mode_t mode)
 {
 	if (armed) {
@@ -113,12 +113,12 @@ static void links_in_time(void)
 		lab_need(-errno, "a folder of theirs");
 	armed = true;
 	lab_error(rplb_group_open("theirs", &theirs, &group), 0,
-		  "root builds a group in a folder that is someone else's");
+		  "root builds a group in another user's folder");
 	rplb_group_close(group);
-	lab_error(replaced, -EACCES, "who cannot put a link in a pin's place meanwhile");
-	lab_ok(!stat(VICTIM, &status) && status.st_uid == 0, "so nothing else changes hands");
+	lab_error(replaced, -EACCES, "whose owner cannot replace a pin by a link meanwhile");
+	lab_ok(!stat(VICTIM, &status) && status.st_uid == 0, "so no other file changes its owner");
 	lab_ok(!stat(DIR_OF_THEIRS, &status) && status.st_uid == LAB_NONE,
-	       "in the end the folder is theirs");
+	       "in the end the folder belongs to that user");
 }
 
 static int destroy_it(void *name)

@@ -24,7 +24,7 @@ bail() {
 
 "$MAKE" -f Makefile install "DESTDIR=$stage" >"$log" 2>&1 || bail "make install failed"
 
-# The system root stands before every path of the .pc file, as DESTDIR stands before every file.
+# Prefixes every path of the .pc file with the system root, as DESTDIR prefixes every file.
 pkg_config() {
     PKG_CONFIG_SYSROOT_DIR=$stage PKG_CONFIG_ALLOW_SYSTEM_CFLAGS=1 \
         PKG_CONFIG_ALLOW_SYSTEM_LIBS=1 \
@@ -43,7 +43,7 @@ export LD_LIBRARY_PATH="$stage$libdir${LD_LIBRARY_PATH:+:$LD_LIBRARY_PATH}"
 status=$?
 ./Tests/CReusePortLBTests/adopts "$root/adopt" >"$root/tap2" 2>&1
 adopts=$?
-# Their cases are the first of ours, with numbers that go on.
+# Their cases come first; the numbers of ours continue.
 cat "$root/tap" "$root/tap2" | grep -v '^1\.\.' |
     awk '/^(not )?ok [0-9]+/ { sub(/ok [0-9]+/, "ok " ++number) } { print }'
 number=$(cat "$root/tap" "$root/tap2" | grep -cE '^(not )?ok ')
@@ -59,7 +59,7 @@ is() {
 }
 is "$status" 0 "the collectors end as they should"
 is "$adopts" 0 "the adopted processes end as they should"
-is "$version" "$VERSION" "pkg-config says the version"
+is "$version" "$VERSION" "pkg-config reports the version"
 manual=$stage$mandir/man3/reuseport_lb.3
 is "$(test -s "$manual" && echo installed)" installed "the manual page is installed"
 # As troff writes it: \e is a backslash; and four spaces are a tab.

@@ -22,7 +22,7 @@ static size_t members(void)
 	return found;
 }
 
-/* One socket, refused by each call that takes one; it is closed then. */
+/* Expects that each call that takes a socket refuses this one, then closes it. */
 static void refuse(int fd, int want, const char *sentence)
 {
 	lab_error(rplb_join(group, fd, 0), want, "join: %s", sentence);
@@ -67,7 +67,7 @@ static void slots(void)
 
 	lab_error(rplb_join(group, first, 3), -ERANGE, "a slot is below the count");
 	lab_error(rplb_join(group, first, UINT32_MAX), -ERANGE, "the highest number is no slot");
-	lab_error(rplb_leave(group, first), -ENOENT, "who has not joined cannot leave");
+	lab_error(rplb_leave(group, first), -ENOENT, "a socket that has not joined cannot leave");
 	lab_error(rplb_join(group, first, 0), 0, "a bound socket joins");
 	lab_error(rplb_join(group, first, 1), -EBUSY, "a socket is in one slot only");
 	lab_error(rplb_join(group, second, 0), -EEXIST, "a slot has one member");
@@ -77,8 +77,8 @@ static void slots(void)
 	other_address = lab_socket(elsewhere);
 	lab_error(rplb_join(group, other_address, 1), -EADDRNOTAVAIL, "a group has one address");
 	tcp = lab_tcp(PORT);
-	lab_error(rplb_join(group, tcp, 0), 0, "a listener joins the same slot, TCP being apart");
-	lab_ok(members() == 2, "both are members, and nobody who was refused");
+	lab_error(rplb_join(group, tcp, 0), 0, "a listener joins the same slot: TCP has its own slots");
+	lab_ok(members() == 2, "both are members, and no refused socket is");
 
 	lab_error(rplb_leave(group, first), 0, "a member leaves");
 	lab_error(rplb_leave(group, first), -ENOENT, "once");
@@ -87,7 +87,7 @@ static void slots(void)
 	lab_error(rplb_join(group, first, 0), 0, "a closed socket's slot is free at once");
 	close(first);
 	close(tcp);
-	lab_ok(members() == 0, "whose sockets are closed are no members");
+	lab_ok(members() == 0, "closed sockets are no members");
 	lab_error(rplb_join(group, other_port, 1), 0,
 		  "a group without members takes a new address");
 	close(other_port);
@@ -100,7 +100,7 @@ static int join_first(void *unused)
 	return rplb_join(group, lab_udp(PORT), 0);
 }
 
-/* What getsockopt says of them is as it should be; the kernel knows better. */
+/* getsockopt reports these sockets as valid, but the kernel refuses them. */
 static void late(void)
 {
 	struct sockaddr_in6 any = {.sin6_family = AF_INET6, .sin6_port = htons(PORT)};
@@ -138,7 +138,7 @@ static void late(void)
 		lab_need(-errno, "an IPv6 socket");
 	lab_need(rplb_socket_udp((struct sockaddr *)&any, sizeof(any), 0, &both), "bind");
 	lab_need(rplb_join(group, both, 0), "join");
-	lab_error(rplb_join(group, only, 1), -EADDRNOTAVAIL, "a group takes IPv4, or it does not");
+	lab_error(rplb_join(group, only, 1), -EADDRNOTAVAIL, "all members agree in IPV6_V6ONLY");
 	close(only);
 	close(both);
 }
@@ -149,7 +149,7 @@ static void death(void)
 	pid_t child = lab_start(join_first, NULL);
 
 	fd = lab_udp(PORT);
-	lab_error(rplb_join(group, fd, 0), -EEXIST, "a slot that another process has is taken");
+	lab_error(rplb_join(group, fd, 0), -EEXIST, "a slot of another process is taken");
 	lab_end(child);
 	lab_error(rplb_join(group, fd, 0), 0, "a killed process leaves its slot");
 	close(fd);
@@ -159,11 +159,11 @@ static void nothing(void)
 {
 	int fd = lab_udp(PORT);
 
-	lab_error(rplb_join(NULL, fd, 0), -EINVAL, "nobody joins no group");
-	lab_error(rplb_leave(NULL, fd), -EINVAL, "nobody leaves no group");
-	lab_error(rplb_attach(NULL, fd), -EINVAL, "nothing is attached without a group");
+	lab_error(rplb_join(NULL, fd, 0), -EINVAL, "a join needs a group");
+	lab_error(rplb_leave(NULL, fd), -EINVAL, "leaving needs a group");
+	lab_error(rplb_attach(NULL, fd), -EINVAL, "attaching needs a group");
 	lab_error(rplb_attach(group, fd), 0, "attaching needs no slot");
-	lab_ok(members() == 0, "who is attached is no member by that");
+	lab_ok(members() == 0, "an attached socket is no member");
 	close(fd);
 }
 

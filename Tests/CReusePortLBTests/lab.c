@@ -22,7 +22,7 @@
 
 static int cases, failures;
 
-/* Programs are told apart by what they could not do, so that a log says it without a debugger. */
+/* Names the failed step, so that the log is enough without a debugger. */
 static void bail(const char *what, int error)
 {
 	printf("Bail out! %s: %s\n", what, strerror(error));
@@ -124,7 +124,7 @@ void lab_need(int error, const char *what)
 		bail(what, -error);
 }
 
-/* In the child: the work's answer goes up the pipe as an int, and nothing else of it matters. */
+/* In the child: sends the result of `work` through the pipe as an int. */
 static void answer(int pipe_end, int (*work)(void *), void *context)
 {
 	int result = work(context);
@@ -158,7 +158,7 @@ static pid_t start(int (*work)(void *), void *context, uid_t uid, bool stay, int
 		if (uid &&
 		    (setgroups(0, NULL) || setresgid(uid, uid, uid) || setresuid(uid, uid, uid)))
 			_exit(1);
-		/* After the change of user, which takes the signal back. */
+		/* After the change of user, which clears the signal. */
 		prctl(PR_SET_PDEATHSIG, SIGKILL);
 		answer(ends[1], work, context);
 		while (stay)
@@ -185,7 +185,7 @@ int lab_as(uid_t uid, int (*work)(void *), void *context)
 	int result;
 	int status = reap(start(work, context, uid, false, &result));
 
-	/* valgrind and the sanitizers speak through the status. */
+	/* valgrind and the sanitizers report by the exit status. */
 	if (status) {
 		printf("# a child ended with status %#x\n", (unsigned int)status);
 		failures++;

@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * lab.h: what the test programs share. Each program is one subject and prints its cases as sentences
+ * lab.h: what the test programs share. Each program tests one subject and prints its cases as sentences
  * in the Test Anything Protocol, which Automake reads.
  *
- * A program lives in a mount and a network namespace of its own: there is a BPF file system at
- * RPLB_PIN_ROOT and a loopback interface, and nothing outside is touched.
+ * A program runs in its own mount and network namespaces, with a BPF file system at RPLB_PIN_ROOT and a
+ * loopback interface, and changes nothing outside.
  */
 #ifndef LAB_H
 #define LAB_H
@@ -17,36 +17,36 @@
 
 #include <reuseport_lb.h>
 
-/* A folder on no BPF file system, and a BPF file system in which anybody may create. */
+/* A folder on no BPF file system, and a BPF file system in which every user may create. */
 #define LAB_PLAIN_ROOT "/sys/fs/plain"
 #define LAB_OPEN_ROOT "/sys/fs/open"
 
-/* A user who owns nothing, and its likes. */
+/* Unprivileged users. */
 #define LAB_NONE 65534
 #define LAB_STRANGER 65533
 
-/* Enters the namespaces. Who is not root is told so, and the program ends as skipped. */
+/* Enters the namespaces. Without root the program reports that and ends as skipped. */
 void lab_enter(void);
-/* Prints the plan and takes leave; the exit status of the program. */
+/* Prints the plan. Returns the exit status of the program. */
 int lab_leave(void);
 
 /* A case: `good` must hold. Returns it. */
 bool lab_ok(bool good, const char *sentence, ...) __attribute__((format(printf, 2, 3)));
 /* A case: a call returned `got` and must have returned `want`, 0 or -errno. */
 bool lab_error(int got, int want, const char *sentence, ...) __attribute__((format(printf, 3, 4)));
-/* What a case builds on: without it the program ends, failed. */
+/* Checks a precondition of a case: when it fails, the program ends with a failure. */
 void lab_need(int error, const char *what);
 
-/* Calls `work` in a child of another user, without any privilege; what it returned. */
+/* Calls `work` in an unprivileged child of another user. Returns its result. */
 int lab_as(uid_t uid, int (*work)(void *), void *context);
 /* Starts `work` in a child that then waits for lab_end. Returns its pid once the work is done. */
 pid_t lab_start(int (*work)(void *), void *context);
 /* Kills a child (SIGKILL) and reaps it. */
 void lab_end(pid_t child);
 
-/* A group of the lab; ends the program when it cannot be. */
+/* Opens a group; on failure the program ends. */
 struct rplb_group *lab_group(const char *name, uint32_t count);
-/* Removes what is pinned of a group, as rm -r does. */
+/* Removes the pins of a group, as rm -r does. */
 void lab_remove_pins(const char *name);
 /* Sockets on 127.0.0.1 with SO_REUSEPORT: UDP bound, TCP listening. Port 0 is any. */
 int lab_udp(uint16_t port);

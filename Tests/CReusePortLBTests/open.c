@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* open.c: rplb_group_open refuses what it must, and creates, opens and resizes what it may. */
+/* open.c: rplb_group_open refuses invalid arguments, and creates, opens and resizes groups. */
 #include <errno.h>
 #include <string.h>
 
 #include "lab.h"
 
-/* Something that no call may write to when it fails. */
+/* A value that a failed call must not overwrite. */
 static struct rplb_group *const untouched = (struct rplb_group *)0x5a5a;
 
 static void refuse(int want, const char *name, struct rplb_options options, const char *sentence)
@@ -34,7 +34,7 @@ static void malformed(void)
 	lab_error(rplb_group_open(letters + 1, &good, &group), 0, "a name of 64 characters fits");
 	rplb_group_close(group);
 	lab_error(rplb_group_open("g", &good, NULL), -EINVAL,
-		  "there must be a place for the group");
+		  "the pointer for the group is required");
 
 	refuse(-EINVAL, "g", (struct rplb_options){.count = 2, .pin_root = "sys/fs/bpf"},
 	       "a pin root is absolute");
@@ -47,7 +47,7 @@ static void malformed(void)
 	refuse(-EINVAL, "g", (struct rplb_options){.count = 2, .mode = 01600},
 	       "a mode is made of read and write permissions");
 	refuse(-ENOENT, "g", (struct rplb_options){.count = 0},
-	       "without a count a group that is not there is not made");
+	       "without a count no group is created");
 	refuse(-ERANGE, "g", (struct rplb_options){.count = RPLB_MEMBERS_MAX + 1},
 	       "a count is 128 at most");
 	lab_error(
@@ -66,14 +66,14 @@ static void roots(void)
 	refuse(-ENODEV, "g", (struct rplb_options){.count = 2, .pin_root = LAB_PLAIN_ROOT},
 	       "a folder on another file system is no pin root");
 	refuse(-ENODEV, "g", (struct rplb_options){.count = 2, .pin_root = "/sys/fs/absent"},
-	       "a folder that is not there is no pin root");
+	       "a missing folder is no pin root");
 	refuse(-ENOENT, "absent", (struct rplb_options){.flags = RPLB_EXISTING},
 	       "a group that must exist is not created");
 	lab_error(rplb_group_destroy(NULL, "absent"), -ENOENT, "nor was a folder left behind");
 	refuse(-ENODEV, "g",
 	       (struct rplb_options){
 		       .count = 2, .pin_root = LAB_PLAIN_ROOT, .flags = RPLB_EXISTING},
-	       "an existing group is not looked for on another file system");
+	       "an existing group is not searched on another file system");
 
 	lab_error(rplb_group_open("mounted",
 				  &(struct rplb_options){.count = 2,
@@ -95,19 +95,19 @@ static void agreement(void)
 	lab_need(rplb_group_open("agreed", &options, &group), "a group");
 	lab_need(rplb_info(group, &info), "its description");
 	lab_ok(info.count == 3 && info.key == RPLB_KEY_FOUR_TUPLE && info.seed == 7,
-	       "a new group is what was asked for");
+	       "a new group has the requested settings");
 	lab_ok(info.address.ss_family == 0, "a new group has no address");
 	refuse(-ESTALE, "agreed", (struct rplb_options){.count = 3, .key = RPLB_KEY_SOURCE_IP},
 	       "a group keeps its key");
 	refuse(-ESTALE, "agreed", (struct rplb_options){.count = 3, .seed = &other},
 	       "a group keeps its seed");
 	lab_error(rplb_group_open("agreed", NULL, &again), 0,
-		  "without options a group is as it is");
+		  "without options a group keeps its settings");
 	rplb_group_close(again);
 	lab_error(rplb_group_open("agreed", &(struct rplb_options){.count = 4}, &again), 0,
 		  "a group may be opened with another count");
 	lab_need(rplb_info(again, &info), "its description");
-	lab_ok(info.count == 3, "and keeps its own until somebody joins");
+	lab_ok(info.count == 3, "and keeps its own until a socket joins");
 	rplb_group_close(again);
 	rplb_group_close(group);
 	rplb_group_close(NULL);

@@ -34,7 +34,7 @@ static int destroy_it(void *name)
 	return rplb_group_destroy(NULL, name);
 }
 
-/* All that a member does, ending in a datagram that has gone through the program. */
+/* Does all that a member does, up to a datagram that the program has selected it for. */
 static int be_a_member(void *name)
 {
 	struct sockaddr_in address = {.sin_family = AF_INET,
@@ -81,16 +81,16 @@ static void creation(void)
 			  (struct rplb_options){.count = 2, .pin_root = LAB_OPEN_ROOT}),
 		  -EPERM, "loading the program needs privilege");
 	lab_error(rplb_group_destroy(LAB_OPEN_ROOT, "g"), -ENOENT,
-		  "who lacks it leaves no folder behind");
+		  "an unprivileged process leaves no folder behind");
 	lab_error(open_as(LAB_NONE, NULL, (struct rplb_options){.count = 2}), -EPERM,
 		  "so does a private group");
 	lab_error(open_as(LAB_NONE, "g", (struct rplb_options){.count = 2}), -EPERM,
-		  "nobody creates in a root that belongs to someone else");
+		  "creating in another user's root is refused");
 	lab_error(open_as(LAB_NONE, "g", (struct rplb_options){0}), -ENOENT,
-		  "nobody finds there what is not there");
+		  "a group that does not exist is not found there");
 	lab_need(chmod(RPLB_PIN_ROOT, 0700) ? -errno : 0, "chmod");
 	lab_error(open_as(LAB_NONE, "g", (struct rplb_options){.count = 2}), -EACCES,
-		  "in a root that cannot be searched nobody can tell");
+		  "in a root that cannot be searched access is denied");
 	lab_need(chmod(RPLB_PIN_ROOT, 0711) ? -errno : 0, "chmod");
 	lab_error(open_as(LAB_NONE, "g",
 			  (struct rplb_options){
@@ -115,7 +115,7 @@ static void use(void)
 	lab_error(open_as(LAB_STRANGER, "owned", (struct rplb_options){0}), -EACCES,
 		  "a stranger is refused");
 	lab_error(lab_as(LAB_STRANGER, destroy_it, "owned"), -EACCES,
-		  "a stranger does not destroy it");
+		  "another user does not destroy it");
 	lab_error(open_as(LAB_NONE, "owned", (struct rplb_options){.count = 3}), 0,
 		  "its owner resizes it without any privilege");
 
@@ -125,7 +125,7 @@ static void use(void)
 	lab_error(open_as(LAB_STRANGER, "shared", (struct rplb_options){0}), 0,
 		  "mode 0660 opens the group to the group of its owner");
 	lab_error(open_as(LAB_NONE, "shared", (struct rplb_options){0}), -EACCES,
-		  "and to nobody else");
+		  "and to no other user");
 }
 
 static void address(void)
@@ -146,9 +146,9 @@ static void address(void)
 	lab_error(bind_it(&taken), 0, "an address that is free is not");
 	taken.sin_port = htons(53);
 	lab_error(lab_as(LAB_NONE, bind_it, &taken), -EACCES,
-		  "a port below 1024 is not for everybody");
+		  "a port below 1024 needs privilege");
 	taken.sin_family = AF_UNIX;
-	lab_error(bind_it(&taken), -EAFNOSUPPORT, "an address that is not of IP is refused");
+	lab_error(bind_it(&taken), -EAFNOSUPPORT, "an address of another family is refused");
 }
 
 int main(void)

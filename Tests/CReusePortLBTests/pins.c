@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* pins.c: what rplb_group_open and rplb_group_destroy make of a folder that is not as they left it. */
+/* pins.c: rplb_group_open and rplb_group_destroy on a folder that has been changed. */
 #include <bpf/bpf.h>
 #include <errno.h>
 #include <fcntl.h>
@@ -56,14 +56,14 @@ static void other_version(void)
 	lab_error(rplb_group_destroy(NULL, "newer"), -EPROTONOSUPPORT,
 		  "a group of another version is not destroyed");
 	rewrite(RPLB_PIN_ROOT "/newer/group", LB_ABI_VERSION, LB_REUSEPORT_READY);
-	lab_error(reopen("newer"), 0, "the version was all that kept it from being opened");
+	lab_error(reopen("newer"), 0, "only the version prevented the open");
 }
 
 static void pin_foreign(const char *path)
 {
 	union bpf_attr shape = {
 		.map_type = BPF_MAP_TYPE_ARRAY, .key_size = 4, .value_size = 8, .max_entries = 1};
-	/* libbpf's call for this has another name in each of its major versions. */
+	/* The libbpf function for this has a different name in each major version. */
 	int map = (int)syscall(SYS_bpf, BPF_MAP_CREATE, &shape, sizeof(shape));
 
 	if (map < 0 || bpf_obj_pin(map, path))
@@ -82,7 +82,7 @@ static void foreign(void)
 	lab_ok(!access(RPLB_PIN_ROOT "/theirs/other", F_OK), "the other pins are still there");
 
 	pin_foreign(RPLB_PIN_ROOT "/alike/group");
-	lab_error(reopen("alike"), -EPROTONOSUPPORT, "a map that is only called group is foreign");
+	lab_error(reopen("alike"), -EPROTONOSUPPORT, "a map that only has the name group is foreign");
 	pin_foreign(RPLB_PIN_ROOT "/file");
 	lab_error(reopen("file"), -EPROTONOSUPPORT, "a pin in the place of the folder is foreign");
 
@@ -113,13 +113,13 @@ static void half_built(void)
 
 	if (mkdir(RPLB_PIN_ROOT "/bare", 0700))
 		lab_need(-errno, "mkdir");
-	lab_error(reopen("bare"), 0, "an empty folder is no obstacle");
+	lab_error(reopen("bare"), 0, "a group is created in an empty folder");
 	if (mkdir(RPLB_PIN_ROOT "/bare2", 0700))
 		lab_need(-errno, "mkdir");
 	lab_error(rplb_group_destroy(NULL, "bare2"), 0, "an empty folder can be destroyed");
 }
 
-/* One call that meets the lock of another process; they wait side by side. */
+/* One call that waits for the lock of another process; all wait in parallel. */
 struct waiter {
 	pthread_t thread;
 	struct rplb_group *group;
@@ -185,7 +185,7 @@ static void locked(void)
 			 "thread");
 	for (int i = 0; i < 3; i++) {
 		pthread_join(waiters[i].thread, NULL);
-		lab_error(waiters[i].error, -ETIMEDOUT, "%s waits for the lock, not for ever",
+		lab_error(waiters[i].error, -ETIMEDOUT, "%s gives up waiting for the lock",
 			  verbs[i]);
 		lab_ok(waiters[i].seconds >= 5 && waiters[i].seconds < 30,
 		       "%s waits 5 seconds (%.2f)", verbs[i], waiters[i].seconds);

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* private.c: a group without a name lives in its process alone. */
+/* private.c: a group without a name exists only in its process. */
 #include <dirent.h>
 #include <errno.h>
 #include <string.h>
@@ -28,7 +28,7 @@ static void hear(void *context, enum rplb_level level, const char *line)
 	lines += context == &lines && !strchr(line, '\n');
 }
 
-/* Bytes that are no program: what libbpf says of them goes to the caller. */
+/* Bytes that are no program: libbpf's messages go to the caller. */
 static void object(void)
 {
 	static const char bytes[] = "this is no ELF file";
@@ -62,13 +62,13 @@ int main(void)
 	lab_need(rplb_members(second, NULL, 0, &found), "members");
 	lab_ok(found == 0, "its members are not those of another");
 	lab_error(rplb_group_open(NULL, &(struct rplb_options){.flags = RPLB_EXISTING}, &first),
-		  -ENOENT, "a private group does not exist before");
+		  -ENOENT, "there is no private group to open again");
 	lab_ok(entries(RPLB_PIN_ROOT) == pins, "nothing is pinned");
 	lab_error(rplb_leave(first, fd), 0, "a private group is left like another");
 	close(fd);
 	rplb_group_close(first);
 	rplb_group_close(second);
 	object();
-	lab_ok(entries("/proc/self/fd") == before, "every descriptor is closed in the end");
+	lab_ok(entries("/proc/self/fd") == before, "every descriptor is closed at the end");
 	return lab_leave();
 }

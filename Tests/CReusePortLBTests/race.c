@@ -14,7 +14,7 @@
 #define PROCESSES 8
 #define ROUNDS 5
 
-/* The kernel notes the real uid of a program's creator, which tells ours from others on the machine. */
+/* The kernel records the real uid of a program's creator, which identifies our programs on the machine. */
 static uid_t creator;
 
 static int programs(void)
@@ -46,7 +46,7 @@ static int open_and_join(uint32_t slot)
 	return error ? error : rplb_join(group, lab_udp(4739), slot);
 }
 
-/* Children wait for the word, act, answer, and keep their sockets until they are killed. */
+/* Starts a child that waits for a byte, joins, reports, and keeps its socket until it is killed. */
 static pid_t spawn(uint32_t slot, int go, int answers)
 {
 	pid_t child = fork();
@@ -55,7 +55,7 @@ static pid_t spawn(uint32_t slot, int go, int answers)
 
 	if (child)
 		return child;
-	/* In this order: a change of user takes the signal back. */
+	/* In this order: a change of user clears the signal. */
 	if (setresuid(creator, 0, 0) || prctl(PR_SET_PDEATHSIG, SIGKILL) || read(go, &word, 1) != 1)
 		_exit(1);
 	error = open_and_join(slot);
@@ -72,7 +72,7 @@ static void round_of(int number)
 	struct rplb_group *group;
 	size_t found = 0;
 
-	/* The kernel frees a program some time after its last use, so each round has its creator. */
+	/* The kernel frees a program some time after its last use, so each round has its own creator. */
 	creator = 200000 + (uid_t)(getpid() * ROUNDS + number);
 	if (pipe2(go, 0) || pipe2(answers, 0))
 		lab_need(-errno, "pipe");
@@ -82,7 +82,7 @@ static void round_of(int number)
 	}
 	close(go[0]);
 	close(answers[1]);
-	/* A byte for each starts them. */
+	/* One byte for each child starts them. */
 	for (int i = 0; i < PROCESSES; i++) {
 		if (write(go[1], "!", 1) != 1)
 			lab_need(-errno, "go");

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* receives.c: receives COLLECTOR starts two collectors on one port and shows that each source meets one
- * of them, and that each of them has some. installed.sh runs it. */
+/* receives.c: receives COLLECTOR starts two collectors on one port and checks that each source reaches one of
+ * them, and that both have sources. installed.sh runs it. */
 #include <arpa/inet.h>
 #include <errno.h>
 #include <poll.h>
@@ -50,7 +50,7 @@ static void start(struct collector *collector, const char *program, const char *
 	       strtok(line, "\n"));
 }
 
-/* Each source is an address of its own in 127.0.0.0/8. */
+/* Each source is another address of 127.0.0.0/8. */
 static void send_all(void)
 {
 	struct sockaddr_in to = {.sin_family = AF_INET,
@@ -76,7 +76,7 @@ static void send_all(void)
 	}
 }
 
-/* Reads one line of one of the two; false after ten seconds without any. */
+/* Reads one line from either collector; false after ten seconds without one. */
 static bool hear(struct collector collectors[2])
 {
 	struct pollfd polls[2] = {{.fd = fileno(collectors[0].out), .events = POLLIN},
@@ -108,7 +108,7 @@ int main(int count, char **arguments)
 	lab_enter();
 	start(&collectors[0], arguments[1], "0");
 	start(&collectors[1], arguments[1], "1");
-	/* A line a read, and no stream keeps one back. */
+	/* Unbuffered, so that poll(2) sees every line. */
 	setvbuf(collectors[0].out, NULL, _IONBF, 0);
 	setvbuf(collectors[1].out, NULL, _IONBF, 0);
 	send_all();
@@ -123,7 +123,7 @@ int main(int count, char **arguments)
 		of[1] += second > 0;
 	}
 	lab_ok(lost == 0, "every datagram is received (%d are not)", lost);
-	lab_ok(split == 0, "each source meets one collector (%d meet both)", split);
+	lab_ok(split == 0, "each source reaches one collector (%d reach both)", split);
 	lab_ok(of[0] > 0 && of[1] > 0, "both collectors have sources: %d and %d", of[0], of[1]);
 	lab_end(collectors[0].pid);
 	lab_end(collectors[1].pid);

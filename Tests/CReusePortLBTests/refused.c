@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* refused.c: a start that is refused changes nothing for those who are there. */
+/* refused.c: a refused start changes nothing for the existing members. */
 #include <errno.h>
 #include <unistd.h>
 
@@ -36,31 +36,31 @@ int main(void)
 	lab_need(rplb_join(group, first, 0), "join");
 
 	late = reopened(5);
-	lab_ok(count_of(group) == 3, "who opens a group with another count has not changed it");
-	lab_error(rplb_join(late, second, 0), -EEXIST, "a slot that is taken is refused");
+	lab_ok(count_of(group) == 3, "opening a group with another count does not change it");
+	lab_error(rplb_join(late, second, 0), -EEXIST, "a taken slot is refused");
 	lab_error(rplb_join(late, elsewhere, 4), -EADDRNOTAVAIL, "so is another address");
 	lab_error(rplb_join(late, second, 5), -ERANGE, "and a slot that is not below either count");
-	lab_ok(count_of(group) == 3, "the count is still what it was");
-	lab_error(rplb_join(group, second, 4), -ERANGE, "for those too who want no other");
+	lab_ok(count_of(group) == 3, "the count is unchanged");
+	lab_error(rplb_join(group, second, 4), -ERANGE, "also by a handle without another count");
 
-	lab_error(rplb_join(late, second, 4), 0, "a slot below the new count is taken");
-	lab_ok(count_of(group) == 5, "and the group has the new count, whoever asks");
+	lab_error(rplb_join(late, second, 4), 0, "a slot below the new count can be joined");
+	lab_ok(count_of(group) == 5, "and every handle sees the new count");
 	lab_error(rplb_leave(late, second), 0, "leave");
 
 	lab_need(rplb_resize(group, 4), "resize");
-	lab_error(rplb_join(late, second, 1), 0, "who joins again");
-	lab_ok(count_of(group) == 4, "leaves the count as others have made it since");
+	lab_error(rplb_join(late, second, 1), 0, "a later join succeeds");
+	lab_ok(count_of(group) == 4, "and keeps the count that others have set since");
 	lab_need(rplb_leave(late, second), "leave");
 
 	later = reopened(2);
 	lab_need(rplb_join(late, second, 3), "join");
 	lab_error(rplb_join(later, elsewhere, 1), -EBUSY,
-		  "a lower count cuts off nobody who has come since the group was opened");
-	lab_ok(count_of(group) == 4, "and changes nothing then");
+		  "a lower count cuts off no member that has joined since the group was opened");
+	lab_ok(count_of(group) == 4, "and then changes nothing");
 	close(second);
 	second = lab_udp(PORT);
-	lab_error(rplb_join(later, second, 1), 0, "once the member has gone it is taken");
-	lab_ok(count_of(group) == 2, "with the count");
+	lab_error(rplb_join(later, second, 1), 0, "once that member has left, the lower count is accepted");
+	lab_ok(count_of(group) == 2, "and sets the count");
 
 	close(first);
 	close(second);

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* rejoin.c: pins that are removed while members live; the next member joins the group that lives. */
+/* rejoin.c: pins are removed while members live; the next member joins the live group. */
 #define _GNU_SOURCE
 #include <errno.h>
 #include <fcntl.h>
@@ -38,7 +38,7 @@ static struct rplb_group *open_group(const char *name, struct rplb_options optio
 	return group;
 }
 
-/* Which of the sockets each of SOURCES addresses reaches. */
+/* Finds which socket each of SOURCES addresses reaches. */
 static void homes(const int fds[MEMBERS], int home[SOURCES])
 {
 	struct sockaddr_in to = {.sin_family = AF_INET,
@@ -69,7 +69,7 @@ struct lives {
 	int home[SOURCES];
 };
 
-/* A group with its members, of which the last has ended and the pins are gone. */
+/* A group whose last member has ended and whose pins are gone. */
 static struct lives orphaned(const char *name, struct rplb_options options)
 {
 	struct lives lives;
@@ -104,15 +104,15 @@ static void rejoining(void)
 	struct rplb_info info;
 	size_t found = 0;
 
-	/* It has the group open that is going to be replaced. */
+	/* This handle has the group open that will be replaced. */
 	late = open_group("lost", (struct rplb_options){.count = 0});
 	lives.fds[2] = lab_udp(PORT);
 	lab_error(rplb_join(group, lives.fds[2], 0), -EEXIST,
-		  "a slot of the living group is taken");
+		  "a slot of the live group is taken");
 	lab_ok(strstr(heard, "pins of group lost were removed") != NULL,
 	       "the log says that the pins were removed (%s)", heard);
 	lab_error(rplb_join(late, lives.fds[2], 2), 0,
-		  "a member that restarts joins the living group, by whatever handle");
+		  "a member that restarts joins the live group, with either handle");
 	homes(lives.fds, home);
 	lab_ok(!memcmp(home, lives.home, sizeof(home)), "no source has moved");
 	rplb_group_close(late);
@@ -123,8 +123,8 @@ static void rejoining(void)
 	       "the pins are back: %zu members of %u", found, info.count);
 	lab_error(
 		rplb_group_open("lost", &(struct rplb_options){.count = 3, .seed = &other}, &late),
-		-ESTALE, "another seed is refused as ever");
-	lab_error(rplb_join(group, fourth, 3), 0, "the count that the start asked for holds");
+		-ESTALE, "another seed is still refused");
+	lab_error(rplb_join(group, fourth, 3), 0, "the count of the start is applied");
 	lab_need(rplb_info(group, &info), "info");
 	lab_ok(info.count == 4, "the count is 4 (%u)", info.count);
 	close(fourth);
@@ -143,7 +143,7 @@ static void disagreeing(void)
 
 	lives.fds[2] = lab_udp(PORT);
 	lab_error(rplb_join(group, lives.fds[2], 2), -ESTALE,
-		  "a start with another seed than the living group's is refused");
+		  "a start with another seed than the live group's is refused");
 	rplb_group_close(group);
 	lab_ok(access(RPLB_PIN_ROOT "/split", F_OK) && errno == ENOENT,
 	       "and leaves no second group");
@@ -162,11 +162,11 @@ static void two_names(void)
 
 	lab_need(rplb_join(first, fds[0], 0), "join");
 	second = open_group("second", (struct rplb_options){.count = 2});
-	lab_error(rplb_join(second, fds[1], 0), 0, "a group of another name keeps its own members");
+	lab_error(rplb_join(second, fds[1], 0), 0, "a group of another name keeps its members");
 	lab_ok(strstr(heard, "takes the packets of group first") != NULL,
 	       "the log names the group whose port it takes (%s)", heard);
 	lab_need(rplb_info(second, &info), "info");
-	lab_ok(info.count == 2, "both have their own count");
+	lab_ok(info.count == 2, "each has its own count");
 	close(fds[0]);
 	close(fds[1]);
 	rplb_group_close(first);
@@ -179,13 +179,13 @@ static void leaving(void)
 
 	lives.fds[2] = lab_udp(PORT);
 	lab_error(rplb_join(lives.group, lives.fds[2], 2), -ENOENT,
-		  "nothing joins by the handle of a member whose group has lost its pins");
+		  "the handle of a member whose group has lost its pins joins no socket");
 	lab_error(rplb_leave(lives.group, lives.fds[0]), 0, "but its member can leave");
 	lab_error(rplb_retire(lives.group, lives.fds[1]), 0, "and retire");
 	end(&lives);
 }
 
-/* Joins in a process that may create groups, and may not look for programs. */
+/* Joins in a process that may create groups but may not look for programs. */
 static int join_blindly(void *fd)
 {
 	struct __user_cap_header_struct header = {.version = _LINUX_CAPABILITY_VERSION_3};
@@ -212,20 +212,20 @@ static void blind(void)
 
 	lives.fds[2] = lab_udp(PORT);
 	lab_error(lab_as(0, join_blindly, &lives.fds[2]), 0,
-		  "without the privilege to find the living group the log says what happens");
+		  "without the privilege to find the live group the log has a warning");
 	close(lives.fds[2]);
 	lab_remove_pins("blind");
 	end(&lives);
 
 	lives.fds[2] = lab_udp(PORT);
 	lab_error(lab_as(0, join_blindly, &lives.fds[2]), 1,
-		  "and says nothing when no other program steered the port");
+		  "and has none when no other program steered the port");
 	close(lives.fds[2]);
 	lab_need(rplb_group_destroy(NULL, "blind"), "destroy");
 }
 
-/* After how many calls of unlink(2) and chmod(2) this process is killed; 0: never. The library's calls come
- * here, as those of every object of a process do. */
+/* After how many calls of unlink(2) and chmod(2) this process is killed; 0: never. The definitions below also
+ * replace those functions for the library. */
 static int calls_left;
 
 static int counted(int result)
@@ -245,7 +245,7 @@ int chmod(const char *path, mode_t mode)
 	return counted((int)syscall(SYS_fchmodat, AT_FDCWD, path, mode));
 }
 
-/* Joins slot 2 in a process that dies after some calls; whether it died. */
+/* Joins slot 2 in a process that dies after some calls. Returns whether it died. */
 static bool join_and_die(struct rplb_group *group, int fd, int calls)
 {
 	int status;
@@ -274,10 +274,10 @@ static void cut_short(void)
 		deaths += died;
 		rplb_group_close(group);
 	}
-	lab_ok(deaths == 20, "ten pins are removed and ten made (%d)", deaths);
+	lab_ok(deaths == 20, "ten pins are removed and ten created (%d)", deaths);
 	homes(lives.fds, home);
 	lab_ok(!memcmp(home, lives.home, sizeof(home)),
-	       "whatever a process that died at it has left, the next one joins the living group");
+	       "after a process that died halfway, the next one joins the live group");
 	end(&lives);
 	lab_need(rplb_group_destroy(NULL, "cut"), "destroy");
 }

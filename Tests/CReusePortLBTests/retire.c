@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* retire.c: a member that leaves for good loses nothing, however busy the port is. */
+/* retire.c: a member that retires loses nothing, however busy the port is. */
 #include <arpa/inet.h>
 #include <errno.h>
 #include <pthread.h>
@@ -11,7 +11,7 @@
 
 #define PORT 4739
 #define CYCLES 100
-/* Sockets of the sender, by which the program chooses between two members. */
+/* Sockets of the sender: the program chooses between two members by their ports. */
 #define SOURCES 16
 /* Datagrams on their way at most: fewer than a socket's default buffer holds. */
 #define AHEAD 150
@@ -58,7 +58,7 @@ static long drain(int fd)
 	return count;
 }
 
-/* A member beside one that stays comes, gets its share, and goes. */
+/* A member joins beside one that stays, gets its share, and retires. */
 static long cycle(struct rplb_group *group, int stays)
 {
 	struct timespec start, now;
@@ -92,7 +92,7 @@ static void under_load(struct rplb_group *group)
 	pthread_join(sender, NULL);
 	drain(stays);
 	lab_ok(got > 0, "members that come and go get their share");
-	lab_ok(sent == received, "none of what was sent is lost with them");
+	lab_ok(sent == received, "no datagram is lost with them");
 	close(stays);
 }
 
@@ -109,7 +109,7 @@ int main(void)
 	tcp = lab_tcp(4740);
 	lab_error(rplb_retire(group, udp), -ENOENT, "a socket that is in no slot cannot retire");
 	lab_ok(getpeername(udp, (struct sockaddr *)&peer, &bytes) && errno == ENOTCONN,
-	       "nor is it altered");
+	       "nor is it changed");
 	lab_need(rplb_join(group, tcp, 0), "join");
 	lab_error(rplb_retire(group, tcp), -EPROTOTYPE, "a TCP listener cannot retire");
 	lab_need(rplb_join(group, udp, 0), "join");

@@ -20,7 +20,7 @@ struct worker {
 	int contested; /* how often the slot that all want was won */
 };
 
-/* Each has a slot of its own and one that everybody wants. */
+/* Each thread has its own slot, and all compete for another one. */
 static int turn(struct worker *worker, int own, int wanted)
 {
 	struct rplb_member list[2 * RPLB_MEMBERS_MAX];
@@ -63,7 +63,7 @@ static void *work(void *context)
 	return NULL;
 }
 
-/* Opening is safe too: every thread has a group of its own, made at the same moment. */
+/* Opening is thread-safe too: every thread opens its own group at the same moment. */
 static void *open_one(void *context)
 {
 	struct worker *worker = context;
@@ -75,8 +75,8 @@ static void *open_one(void *context)
 	return NULL;
 }
 
-/* Two threads join an empty group with two addresses. One finds the group empty and has its way, so it
- * takes a lock around looking and joining to let the other see that. */
+/* Two threads join an empty group with two addresses. The first fixes the address; the library must check and
+ * join under one lock so that the other one sees it. */
 static void *contest(void *context)
 {
 	struct worker *worker = context;
@@ -115,7 +115,7 @@ static int run(uint32_t threads, void *(*body)(void *), struct worker *workers)
 	return error;
 }
 
-/* `what` says which group is in use. */
+/* `what` names the group in use. */
 static void use(const char *what)
 {
 	struct worker workers[THREADS];
@@ -143,7 +143,7 @@ int main(void)
 	lab_enter();
 	group = lab_group("threads", THREADS + 2);
 	use("a pinned group");
-	/* No folder can be locked here; the threads have the group's mutex alone. */
+	/* A private group has no folder to lock, only the group's mutex. */
 	group = lab_group(NULL, THREADS + 2);
 	use("a private group");
 	lab_error(run(THREADS, open_one, workers), 0, "8 threads open one group at once");

@@ -18,17 +18,17 @@ static void resize(void)
 
 	lab_error(rplb_resize(group, 0), -ERANGE, "a count is not 0");
 	lab_error(rplb_resize(group, RPLB_MEMBERS_MAX + 1), -ERANGE, "a count is not 129");
-	lab_error(rplb_resize(NULL, 2), -EINVAL, "no group has no count");
+	lab_error(rplb_resize(NULL, 2), -EINVAL, "resizing needs a group");
 	lab_need(rplb_join(group, fd, 2), "join");
-	lab_error(rplb_resize(group, 2), -EBUSY, "a member that lives is not cut off");
+	lab_error(rplb_resize(group, 2), -EBUSY, "a live member is not cut off");
 	lab_error(rplb_group_open("sized", &(struct rplb_options){.count = 2}, &again), -EBUSY,
 		  "nor by opening the group with a lower count");
 	lab_ok(again == (void *)0x5a5a, "which leaves the group alone");
 	lab_need(rplb_info(group, &info), "info");
-	lab_ok(info.count == 4, "the count is what it was");
-	lab_error(rplb_resize(group, 3), 0, "a slot that is free may go");
+	lab_ok(info.count == 4, "the count is unchanged");
+	lab_error(rplb_resize(group, 3), 0, "a free slot may be removed");
 	close(fd);
-	lab_error(rplb_resize(group, 1), 0, "so may one whose member has gone");
+	lab_error(rplb_resize(group, 1), 0, "so may the slot of a member that has left");
 	lab_error(rplb_resize(group, RPLB_MEMBERS_MAX), 0, "a count may be 128");
 	lab_need(rplb_info(group, &info), "info");
 	lab_ok(info.count == RPLB_MEMBERS_MAX, "and is then");
@@ -66,18 +66,18 @@ static void counting(void)
 
 	lab_error(rplb_counters(group, RPLB_MEMBERS_MAX, &kept), -ERANGE,
 		  "there are counters for 128 slots");
-	lab_ok(!memcmp(&kept, &untouched, sizeof(kept)), "the counters are left alone");
+	lab_ok(!memcmp(&kept, &untouched, sizeof(kept)), "the counters are not written");
 	lab_error(rplb_counters(group, RPLB_MEMBERS_MAX - 1, &kept), 0,
-		  "beyond the count there are counters too");
+		  "slots beyond the count have counters too");
 	lab_error(rplb_counters(group, 0, NULL), -EINVAL, "counters need a place");
 	lab_error(rplb_counters(NULL, 0, &kept), -EINVAL, "counters need a group");
 	lab_error(rplb_left_to_kernel(group, NULL), -EINVAL, "a number needs a place");
 	lab_error(rplb_left_to_kernel(NULL, &left), -EINVAL, "a number needs a group");
-	lab_ok(left == 99, "the number is left alone");
+	lab_ok(left == 99, "the number is not written");
 
 	lab_need(rplb_join(group, fds[0], 0), "join");
 	lab_need(rplb_join(group, fds[1], 1), "join");
-	/* The sender's address is one, so one member has it; both are gone, one after the other. */
+	/* One source address, so one member has it. The members leave one after the other. */
 	for (int round = 0; round < 3; round++) {
 		for (int i = 0; i < 10; i++)
 			sendto(sender, "x", 1, 0, (struct sockaddr *)&address, sizeof(address));
@@ -87,15 +87,15 @@ static void counting(void)
 		int owner = counts[1].selected > 0, other = 1 - owner;
 		if (round == 0) {
 			lab_ok(counts[owner].selected == 10 && counts[other].selected == 0,
-			       "one source meets one member");
+			       "one source reaches one member");
 			lab_need(rplb_leave(group, fds[owner]), "leave");
 		} else if (round == 1) {
 			lab_ok(counts[owner].missed == 10 && counts[other].fallback == 10,
-			       "when it has left, the other stands in");
+			       "when it has left, the other is the fallback");
 			lab_need(rplb_leave(group, fds[other]), "leave");
 		} else {
 			lab_ok(counts[owner].missed == 20 && left == 10,
-			       "when nobody is there, the kernel chooses");
+			       "without members the kernel chooses");
 		}
 	}
 	close(sender);
@@ -117,13 +117,13 @@ static void listing(void)
 	lab_error(rplb_members(group, NULL, 1, &found), -EINVAL, "a list needs a place");
 	lab_error(rplb_members(NULL, list, 3, &found), -EINVAL, "a list needs a group");
 	lab_error(rplb_members(group, list, 3, NULL), -EINVAL, "so does its length");
-	lab_ok(found == 77, "the length is left alone");
+	lab_ok(found == 77, "the length is not written");
 	lab_need(rplb_join(group, tcp, 1), "join");
 	lab_need(rplb_join(group, udp, 3), "join");
 	memset(list, 0x5a, sizeof(list));
 	lab_error(rplb_members(group, list, 1, &found), 0, "a short list is no error");
 	lab_ok(found == 2 && list[1].slot == 0x5a5a5a5a,
-	       "it says how many there are and keeps to its length");
+	       "it returns the full number and stays within its length");
 	lab_need(rplb_members(group, list, 3, &found), "members");
 	lab_ok(list[0].protocol == IPPROTO_UDP && list[0].slot == 3 &&
 		       list[1].protocol == IPPROTO_TCP && list[1].slot == 1,
@@ -137,13 +137,13 @@ static void listing(void)
 		       list[0].joined_ns / 1000000000 <= (uint64_t)now.tv_sec,
 	       "and by when it joined");
 
-	lab_error(rplb_group_destroy(NULL, "listed"), -EBUSY, "who has members is not destroyed");
+	lab_error(rplb_group_destroy(NULL, "listed"), -EBUSY, "a group with members is not destroyed");
 	close(udp);
 	lab_error(rplb_group_destroy(NULL, "listed"), -EBUSY, "a listener is a member too");
 	close(tcp);
-	lab_error(rplb_group_destroy(NULL, "listed"), 0, "who has none is");
+	lab_error(rplb_group_destroy(NULL, "listed"), 0, "a group without members is");
 	udp = lab_udp(PORT);
-	lab_error(rplb_join(group, udp, 0), -ENOENT, "nobody joins what is destroyed");
+	lab_error(rplb_join(group, udp, 0), -ENOENT, "a destroyed group cannot be joined");
 	close(udp);
 	rplb_group_close(group);
 }

@@ -1,13 +1,13 @@
 // SPDX-License-Identifier: Apache-2.0
 
-/// How the next answers of a cluster go wrong.
+/// How the next responses of a cluster fail.
 public struct APIFault: Sendable {
     public enum Kind: Sendable {
-        /// An error of HTTP, with these headers and an API status of this reason.
+        /// An HTTP error with these headers and an API status of this reason.
         case status(Int, reason: String = "", headers: [String: String] = [:])
         /// 200, then these bytes, then the end.
         case body(String)
-        /// No answer.
+        /// No response.
         case silence
         /// The connection is closed.
         case cut
@@ -15,7 +15,7 @@ public struct APIFault: Sendable {
 
     public enum Target: Sendable {
         case list
-        /// Pages of a list but the first.
+        /// All pages of a list except the first.
         case nextPage
         case watch
         case any

@@ -129,7 +129,7 @@ final class APIHandler: ChannelInboundHandler {
     }
 
     func errorCaught(context: ChannelHandlerContext, error: any Error) {
-        // A client that does not like us says so by an alert, and it is its test that looks for that.
+        // A client that rejects the server's certificate sends an alert; its own test checks that.
         context.close(promise: nil)
     }
 }

@@ -43,7 +43,7 @@ extension FakeCluster {
         }
     }
 
-    /// Tells every watch how far it is.
+    /// Sends the current version to every watch.
     public func bookmark() {
         state.withLock { state in
             state.version += 1
@@ -68,7 +68,7 @@ extension FakeCluster {
         }
     }
 
-    /// Forgets what led to the present version.
+    /// Forgets the history before the current version.
     public func compact() {
         state.withLock { state in
             state.version += 1
@@ -77,7 +77,7 @@ extension FakeCluster {
         }
     }
 
-    /// Is at another version, as after a backup was restored.
+    /// Moves to another version, as after a restored backup.
     public func jump(to version: Int) {
         state.withLock { state in
             state.version = version
@@ -105,7 +105,7 @@ extension FakeCluster {
         }
     }
 
-    /// By way of the loop, so that whoever holds the lock cannot meet a handler.
+    /// Sends on the event loop, so that no handler runs while the caller holds the lock.
     static func send(_ text: String, _ channel: any Channel) {
         channel.eventLoop.execute {
             let part = HTTPServerResponsePart.body(.byteBuffer(ByteBuffer(string: text)))

@@ -8,8 +8,8 @@ import NIOPosix
 import NIOSSL
 import Synchronization
 
-/// An API server with nothing in it but what a test puts there. It lists in pages, watches from a
-/// version, and goes wrong when told to, each in the way in which a real one (1.36) does.
+/// An API server that contains what a test puts into it. It lists in pages, watches from a version, and fails on
+/// request as a real server (1.36) does.
 public final class FakeCluster: Sendable {
     struct Watch {
         let channel: any Channel
@@ -26,7 +26,7 @@ public final class FakeCluster: Sendable {
 
     struct State {
         var version = 100
-        /// Versions before it are no longer kept.
+        /// Older versions are not kept.
         var oldest = 0
         /// By path and name; the value is JSON without its version.
         var objects: [String: [String: (selected: String, json: String, version: Int)]] = [:]
@@ -49,7 +49,7 @@ public final class FakeCluster: Sendable {
     /// Starts it. Its thread, and so its sockets, are in the network of the calling thread.
     ///
     /// - Parameters:
-    ///   - tokens: who may ask; nil: anybody.
+    ///   - tokens: the accepted tokens; nil: no token is required.
     ///   - asksForCertificate: whether clients must show a certificate.
     public init(
         _ identity: Identity, address: String = "127.0.0.1", tokens: Set<String>? = nil,
@@ -69,8 +69,8 @@ public final class FakeCluster: Sendable {
         }
         self.tls = try NIOSSLContext(configuration: tls)
         state.withLock { $0.tokens = tokens }
-        // Below the range that the kernel hands out: whoever connects to a port of that range again and
-        // again, while no socket listens, may meet himself and take the port.
+        // Below the kernel's ephemeral range: a client that retries a port of that range while no socket listens
+        // may connect to itself and occupy the port.
         for attempt in 1... {
             boundPort.withLock { $0 = Int.random(in: 30_000..<32_000) }
             do {
@@ -82,13 +82,13 @@ public final class FakeCluster: Sendable {
         }
     }
 
-    // Not to be waited for: the last reference may be let go by one of its own threads.
+    // Not awaited: the last reference may be dropped on one of its own threads.
     deinit { group.shutdownGracefully { _ in } }
 
     public var port: Int { boundPort.withLock { $0 } }
     public var url: String { "https://\(address):\(port)" }
 
-    /// Listens again, at the port that it had.
+    /// Listens again at the same port.
     public func start() throws {
         let tls = tls
         let socket = try ListeningSocket.open(address, port)
@@ -106,7 +106,7 @@ public final class FakeCluster: Sendable {
         state.withLock { $0.server = server }
     }
 
-    /// Is gone, with every connection, until `start`.
+    /// Closes the socket and every connection, until `start`.
     public func stop() async {
         let (server, connections) = state.withLock { state in
             defer {
@@ -120,16 +120,16 @@ public final class FakeCluster: Sendable {
         for connection in connections { try? await connection.close().get() }
     }
 
-    /// What was asked so far.
+    /// The requests so far.
     public var requests: [APIRequest] { state.withLock { $0.requests } }
     public var watchRequests: [APIRequest] { requests.filter(\.isWatch) }
     public var listRequests: [APIRequest] { requests.filter { !$0.isWatch } }
     public var openWatches: Int { state.withLock { $0.watches.count } }
 
-    /// Who may ask from now on.
+    /// Sets the accepted tokens.
     public func accept(_ tokens: Set<String>) { state.withLock { $0.tokens = tokens } }
 
-    /// The next requests of this kind go wrong.
+    /// Lets the next requests of this kind fail.
     public func fail(_ target: APIFault.Target, _ kind: APIFault.Kind, times: Int = 1) {
         state.withLock { $0.faults.append(APIFault(kind: kind, target: target, times: times)) }
     }
@@ -144,7 +144,7 @@ public final class FakeCluster: Sendable {
             kind: Config
             current-context: here
             contexts:
-            - {name: elsewhere, context: {cluster: far, user: nobody}}
+            - {name: elsewhere, context: {cluster: far, user: other}}
             - {name: here, context: {cluster: near, user: me}}
             clusters:
             - {name: far, cluster: {server: "https://192.0.2.1:6443"}}
@@ -153,7 +153,7 @@ public final class FakeCluster: Sendable {
                 server: \(server ?? url)
                 certificate-authority-data: \(authority)
             users:
-            - {name: nobody, user: {}}
+            - {name: other, user: {}}
             - name: me
               user: {\(user)}
 

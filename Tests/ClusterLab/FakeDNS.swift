@@ -6,7 +6,7 @@ import NIOCore
 import NIOPosix
 import Synchronization
 
-/// A DNS server on loopback, by UDP and TCP, that knows what a test tells it.
+/// A DNS server on loopback, over UDP and TCP, with the records that a test sets.
 public final class FakeDNS: Sendable {
     public struct Record: Sendable {
         let name: String
@@ -44,15 +44,15 @@ public final class FakeDNS: Sendable {
         /// Which questions, by name and type, get SERVFAIL.
         public var fails: @Sendable (String, UInt16) -> Bool = { _, _ in false }
         public var isSilent = false
-        /// Answers by UDP have no room for records.
+        /// Replies over UDP are truncated.
         public var truncates = false
-        /// Before the answer come one with another id and one to another question.
+        /// Two forged replies precede the real one: one with another ID, one to another question.
         public var isForged = false
         /// Questions with EDNS get FORMERR.
         public var isOld = false
-        /// What becomes of an answer on its way.
+        /// Changes a reply before it is sent.
         public var spoils: @Sendable ([UInt8]) -> [UInt8] = { $0 }
-        /// Answers have all records, whatever was asked.
+        /// Every reply contains all records.
         public var answersAlways = false
         public var questions:
             [(name: String, type: UInt16, byTCP: Bool, at: ContinuousClock.Instant)] = []
@@ -142,7 +142,7 @@ public final class FakeDNS: Sendable {
         }
     }
 
-    /// An SOA record of the root by which an absence may not be believed at all.
+    /// An SOA record of the root with a negative TTL of 0.
     private static let absence: [UInt8] =
         [0, 0, 6, 0, 1, 0, 0, 1, 0, 0, 22] + Array(repeating: 0, count: 22)
 
@@ -201,7 +201,7 @@ private final class StreamHandler: ChannelInboundHandler {
         let question = Array(unwrapInboundIn(data).readableBytesView.dropFirst(2))
         let server = box.server.withLock { $0?.server }
         guard let answer = server?.answers(to: question, byTCP: true).last else { return }
-        // In two parts, as TCP may have it.
+        // In two parts, as may happen over TCP.
         var buffer = ByteBuffer(integer: UInt16(answer.count))
         buffer.writeBytes(answer.prefix(5))
         context.writeAndFlush(wrapOutboundOut(buffer), promise: nil)

@@ -3,8 +3,8 @@
 import Glibc
 import LabNet
 
-/// A TCP socket for a server that is started and stopped. No process that the test starts inherits it:
-/// it would go on listening there.
+/// A TCP socket for a server that is started and stopped. It is not inherited by processes of the test, which would
+/// keep it listening.
 enum ListeningSocket {
     /// - Parameter address: of IPv4.
     /// - Returns: a descriptor, bound.

@@ -25,7 +25,7 @@ public struct Slice: Encodable, Sendable {
             targetRef = pod.map { Target(name: $0) }
         }
 
-        /// One that is on its way out and still serves.
+        /// A terminating endpoint that still serves.
         public static func leaving(_ address: String, pod: String? = nil) -> Endpoint {
             Endpoint(address, pod: pod, ready: false, serving: true, terminating: true)
         }

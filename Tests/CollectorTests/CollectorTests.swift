@@ -8,24 +8,24 @@ import ReusePortLB
 import Testing
 import Tiers
 
-/// The built executable and the real program, judged from outside. One test at a time: several load the
+/// The built executable and the real program, tested from outside. The tests run one at a time: several load the
 /// machine and count every datagram.
 @Suite(
     "The collector", .tags(.network), .serialized,
     .enabled(if: Privilege.isRoot, "NOT TESTED: loading kernel programs needs root"))
 enum CollectorTests {}
 
-/// A collector as its user sees it: a process, what it prints, and how it ends.
+/// A collector as its user sees it: a process, its output and its exit code.
 struct CollectorUnderTest: Sendable {
-    /// What to run, and the folder that it is in when that is not where it was built.
+    /// The command, and the folder of the executable when that is a copy.
     struct Program: Sendable {
         var words: [String]
         var folder: ScratchFolder?
 
         static let own = Program(words: [Files.product("collector")])
 
-        /// The collector as `nobody`, without capabilities and without a way to get any; from a folder
-        /// that any user may search.
+        /// The collector as user 65534, without capabilities and without a way to get any, from a folder that any
+        /// user may search.
         static func asNobody() throws -> Program {
             let folder = try ScratchFolder()
             let copy = folder.path("collector")
@@ -50,7 +50,7 @@ struct CollectorUnderTest: Sendable {
             output: output.map { .inherited($0) } ?? .collected, folder: program.folder)
     }
 
-    /// Starts one in a slot and waits until it is there.
+    /// Starts a collector in a slot and waits until it has joined.
     static func inSlot(
         _ slot: Int, of count: Int, at endpoint: Endpoint, _ flags: [String],
         output: Int32? = nil, program: Program = .own
@@ -67,7 +67,7 @@ struct CollectorUnderTest: Sendable {
         }
     }
 
-    /// Waits for so many lines of output.
+    /// Waits for this many lines of output.
     @discardableResult
     func prints(_ count: Int) async throws -> [String] {
         try await process.record.wait("\(count) lines") { state in
@@ -75,7 +75,7 @@ struct CollectorUnderTest: Sendable {
         }
     }
 
-    /// Ends it in order and returns all that it printed.
+    /// Ends it in order and returns its output.
     @discardableResult
     func stop(
         _ signal: Int32 = SIGTERM, sourceLocation: SourceLocation = #_sourceLocation
@@ -117,7 +117,7 @@ struct EndReport: Decodable, Equatable {
     }
 }
 
-/// What `collector status --json` says.
+/// The output of `collector status --json`.
 struct StatusReport: Decodable {
     struct Group: Decodable {
         let name: String

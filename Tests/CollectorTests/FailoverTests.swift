@@ -12,7 +12,7 @@ extension CollectorTests {
     struct FailoverTests {}
 }
 
-/// What one collector printed of a load: for each flow the numbers in their order of arrival.
+/// The load that one collector printed: for each flow the numbers in order of arrival.
 struct Heard {
     private(set) var numbers: [UInt32: [UInt64]] = [:]
 
@@ -42,7 +42,7 @@ struct Heard {
 
 extension CollectorTests.FailoverTests {
     @Test(
-        "kill -9 under 20 000 a second from 256 sources: no other's datagram moves or is lost; the dead one's return with it"
+        "kill -9 under 20 000 a second from 256 sources: other members' sources neither move nor lose a datagram"
     )
     func killed() async throws {
         let (pins, folder) = (try BPFFileSystem(), try ScratchFolder())
@@ -87,13 +87,14 @@ extension CollectorTests.FailoverTests {
             let back = returned.numbers[flow] ?? []
             let homes = others.compactMap { $0.numbers[flow] }
             if last.isEmpty, back.isEmpty {
-                // A survivor's source: one collector got all of it, in order.
+                // A survivor's source: one collector got all its datagrams, in order.
                 let isWhole = homes == [Array(0..<sent)]
                 #expect(isWhole, "flow \(flow): \(homes.map(\.count)) of \(sent)")
                 continue
             }
             orphans += 1
-            // At first all, then a gap at most, then one stand-in, then the one that returned: to the last.
+            // The dead member's source: its collector, a gap at most, one fallback member, then the collector that
+            // returned, up to the last datagram.
             let isFirst = last == Array(0..<UInt64(last.count))
             #expect(isFirst && homes.count == 1, "flow \(flow)")
             let lastKnown = try #require(homes.first)
@@ -106,11 +107,11 @@ extension CollectorTests.FailoverTests {
             lost += Int(begin) - last.count
         }
         #expect((40...90).contains(orphans), "\(orphans) of 256 sources were the dead one's")
-        // Only what sat in the dead one's own queue and had not been printed: a moment's worth.
+        // Only datagrams in the dead member's queue, or not yet printed, are lost.
         #expect(lost < 2_500, "\(lost)")
     }
 
-    @Test("a collector that is told to stop under load loses nothing, nor does its return")
+    @Test("a collector that is stopped under load and started again loses nothing")
     func orderly() async throws {
         let pins = try BPFFileSystem()
         let endpoint = try Endpoint.free()
@@ -145,7 +146,7 @@ extension CollectorTests.FailoverTests {
         #expect(received == Int(report.datagrams))
     }
 
-    @Test("100 collectors that are killed leave no kernel object, pin or descriptor behind")
+    @Test("100 killed collectors leave no kernel object, pin or descriptor behind")
     func cycles() async throws {
         func objects() async throws -> Int {
             let maps = try await bpftool("-j map")
@@ -168,7 +169,7 @@ extension CollectorTests.FailoverTests {
                 #expect(try await collector.process.exit() == .killed(SIGKILL))
             }
         }
-        // The first one makes the group.
+        // The first collector creates the group.
         try await cycle(0..<4)
         let before = (objects: try await objects(), pins: pins.pins("g"), Probe.descriptors())
         for _ in 0..<24 { try await cycle(0..<4) }
@@ -176,7 +177,7 @@ extension CollectorTests.FailoverTests {
         try await eventually("no more descriptors than before") {
             Probe.descriptors() <= before.2
         }
-        // Other groups of this host may come and go meanwhile.
+        // Other groups on this host may come and go meanwhile.
         try await eventually("no more kernel objects than before") {
             try await objects() <= before.objects
         }
@@ -189,7 +190,7 @@ extension CollectorTests.FailoverTests {
         }
     }
 
-    @Test("ten collectors that start at the same moment make one group; each has its slot")
+    @Test("ten collectors that start at the same moment create one group; each has its slot")
     func race() async throws {
         let pins = try BPFFileSystem()
         let endpoint = try Endpoint.free()
@@ -208,7 +209,7 @@ extension CollectorTests.FailoverTests {
         for collector in collectors { try await collector.stop() }
     }
 
-    @Test("a collector that counts one more resizes the group; one that counts less is refused")
+    @Test("a collector with a higher COUNT resizes the group; one with a lower COUNT is refused")
     func resize() async throws {
         let pins = try BPFFileSystem()
         let endpoint = try Endpoint.free()
@@ -225,7 +226,7 @@ extension CollectorTests.FailoverTests {
         for collector in collectors { try await collector.stop() }
     }
 
-    @Test("pins are removed and one collector restarts: it warns and joins the group that lives")
+    @Test("after its pins are removed, a collector that restarts warns and joins the live group")
     func pinsRemoved() async throws {
         let pins = try BPFFileSystem()
         let endpoint = try Endpoint.free()

@@ -7,12 +7,12 @@ import LabNet
 import Testing
 
 extension CollectorTests {
-    @Suite("What it prints")
+    @Suite("Output")
     struct OutputTests {}
 }
 
 extension CollectorTests.OutputTests {
-    /// A lone collector that has got these datagrams, and their sender.
+    /// A single collector that has received these datagrams, and their sender.
     private static func showing(
         _ payloads: [[UInt8]], _ flags: [String], on address: IPAddress = .loopback
     ) async throws -> (lines: [String], sender: Endpoint, errors: [String]) {
@@ -28,7 +28,7 @@ extension CollectorTests.OutputTests {
     }
 
     @Test(
-        "a line a datagram: its source, and its text or its first bytes; nothing drives a terminal")
+        "a line a datagram: its source, and its text or first bytes; no terminal codes pass")
     func lines() async throws {
         let binary = (0..<40).map { UInt8($0) }
         let payloads: [[UInt8]] = [
@@ -63,7 +63,7 @@ extension CollectorTests.OutputTests {
         #expect(lines.first == "[::1]:\(sender.port) A")
     }
 
-    @Test("--json: every line is an object; what was cut is marked and counted")
+    @Test("--json: every line is an object; truncated datagrams are marked and counted")
     func json() async throws {
         struct Line: Decodable, Equatable {
             let event: String
@@ -108,7 +108,7 @@ extension CollectorTests.OutputTests {
             0, of: 1, at: endpoint, ["--pin-root", pins.path, "--quiet", "--count", "3"])
         let sender = try Traffic(to: endpoint)
         for _ in 0..<5 { sender.send([1]) }
-        // --count ends it by itself, at the third of the five.
+        // --count ends it at the third of the five.
         #expect(try await collector.process.exit() == .exited(0))
         #expect(
             collector.output == [
@@ -117,7 +117,7 @@ extension CollectorTests.OutputTests {
             ])
     }
 
-    @Test("--stats-interval prints the counts again and again, --json as objects")
+    @Test("--stats-interval prints the counts repeatedly, with --json as objects")
     func stats() async throws {
         let pins = try BPFFileSystem()
         let endpoint = try Endpoint.free()
@@ -180,14 +180,14 @@ extension CollectorTests.OutputTests {
         #expect(try await collector.process.exit() == .exited(0))
         var end = ""
         var chunk = [UInt8](repeating: 0, count: 4096)
-        // Its side of the terminal is closed by now, and EIO follows what it has written (pty(7)).
+        // Its side of the terminal is closed, so EIO follows its output (pty(7)).
         while case let count = read(terminal, &chunk, chunk.count), count > 0 {
             end += String(decoding: chunk[..<count], as: UTF8.self)
         }
         #expect(end.contains("collector ended: received 1  bytes 2"), "\(end)")
     }
 
-    @Test("its counts begin with its start, those of the slot too")
+    @Test("its counts begin at its start, also those of the slot")
     func since() async throws {
         let pins = try BPFFileSystem()
         let endpoint = try Endpoint.free()
@@ -214,14 +214,14 @@ extension CollectorTests.OutputTests {
         #expect(try await collector.process.exit() == .exited(0))
     }
 
-    @Test("told to stop, it leaves its slot first and then reads what is in its queue")
+    @Test("when stopped, it first leaves its slot and then reads its queue")
     func draining() async throws {
         let pins = try BPFFileSystem()
         let endpoint = try Endpoint.free()
         let flags = ["--pin-root", pins.path, "--quiet", "--json"]
         let first = try await CollectorUnderTest.inSlot(0, of: 2, at: endpoint, flags)
         let second = try await CollectorUnderTest.inSlot(1, of: 2, at: endpoint, flags)
-        // Both sleep while the datagrams come, so that all of them wait in the queues.
+        // Both are stopped while the datagrams arrive, so that all of them wait in the queues.
         for collector in [first, second] { collector.process.send(SIGSTOP) }
         for number in 1...200 as ClosedRange<UInt32> {
             try Traffic(to: endpoint, from: .loopback(number)).send([1])
@@ -240,7 +240,7 @@ extension CollectorTests.OutputTests {
             try await StatusReport(pins).groups.first?.slots?.flatMap(\.members).isEmpty == true)
     }
 
-    @Test("the last one of a group under load ends within its two seconds of draining")
+    @Test("the last member of a group under load ends within its two seconds of draining")
     func lastUnderLoad() async throws {
         let pins = try BPFFileSystem()
         let endpoint = try Endpoint.free()
@@ -253,7 +253,7 @@ extension CollectorTests.OutputTests {
         _ = await load.stop()
     }
 
-    @Test("datagrams that the kernel dropped for want of room are reported")
+    @Test("datagrams that the kernel dropped at a full buffer are reported")
     func drops() async throws {
         let pins = try BPFFileSystem()
         let endpoint = try Endpoint.free()

@@ -12,7 +12,7 @@ extension CollectorTests {
 }
 
 extension CollectorTests.PrivilegeTests {
-    @Test("without a group that root made, a user without privilege is told how to get one")
+    @Test("without root's group, an unprivileged user gets the command that creates one")
     func noGroup() async throws {
         let pins = try BPFFileSystem()
         chmod(pins.path, 0o700)
@@ -44,7 +44,7 @@ extension CollectorTests.PrivilegeTests {
         #expect(!told.contains("chmod"), "\(told)")
     }
 
-    @Test("a privileged port is the socket's error, and leaves no group behind")
+    @Test("a privileged port is an error of the socket, and leaves no group behind")
     func port() async throws {
         let pins = try BPFFileSystem()
         chmod(pins.path, 0o777)
@@ -75,7 +75,7 @@ extension CollectorTests.PrivilegeTests {
     }
 
     @Test(
-        "create warns when the owner cannot search the way, and refuses a group of another's")
+        "create warns when the owner cannot search the path, and refuses another user's group")
     func warnings() async throws {
         let pins = try BPFFileSystem()
         chmod(pins.path, 0o700)
@@ -114,7 +114,7 @@ extension CollectorTests.PrivilegeTests {
         try await collector.stop()
     }
 
-    @Test("a receive buffer that the kernel caps is a warning with the sysctl to raise")
+    @Test("a receive buffer that the kernel caps is a warning that names the sysctl")
     func buffer() async throws {
         let pins = try BPFFileSystem()
         _ = try await CollectorUnderTest.run(

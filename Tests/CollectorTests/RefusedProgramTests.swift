@@ -11,8 +11,8 @@ extension CollectorTests {
 }
 
 extension CollectorTests.RefusedProgramTests {
-    /// Takes the kernel's place in front of libbpf: no program of a size worth the name is loaded. The
-    /// few instructions by which libbpf asks for the type of program go through.
+    /// Replaces bpf(2) for libbpf: every program is refused, except the few instructions by which libbpf probes
+    /// for the program type.
     private static let refusal = """
         #define _GNU_SOURCE
         #include <dlfcn.h>
@@ -40,7 +40,7 @@ extension CollectorTests.RefusedProgramTests {
         }
         """
 
-    @Test("the error is followed by the end of the log, and no kernel is called old that is not")
+    @Test("the error is followed by the end of the log, and does not blame a new kernel's age")
     func log() async throws {
         let folder = try ScratchFolder()
         let (source, library) = (folder.path("refuse.c"), folder.path("refuse.so"))

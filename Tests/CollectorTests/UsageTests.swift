@@ -60,7 +60,7 @@ extension CollectorTests.UsageTests {
             (["create", "x", "--count", "1", "--owner", "no such user"], "no such user"),
             (["destroy"], "<name>"),
             (["status", "--stray"], "stray"),
-            (["help", "bogus"], "'bogus' is no command"),
+            (["help", "bogus"], "unknown command 'bogus'"),
             (["127.0.0.1", "9", "0", "1", "--stats-interval", "-1"], "0.01 to 86400"),
         ])
     func badUsage(words: [String], says: String) async throws {
@@ -70,7 +70,7 @@ extension CollectorTests.UsageTests {
         #expect(run.errors.contains { $0.contains(says) }, "\(run.errors)")
     }
 
-    @Test("what cannot start ends with 1 and one line that says why and what helps")
+    @Test("a failed start exits with 1 and one line with the cause and a remedy")
     func startupErrors() async throws {
         let pins = try BPFFileSystem()
         let endpoint = try Endpoint.free()
@@ -78,7 +78,7 @@ extension CollectorTests.UsageTests {
             0, of: 2, at: endpoint, ["--pin-root", pins.path])
         let at = ["\(endpoint.address)", "\(endpoint.port)"]
         for (words, says) in [
-            (at + ["0", "2", "--pin-root", pins.path], ["join slot 0", "EEXIST", "a member"]),
+            (at + ["0", "2", "--pin-root", pins.path], ["join slot 0", "EEXIST", "a live member"]),
             (at + ["1", "2", "--pin-root", pins.path, "--seed", "1"], ["ESTALE", "seed"]),
             (at + ["0", "2", "--pin-root", pins.path + "x"], ["ENODEV", "mount -t bpf"]),
             (["192.0.2.1", "9", "0", "1", "--pin-root", pins.path], ["bind", "EADDRNOTAVAIL"]),
@@ -91,13 +91,13 @@ extension CollectorTests.UsageTests {
             #expect(run.errors.count == 1, "\(run.errors)")
             for word in says { #expect(run.errors.joined().contains(word), "\(run.errors)") }
         }
-        // None of them has changed the group that is there, or made another.
+        // None of them has changed the existing group or created another.
         let groups = try await StatusReport(pins).groups
         #expect(groups.map(\.count) == [2])
         try await first.stop()
     }
 
-    @Test("a full disk under its lines ends it with 1 and a line that says so")
+    @Test("a full disk for its output ends it with 1 and one line that says so")
     func fullDisk() async throws {
         let pins = try BPFFileSystem()
         let endpoint = try Endpoint.free()

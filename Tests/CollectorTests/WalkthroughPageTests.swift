@@ -7,7 +7,7 @@ import LabNet
 import Testing
 
 extension CollectorTests {
-    @Suite("A walk by the page")
+    @Suite("The page's walkthrough")
     struct WalkthroughPageTests {}
 }
 
@@ -16,7 +16,7 @@ extension CollectorTests.WalkthroughPageTests {
         url.deletingLastPathComponent()
     }
 
-    /// The commands of docs/reuseport.md from a heading to the next, in their order, without comments.
+    /// The commands of docs/reuseport.md from a heading to the next, in order, without comments.
     private static func commands(below heading: String) throws -> [String] {
         let page = try String(
             contentsOf: root.appending(path: "docs/reuseport.md"), encoding: .utf8)
@@ -27,7 +27,7 @@ extension CollectorTests.WalkthroughPageTests {
             .map { $0.replacing(/\s+#\s.*$/, with: "") }
     }
 
-    /// A folder that any user may search, with the programs as if they were installed.
+    /// A folder that any user may search, with the programs, as if installed.
     private static func installed() throws -> ScratchFolder {
         let folder = try ScratchFolder()
         chmod(folder.url.path, 0o755)
@@ -52,7 +52,7 @@ extension CollectorTests.WalkthroughPageTests {
         #expect(ending == .exited(0), "\(command): \(process.record.state.errors)")
     }
 
-    /// A host of its own, without the BPF file system and with users of its own.
+    /// Runs `body` on a separate host, with its own users and without a BPF file system.
     private static func onFreshHost(_ body: @Sendable () async throws -> Void) async throws {
         let users = try ScratchFolder()
         try await Namespace.withOwnMounts(["link set lo up"]) {
@@ -62,7 +62,7 @@ extension CollectorTests.WalkthroughPageTests {
         }
     }
 
-    @Test("as root: word for word it leads to datagrams, and its end leaves nothing")
+    @Test("as root: its commands, verbatim, deliver datagrams and leave nothing behind")
     func root() async throws {
         let folder = try Self.installed()
         try await Self.onFreshHost {
@@ -104,7 +104,7 @@ extension CollectorTests.WalkthroughPageTests {
         }
     }
 
-    @Test("without privilege: word for word it leads to a collector of that user")
+    @Test("without privilege: its commands, verbatim, start a collector of that user")
     func unprivileged() async throws {
         let folder = try Self.installed()
         try await Self.onFreshHost {
@@ -123,7 +123,7 @@ extension CollectorTests.WalkthroughPageTests {
             let said = status.record.state.output
             let row = try Regex("  0 +udp +\\d+ +\(user) ")
             #expect(said.contains { $0.contains(row) }, "\(said)")
-            // A runuser that is killed leaves its child behind; this signal it hands on.
+            // A killed runuser would leave its child behind; it forwards SIGTERM.
             collector.send(SIGTERM)
             _ = try await collector.exit()
         }

@@ -11,7 +11,7 @@ extension CollectorTests {
     struct WalkthroughTests {}
 }
 
-/// What bpftool(8) says.
+/// The output of bpftool(8).
 func bpftool(_ words: String) async throws -> String {
     let process = try ChildProcess("bpftool", words.split(separator: " ").map(String.init))
     #expect(try await process.exit() == .exited(0), "\(words): \(process.record.state.errors)")
@@ -39,7 +39,7 @@ extension CollectorTests.WalkthroughTests {
         return collectors
     }
 
-    /// Each publisher has an address of its own and says hello three times.
+    /// Each publisher sends three datagrams from its own address.
     private static func publish() throws {
         for number in 0..<48 as Range<UInt32> {
             let publisher = try Traffic(
@@ -48,7 +48,7 @@ extension CollectorTests.WalkthroughTests {
         }
     }
 
-    /// Every publisher is heard by one collector, in order and whole; no collector is idle.
+    /// Expects that one collector got all datagrams of each publisher in order, and that no collector is idle.
     private static func checkHeard(_ collectors: [CollectorUnderTest]) async throws {
         try await eventually("everything is printed") {
             collectors.map(\.output.count).reduce(0, +) >= 144
@@ -76,7 +76,7 @@ extension CollectorTests.WalkthroughTests {
             try Self.publish()
             try await Self.checkHeard(collectors)
 
-            // The default pin root was mounted, since it is not there in this namespace.
+            // This namespace had no default pin root, so the collector mounted it.
             let pins = "/sys/fs/bpf/collector-10-0-2-15-10001"
             let pinned = try await bpftool("map dump pinned \(pins)/udp_balancing_targets")
             let members = pinned.matches(of: /"value": \d+/).map { String($0.output) }
@@ -95,7 +95,7 @@ extension CollectorTests.WalkthroughTests {
         }
     }
 
-    @Test("the same with collectors of a user without any privilege, after root made the group")
+    @Test("the same with an unprivileged user's collectors, after root created the group")
     func unprivileged() async throws {
         let program = try CollectorUnderTest.Program.asNobody()
         try await Self.onThatHost {

@@ -47,7 +47,7 @@ struct CIRunTests {
             last: "0 passed, 1 failed", status: 1),
     ]
 
-    @Test("its last line and its exit agree with what happened", arguments: cases)
+    @Test("its last line and its exit code match the outcome", arguments: cases)
     func verdict(of example: Case) throws {
         let folder = FileManager.default.temporaryDirectory
             .appending(path: "ci-\(UUID().uuidString)")

@@ -2,14 +2,14 @@
 
 import Foundation
 
-/// A program that was run to its end.
+/// A program that has run to its end.
 struct Command {
     let status: Int32
     let output: String
     let errors: String
 
-    /// Runs `name` as found on PATH and waits for it. What it writes goes through files, so that a
-    /// full pipe cannot hold it up.
+    /// Runs `name` as found on PATH and waits for it. Its output goes through files, so that a full pipe cannot
+    /// block it.
     static func run(
         _ name: String, _ arguments: [String], in folder: URL, environment: [String: String]? = nil
     ) throws -> Command {
@@ -41,7 +41,7 @@ struct Command {
     }
 }
 
-/// A program that had to succeed did not.
+/// A program that had to succeed failed.
 struct CommandFailed: Error, CustomStringConvertible {
     let output: String
     var description: String { output }

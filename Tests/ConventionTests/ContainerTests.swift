@@ -4,7 +4,7 @@ import Foundation
 import Testing
 import Tiers
 
-/// The container's files, as far as they can be judged without a container engine: what they name exists.
+/// The container's files, as far as they can be checked without a container engine.
 @Suite("The container", .tags(.network))
 struct ContainerTests {
     private static func text(_ path: String) throws -> String {
@@ -29,7 +29,7 @@ struct ContainerTests {
         }
     }
 
-    @Test("is built in stages, of which the last has no compiler and no privilege")
+    @Test("is built in stages; the last has no compiler and no privilege")
     func stages() throws {
         let all = try Self.instructions()
         let from = all.filter { $0.name == "FROM" }
@@ -46,7 +46,7 @@ struct ContainerTests {
         #expect(from[0].words[0] == "swift:\(swift ?? "?")-bookworm")
     }
 
-    @Test("copies files that exist, none of which the context leaves out")
+    @Test("copies only files that exist and that the context includes")
     func copies() throws {
         let ignored = try Self.text(".dockerignore").split(separator: "\n")
             .filter { !$0.hasPrefix("#") }.map(String.init)
@@ -59,14 +59,14 @@ struct ContainerTests {
                     atPath: SourceTree.root.appending(path: source).path), "\(source)")
             #expect(!ignored.contains { source == $0 || source.hasPrefix($0 + "/") }, "\(source)")
         }
-        // What `make deb` reads is in the context.
+        // The context includes what `make deb` reads.
         for path in ["Package.swift", "bpf", "packaging", "scripts", "docs", "Sources"] {
             #expect(!ignored.contains(path), "\(path)")
         }
         #expect(ignored.contains(".git") && ignored.contains(".build"))
     }
 
-    @Test("calls words of make, lists of packages and packages that there are")
+    @Test("uses existing make targets, package lists and packages")
     func calls() throws {
         let lines: [String] = try Self.instructions().filter { $0.name == "RUN" }
             .map { $0.words.joined(separator: " ").components(separatedBy: "&&") }.flatMap(\.self)
@@ -92,7 +92,7 @@ struct ContainerTests {
         for package in ours { #expect(control.contains("\nPackage: \(package)\n"), "\(package)") }
     }
 
-    @Test("asks after its health by a command that the manual has")
+    @Test("checks its health by a command of the manual")
     func health() throws {
         let check = try #require(try Self.instructions().first { $0.name == "HEALTHCHECK" })
         let line = check.words.joined(separator: " ")
@@ -107,7 +107,7 @@ struct ContainerTests {
             })
     }
 
-    @Test("lab of compose has the nodes, addresses and backends of the scenario")
+    @Test("compose lab has the nodes, addresses and receivers of the scenario")
     func compose() throws {
         let compose = try Self.text("packaging/docker/compose.yaml")
         let scenario = try Self.text("packaging/docker/scenario.sh")
@@ -117,7 +117,7 @@ struct ContainerTests {
         #expect(addresses.count == 6)
         for address in addresses {
             let inNode = node.contains(address)
-            // Backends' last digit is their number.
+            // The last digit of a receiver is its number.
             let inScenario =
                 scenario.contains(address)
                 || (address.hasPrefix("10.88.1.1") && scenario.contains("10.88.1.1$number"))

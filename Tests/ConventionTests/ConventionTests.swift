@@ -22,7 +22,7 @@ struct ConventionTests {
         #expect(findings.isEmpty, "\(rule.says): \(findings.report)")
     }
 
-    @Test("is judged by rules that find a breach and let a good file pass", arguments: rules)
+    @Test("has rules that find a breach and pass a good file", arguments: rules)
     func ruleCanFail(rule: Rule) {
         for file in rule.bad {
             #expect(rule.check(file).count == 1, "\(rule.says): \(file.path): \(file.text)")
@@ -30,7 +30,7 @@ struct ConventionTests {
         #expect(rule.check(rule.good) == [])
     }
 
-    @Test("is read whole: Swift, C, headers, scripts and the manifest")
+    @Test("is read completely: Swift, C, headers, scripts and the manifest")
     func scanSeesEveryKind() throws {
         let sources = try SourceTree.sources()
         for path in [
@@ -44,7 +44,7 @@ struct ConventionTests {
         #expect(!sources.contains { $0.path.contains(".build/") })
     }
 
-    @Test("has pages that name their licence, those of DocC apart, which begin with their title")
+    @Test("has pages that name their licence, except DocC pages, which begin with their title")
     func pages() throws {
         let pages = try MarkdownPage.all().filter { !$0.path.contains(".docc/") }
         #expect(pages.count > 40)
@@ -56,7 +56,7 @@ struct ConventionTests {
         #expect(bare.map(\.path) == [])
     }
 
-    @Test("has nothing in git that a build makes")
+    @Test("has no build products in git")
     func trackedFiles() throws {
         let tracked = try #require(
             try SourceTree.tracked(), "this test needs a git checkout, not an unpacked archive")
@@ -95,19 +95,19 @@ extension ConventionTests {
             ],
             good: file("scripts/a.sh", "#!/bin/sh\n# SPDX-License-Identifier: Apache-2.0\n")),
         Rule(
-            says: "a file's name says what it holds",
+            says: "a file's name describes its content",
             check: Conventions.emptyName,
             bad: ["TableManager", "SocketHelpers", "NetUtils", "Common", "Misc+More"]
                 .map { file("Sources/A/\($0).swift", "") },
             good: file("Sources/Common/Turns.swift", "")),
         Rule(
-            says: "no work is put off in a comment",
+            says: "no comment postpones work",
             check: Conventions.leftovers,
             bad: ["TO" + "DO", "FIX" + "ME", "XX" + "X", "HA" + "CK"]
                 .map { file("Sources/A/A.swift", "let a = 1\n// \($0): later\n") },
             good: file("Sources/A/A.swift", "// hacking a todo list\n")),
         Rule(
-            says: "unsafe code stays on the edges, in workers, or gives its reason",
+            says: "unsafe code is in edges or workers, or gives its reason",
             check: Conventions.unsafeCode,
             bad: ["let a = unsafe b", "nonisolated(unsafe) var a = 1", "@unsafe func a() {}"]
                 .map { file("Sources/FanoutMetrics/A.swift", $0) },
@@ -123,7 +123,7 @@ extension ConventionTests {
             bad: [file("Sources/UserspacePlane/UserspacePlane.swift", "unsafe a()")],
             good: file("Sources/UserspacePlane/UserspaceWorker.swift", "unsafe a()")),
         Rule(
-            says: "the time of day is asked for nothing but timestamps",
+            says: "the time of day is used for timestamps only",
             check: Conventions.timeOfDay,
             bad: ["WallClock.now - limit", "clock_gettime(CLOCK_REALTIME, &a)", "Date()"]
                 .map { file("Sources/FanoutControl/A.swift", $0) },

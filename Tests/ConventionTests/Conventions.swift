@@ -7,20 +7,20 @@ enum Conventions {
     /// A file that does not name its licence in its first lines, or names the wrong one.
     static func licence(_ file: SourceFile) -> [Finding] {
         let wanted = file.folder == "bpf" ? "(BSD-2-Clause OR GPL-2.0-only)" : "Apache-2.0"
-        // A `#!` line or the tools version has to come first.
+        // A `#!` line or the tools version must come first.
         let head = file.lines.prefix(2).map(\.text)
         let named = head.contains { $0.contains("SPDX-License-Identifier: \(wanted)") }
         return named ? [] : [file.finding("no SPDX-License-Identifier: \(wanted) at its head")]
     }
 
-    /// A name that says nothing of what the file holds.
+    /// A name that does not describe the file's content.
     static func emptyName(_ file: SourceFile) -> [Finding] {
         ["manager", "helper", "util", "common", "misc"]
             .filter(file.name.lowercased().contains)
             .map { file.finding("a name with '\($0)' in it says nothing") }
     }
 
-    /// A note of work that was put off. The marks are put together here, so as not to find themselves.
+    /// A note of postponed work. The marks are concatenated, so that this file does not match.
     static func leftovers(_ file: SourceFile) -> [Finding] {
         let marks = ["TO" + "DO", "FIX" + "ME", "XX" + "X", "HA" + "CK"]
         return file.lines.filter { line in marks.contains { line.text.contains($0) } }.flatMap {
@@ -31,7 +31,7 @@ enum Conventions {
         }
     }
 
-    /// Unsafe Swift above the edges, in a file that is no worker and says nothing of its safety.
+    /// Unsafe Swift above the edges, outside workers, without a SAFETY comment.
     static func unsafeCode(_ file: SourceFile) -> [Finding] {
         guard file.folder == "Sources", file.kind == "swift",
             !Layers.edges.contains(where: { file.path.hasPrefix("Sources/\($0)/") }),
@@ -43,7 +43,7 @@ enum Conventions {
         .map { file.finding("unsafe without a // SAFETY: comment", line: $0.number) }
     }
 
-    /// A path that exists on its author's machine only.
+    /// A path that exists only on its author's machine.
     static func machinePath(_ file: SourceFile) -> [Finding] {
         var folders = ["Users", "home", "mnt", "root", "work", "workspace"]
         if ["Sources", "bpf", "Plugins"].contains(file.folder) { folders.append("tmp") }
@@ -54,7 +54,7 @@ enum Conventions {
         }
     }
 
-    /// Time by the clock that may jump, where it is more than a stamp.
+    /// Time of the wall clock, which may jump, other than for timestamps.
     static func timeOfDay(_ file: SourceFile) -> [Finding] {
         let stamps = [
             "LinuxNet/Clocks", "FanoutMetrics/Process/", "udp-fanout/Log/",
@@ -71,7 +71,7 @@ enum Conventions {
         }.map { file.finding("the time of day, which may jump", line: $0.number) }
     }
 
-    /// A tracked path that a build made.
+    /// Whether a tracked path is a build product.
     static func built(_ path: String) -> Bool {
         let parts = path.split(separator: "/").map(String.init)
         let name = parts.last ?? ""
@@ -86,7 +86,7 @@ enum Conventions {
             || name.contains(".so.")
     }
 
-    /// A line of Swift without its comment and without what is quoted.
+    /// A line of Swift without comments and string literals.
     private static func code(of line: Substring) -> String {
         let unquoted = String(line).replacing(/"(?:\\.|[^"\\])*"/, with: "\"\"")
         return unquoted.firstRange(of: "//").map { String(unquoted[..<$0.lowerBound]) } ?? unquoted

@@ -6,7 +6,7 @@ import Tiers
 
 @Suite("Documentation", .tags(.network))
 struct DocumentationTests {
-    @Test("every relative link leads to a file, and to a heading where it names one")
+    @Test("every relative link refers to a file, and to a heading where it names one")
     func links() throws {
         let pages = try MarkdownPage.all()
         #expect(pages.count > 20)
@@ -46,7 +46,7 @@ struct DocumentationTests {
     }
 
     @Test(
-        "pictures are XML, have a title, colours for light and dark, nothing from elsewhere, and a page"
+        "pictures are XML, have a title, light and dark colours, no external content, and a page"
     )
     func pictures() throws {
         let folder = SourceTree.root.appending(path: "docs/pictures")
@@ -69,14 +69,14 @@ struct DocumentationTests {
         }
     }
 
-    /// Sources as one text, in which literals that are put together stand together.
+    /// The sources as one text, with concatenated literals joined.
     private static func wordsOfSources() throws -> String {
         try SourceTree.sources().filter { $0.folder == "Sources" }.map(\.text)
             .joined(separator: "\n")
             .replacing(/"\s*\n?\s*\+\s*"/, with: "")
     }
 
-    @Test("each symptom names what the program says of it, in the program's words")
+    @Test("each symptom quotes the program's message verbatim")
     func troubleshooting() throws {
         let page = try MarkdownPage.page("docs/troubleshooting.md")
         let words = try Self.wordsOfSources()
@@ -96,7 +96,7 @@ struct DocumentationTests {
                 for part in quote.split(separator: "…") {
                     let part = part.trimmingCharacters(in: .whitespaces)
                     let isSaid = words.contains(part)
-                    #expect(isSaid, "line \(number): '\(part)' is nowhere said")
+                    #expect(isSaid, "line \(number): '\(part)' is in no source")
                 }
                 quotes[symptom, default: 0] += 1
             }
@@ -105,7 +105,7 @@ struct DocumentationTests {
         #expect(quotes.filter { $0.value == 0 }.keys.sorted() == [])
     }
 
-    @Test("every suite that a page names as holding a promise is there")
+    @Test("every suite that a page names exists")
     func suites() throws {
         let sources = try SourceTree.sources().filter { $0.path.contains("Tests/") }
         let names = Set(
@@ -131,7 +131,7 @@ struct DocumentationTests {
     }
 
     @Test(
-        "each row of the specification has a cell of tiers, or the command that checks it")
+        "each row of the specification names its tiers, or the command that checks it")
     func tiers() throws {
         let page = try MarkdownPage.page("SPECIFICATION.md")
         let rows = page.prose.map(\.text).filter {
@@ -146,7 +146,7 @@ struct DocumentationTests {
         }
     }
 
-    @Test("every symbol that DocC's pages name is one of the library")
+    @Test("every symbol that the DocC pages name exists in the library")
     func docc() throws {
         let folder = "Sources/ReusePortLB/ReusePortLB.docc"
         let files = try FileManager.default.contentsOfDirectory(

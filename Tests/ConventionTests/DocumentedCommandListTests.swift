@@ -4,8 +4,8 @@ import Foundation
 import Testing
 import Tiers
 
-/// Every command that a page shows is run: word for word by `DocumentedCommandTests`, or by what is
-/// named here.
+/// Every command that a page shows is run: verbatim by `DocumentedCommandTests`, or by the test or script that
+/// `DocumentedCommands` names.
 @Suite("Commands of the documentation", .tags(.unit))
 struct DocumentedCommandListTests {
     @Test("each is run by a test")
@@ -22,23 +22,23 @@ struct DocumentedCommandListTests {
                 unknown.append("\(page.path):\(line): \(command)")
             }
         }
-        #expect(unknown == [], "name what runs them in DocumentedCommands.swift")
+        #expect(unknown == [], "add the test or script that runs them to DocumentedCommands.swift")
     }
 
-    @Test("what is named as running one is there and says so", arguments: DocumentedCommands.all)
+    @Test("the named test or script exists and has the command", arguments: DocumentedCommands.all)
     func evidence(entry: DocumentedCommands.Entry) throws {
         let text = try String(
             contentsOf: SourceTree.root.appending(path: entry.runner), encoding: .utf8)
-        #expect(text.contains(entry.words), "\(entry.runner) does not say '\(entry.words)'")
+        #expect(text.contains(entry.words), "\(entry.runner) does not contain '\(entry.words)'")
     }
 
-    @Test("no entry is left of a command that no page shows")
+    @Test("every entry's command is on a page")
     func noLeftovers() throws {
         let shown = Set(try MarkdownPage.all().flatMap { $0.commands.map(\.command) })
         #expect(DocumentedCommands.all.map(\.command).filter { !shown.contains($0) } == [])
     }
 
-    @Test("pages that are run word for word are named by the suite that runs them")
+    @Test("the suite that runs pages verbatim names them all")
     func pagesRun() throws {
         let suite = try String(
             contentsOf: SourceTree.root.appending(

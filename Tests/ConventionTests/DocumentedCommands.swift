@@ -8,7 +8,7 @@ enum DocumentedCommands {
         let command: String
         /// A file of this tree.
         let runner: String
-        /// What stands in it.
+        /// Text in that file that runs the command.
         let words: String
 
         var testDescription: String { command }
@@ -20,13 +20,13 @@ enum DocumentedCommands {
         }
     }
 
-    /// Run word for word, in a network of their own.
+    /// Pages whose commands run verbatim, in their own network.
     static let pagesRun: Set = [
         "docs/userspace.md", "docs/troubleshooting.md", "docs/upgrade.md", "docs/several-nodes.md",
         "docs/tuning.md",
     ]
 
-    /// Whose commands are tried by the tests of packages and manifests.
+    /// Pages whose commands the tests of packages and manifests run.
     static let pagesOfOtherSuites: Set = ["docs/install.md", "docs/kubernetes.md"]
 
     private static let ci = ".ci/run"

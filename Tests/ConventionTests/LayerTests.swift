@@ -5,7 +5,7 @@ import Tiers
 
 @Suite("The layers", .tags(.unit))
 struct LayerTests {
-    @Test("every import is allowed by the layer of its module")
+    @Test("the layer of each module allows all its imports")
     func importsOfTheTree() throws {
         let sources = try SourceTree.sources()
         #expect(sources.contains { !Layers.imports(of: $0).isEmpty && $0.folder == "Sources" })
@@ -28,7 +28,7 @@ struct LayerTests {
     }
 
     @Test(
-        "an import from beside or above is found",
+        "an import from the same or a higher layer is found",
         arguments: [
             ("Sources/FanoutCore/A.swift", "import Foundation"),
             ("Sources/FanoutCore/Deep/A.swift", "internal import Glibc"),
@@ -52,7 +52,7 @@ struct LayerTests {
     }
 
     @Test(
-        "an import from below passes",
+        "an import from a lower layer passes",
         arguments: [
             ("Sources/FanoutCore/A.swift", "internal import CDatapath\n// import Foundation"),
             ("Sources/BPFRuntime/A.swift", "internal import CLibBPF\nimport FanoutCore"),

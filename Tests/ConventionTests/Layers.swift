@@ -2,18 +2,17 @@
 
 import Foundation
 
-/// The layers: what each module may import. A module that is not in the table has no
-/// place in the tree yet.
+/// The layers: what each module may import. Every module must be in the table.
 enum Layers {
     /// What a module may import, besides the Swift standard library.
     struct Rule {
         let layer: Int
         let imports: Set<String>
-        /// The composition layer may import anything, concrete planes apart.
+        /// Whether it may import anything but concrete planes; so in the composition layer.
         var anything = false
     }
 
-    /// What comes with the toolchain and the C library.
+    /// Modules of the toolchain and the C library.
     static let system: Set = [
         "Dispatch", "Foundation", "FoundationEssentials", "Glibc", "Musl", "Synchronization",
     ]
@@ -101,7 +100,7 @@ enum Layers {
 
     /// The modules that a Swift file imports; of `import struct A.B` that is A.
     static func imports(of file: SourceFile) -> [(module: String, line: Int)] {
-        // Most lines hold no import; a plain search costs less than the expression.
+        // Most lines have no import; a plain search costs less than the regular expression.
         file.lines.filter { $0.text.contains("import ") }.compactMap { line in
             line.text.prefixMatch(of: importLine).map { (String($0.output.module), line.number) }
         }
@@ -126,9 +125,9 @@ enum Layers {
             }
             let header = match.output.1
             if ["lb/", "bpf/", "linux/"].contains(where: header.hasPrefix) { return nil }
-            // bpf/lib holds what only kernel programs share.
+            // bpf/lib has the headers of kernel programs only.
             if header.hasSuffix(".bpf.h"), !header.contains("/") { return nil }
-            // A shared header names its neighbour beside it, so that Swift finds it without a path.
+            // A shared header includes its neighbour without a path, so that Swift finds it.
             if file.path.hasPrefix("bpf/include/lb/"), !header.contains("/"),
                 line.text.contains("\"")
             {

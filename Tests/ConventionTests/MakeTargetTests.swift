@@ -4,11 +4,11 @@ import Foundation
 import Testing
 import Tiers
 
-/// Words of make that take too long to run here: that they are there, and what they would run.
-@Suite("Words of make", .tags(.network))
+/// Make targets that take too long to run here: that they exist, and what they would run.
+@Suite("Make targets", .tags(.network))
 struct MakeTargetTests {
     @Test(
-        "does what its help says",
+        "make runs what its help lists",
         arguments: [
             ("help", "list all targets"), ("test-kernels", "scripts/test-kernels.sh"),
             ("test-browser", "scripts/test-browser.py"), ("run", "udp-fanout"),
@@ -24,7 +24,7 @@ struct MakeTargetTests {
         #expect((help.output + plan.output).contains(runs), "\(plan.output)")
     }
 
-    @Test("the workflows call only targets that there are")
+    @Test("the workflows use only existing targets")
     func workflows() throws {
         let help = try Command.run("make", ["help"], in: SourceTree.root).output
         let targets = Set(help.split(separator: "\n").compactMap { $0.split(separator: " ").first })

@@ -45,7 +45,7 @@ struct MarkdownPage {
         self.blocks = blocks
     }
 
-    /// Every page that git tracks, or would.
+    /// Every page that git tracks or would track.
     static func all() throws -> [MarkdownPage] {
         let git = try Command.run(
             "git",
@@ -62,7 +62,7 @@ struct MarkdownPage {
         return MarkdownPage(path: path, text: text)
     }
 
-    /// What its `sh` blocks have one run, line by line, without comments.
+    /// The commands of its `sh` blocks, line by line, without comments.
     var commands: [(line: Int, command: String)] {
         blocks.filter { $0.language == "sh" }.flatMap { block in
             block.text.components(separatedBy: "\n").enumerated().compactMap { index, line in
@@ -73,16 +73,16 @@ struct MarkdownPage {
         }
     }
 
-    /// Targets of links and pictures that lie in this tree.
+    /// Targets of links and pictures within this tree.
     var links: [(line: Int, target: String)] {
         prose.flatMap { number, text in
-            // What is code is no link.
+            // Code spans contain no links.
             text.replacing(/`[^`]*`/, with: "").matches(of: /\]\(([^)\s]+)\)/)
                 .map { (number, String($0.output.1)) }
         }.filter { !$0.target.contains("://") && !$0.target.hasPrefix("mailto:") }
     }
 
-    /// Where links may lead to in it, as GitHub makes them of headings.
+    /// Its anchors, as GitHub derives them from headings.
     var anchors: Set<String> {
         Set(
             prose.map(\.text).filter { $0.hasPrefix("#") }.map { heading in
@@ -92,7 +92,7 @@ struct MarkdownPage {
             })
     }
 
-    /// Code in the prose of a line.
+    /// The code spans of a line.
     static func code(in text: String) -> [String] {
         text.matches(of: /`([^`]+)`/).map { String($0.output.1) }
     }

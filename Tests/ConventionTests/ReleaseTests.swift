@@ -4,14 +4,14 @@ import Foundation
 import Testing
 import Tiers
 
-/// What a release promises of the tree: one version, bytes that anybody can make again, a whole tarball.
+/// Requirements of a release: one version, reproducible bytes, a complete tarball.
 @Suite("A release", .tags(.network))
 struct ReleaseTests {
     private static func text(_ path: String) throws -> String {
         try String(contentsOf: SourceTree.root.appending(path: path), encoding: .utf8)
     }
 
-    /// Runs a program that has to succeed.
+    /// Runs a program that must succeed.
     @discardableResult
     private static func run(
         _ name: String, _ arguments: String..., in folder: URL = SourceTree.root
@@ -43,14 +43,14 @@ struct ReleaseTests {
         let heading = try Self.text("CHANGELOG.md").split(separator: "\n")
             .first { $0.hasPrefix("## ") }
         #expect(heading?.hasPrefix("## \(version) (") == true, "\(heading ?? "no heading")")
-        // Who names it otherwise has a second place.
+        // Any other mention is a second place.
         let named = try SourceTree.sources().filter {
             ["Sources", "Plugins"].contains($0.folder) && $0.text.contains("= \"\(version)\"")
         }
         #expect(named.map(\.path) == [])
     }
 
-    @Test("changelog has a version a section, newest first, with its date or (unreleased) on top")
+    @Test("changelog has a section for each version, newest first, with its date or (unreleased)")
     func changelog() throws {
         let headings = try Self.text("CHANGELOG.md").split(separator: "\n")
             .filter { $0.hasPrefix("## ") }
@@ -90,7 +90,7 @@ struct ReleaseTests {
                 let objects = try ["a", "another/and/deeper"].map {
                     try Data(contentsOf: folder.appending(path: "\($0)/\(program).bpf.o"))
                 }
-                // Of two collections that differ the runner would look for the difference, for minutes.
+                // #expect on the collections themselves would search for the difference for minutes.
                 let isSame = objects[0] == objects[1]
                 #expect(isSame, "\(program)")
                 #expect(objects[0].count > 1000, "\(program)")
@@ -99,7 +99,7 @@ struct ReleaseTests {
     }
 
     @Test(
-        "tarball has the bytes of the commit wherever it is packed, knows it, and has nothing built"
+        "tarball has the same bytes wherever it is packed, names its commit, and has no build products"
     )
     func tarball() throws {
         let commit = try Self.run("git", "-c", "safe.directory=*", "rev-parse", "HEAD")
@@ -135,7 +135,7 @@ struct ReleaseTests {
         }
     }
 
-    @Test("says in SPDX what it is made of: every resolved package, the libraries, who needs whom")
+    @Test("lists its components in SPDX: every resolved package, the libraries, their dependencies")
     func billOfMaterials() throws {
         struct Document: Decodable {
             struct Package: Decodable {
@@ -161,7 +161,7 @@ struct ReleaseTests {
         }
         try Self.withFolder { folder in
             let dependencies = folder.appending(path: "dependencies.json")
-            // The one who runs these tests may hold the lock of the build folder.
+            // The test run may hold the lock of the build folder.
             try Self.run(
                 "swift", "package", "--ignore-lock", "show-dependencies", "--format", "json",
                 "--output-path", dependencies.path)

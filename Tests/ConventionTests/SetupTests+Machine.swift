@@ -3,13 +3,13 @@
 import Foundation
 
 extension SetupTests {
-    /// A folder that is the whole PATH of a run of `scripts/setup.sh`.
+    /// A folder that is the only one in PATH for a run of `scripts/setup.sh`.
     final class Machine {
         let folder: URL
-        /// Where the script puts the policy that forbids services to start.
+        /// Where the script writes the policy that forbids services to start.
         var policy: URL { folder.appending(path: "policy-rc.d") }
 
-        /// What a run did.
+        /// The outcome of a run.
         struct Run {
             let status: Int32
             /// The lines of the commands that would have changed the machine.

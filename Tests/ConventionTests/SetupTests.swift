@@ -4,8 +4,8 @@ import Foundation
 import Testing
 import Tiers
 
-/// `scripts/setup.sh` on a machine of our making: a folder of stand-ins for the commands that it
-/// calls is its whole PATH, and a log shows which of them it called.
+/// `scripts/setup.sh` on a fake machine: its PATH has only fakes of the commands that it calls, and a log shows
+/// which of them it called.
 @Suite("The set-up", .tags(.network))
 struct SetupTests {
     @Test("calls no apt-get when nothing is missing")
@@ -16,7 +16,7 @@ struct SetupTests {
         #expect(run.said == "")
     }
 
-    @Test("names what is missing, then installs just that, with no service started")
+    @Test("names what is missing, then installs only that, and starts no service")
     func missing() throws {
         let machine = try Machine(missing: ["libelf-dev", "prometheus"])
         let run = try machine.run("test")
@@ -52,7 +52,7 @@ struct SetupTests {
         #expect(run.called.first == "apt-get update -q")
     }
 
-    @Test("leaves a policy that was there as it was")
+    @Test("keeps an existing policy")
     func policyOfTheMachine() throws {
         let machine = try Machine(missing: ["curl"])
         try Data("exit 0\n".utf8).write(to: machine.policy)
@@ -60,7 +60,7 @@ struct SetupTests {
         #expect(try String(contentsOf: machine.policy, encoding: .utf8) == "exit 0\n")
     }
 
-    @Test("goes through sudo when it is not root")
+    @Test("uses sudo when it is not root")
     func notRoot() throws {
         let run = try Machine(missing: ["clang-format"], user: 1000).run("lint")
         #expect(run.status == 0, "\(run.said)")
@@ -85,7 +85,7 @@ struct SetupTests {
         #expect(run.said.contains("there is no apt-get here, install by hand: "))
     }
 
-    @Test("refuses a system without dpkg, naming what it would have looked for")
+    @Test("refuses a system without dpkg, and names the packages to look for")
     func notDebian() throws {
         let run = try Machine(without: ["dpkg-query"]).run("lint")
         #expect(run.status == 1)
@@ -93,7 +93,7 @@ struct SetupTests {
         #expect(run.said.contains("clang-format"))
     }
 
-    @Test("takes a Swift that is new enough", arguments: ["6.3", "6.3.1", "6.10", "7.0"])
+    @Test("accepts a Swift that is new enough", arguments: ["6.3", "6.3.1", "6.10", "7.0"])
     func goodSwift(version: String) throws {
         #expect(try Machine(swift: version).run("build").status == 0)
     }
@@ -105,14 +105,14 @@ struct SetupTests {
         #expect(run.said.contains("Swift \(version) is too old, 6.3 is the least: install Swift"))
     }
 
-    @Test("says so when there is no Swift at all")
+    @Test("says that Swift is missing")
     func noSwift() throws {
         let run = try Machine(without: ["swift"]).run("build")
         #expect(run.status == 1)
         #expect(run.said.hasPrefix("setup: swift is not on PATH: install Swift"))
     }
 
-    @Test("asks for no Swift where the C library is all that is wanted")
+    @Test("needs no Swift for the C library alone")
     func libraryAlone() throws {
         let run = try Machine(missing: ["libtool"], without: ["swift"]).run("library")
         #expect(run.status == 0, "\(run.said)")
@@ -120,7 +120,7 @@ struct SetupTests {
         #expect(try Machine(without: ["swift"]).run("library", "lint").status == 1)
     }
 
-    @Test("fails when apt-get does")
+    @Test("fails when apt-get fails")
     func aptGetFails() throws {
         let machine = try Machine(missing: ["curl"], aptGetStatus: 100)
         let run = try machine.run("test")
@@ -129,7 +129,7 @@ struct SetupTests {
         #expect(!FileManager.default.fileExists(atPath: machine.policy.path), "the policy stayed")
     }
 
-    @Test("refuses a purpose that it does not know")
+    @Test("refuses an unknown purpose")
     func unknownPurpose() throws {
         let run = try Machine().run("biuld")
         #expect(run.status != 0)

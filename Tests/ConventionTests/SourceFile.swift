@@ -2,7 +2,7 @@
 
 import Foundation
 
-/// One text file of the tree, as the rules see it.
+/// One text file of the tree.
 struct SourceFile {
     /// Relative to the root of the package, such as `Sources/LinuxNet/Socket.swift`.
     let path: String

@@ -2,7 +2,7 @@
 
 import Foundation
 
-/// The package as it lies on disk, without what is built or hidden.
+/// The package on disk, without build products and hidden files.
 enum SourceTree {
     /// The root of the package: three steps up from this file.
     static let root = URL(filePath: #filePath)
@@ -24,7 +24,7 @@ enum SourceTree {
         .map(\.lastPathComponent).filter { !$0.hasPrefix(".") }.sorted()
     }
 
-    /// What git tracks, or nil when the tree is not a checkout.
+    /// The paths that git tracks; nil when the tree is not a checkout.
     static func tracked() throws -> [String]? {
         guard FileManager.default.fileExists(atPath: root.appending(path: ".git").path) else {
             return nil

@@ -4,7 +4,7 @@ import Foundation
 import Testing
 import Tiers
 
-/// docs/adding-a-balance.md, carried out on a copy of what it changes.
+/// docs/adding-a-balance.md, carried out on a copy of the files that it changes.
 @Suite("The worked example", .tags(.network))
 struct WorkedExampleTests {
     /// A step of the page: a block of code and where it goes.
@@ -30,7 +30,7 @@ struct WorkedExampleTests {
             }
         }
 
-        /// - Throws: when the line that it goes by is not there exactly once.
+        /// - Throws: when its anchor line does not occur exactly once.
         func carryOut(in folder: URL) throws {
             let file = folder.appending(path: path)
             switch place {
@@ -93,16 +93,16 @@ struct WorkedExampleTests {
         "-enable-upcoming-feature", "MemberImportVisibility", "-o", "libFanoutCore.a",
     ]
 
-    @Test("its steps, one after the other, make a balance that compiles and passes its test")
+    @Test("its steps produce a balance that compiles and passes its test")
     func steps() throws {
         let page = try MarkdownPage.page("docs/adding-a-balance.md")
         let steps = page.blocks.compactMap(Step.init)
-        #expect(steps.count == page.blocks.count, "each block of the page is a step")
+        #expect(steps.count == page.blocks.count, "each block of the page must be a step")
         let folder = try Self.copy()
         defer { try? FileManager.default.removeItem(at: folder) }
         let core = { Self.swiftFiles("Sources/FanoutCore", in: folder) }
 
-        // The first step alone: the compiler says what is lacking, and where.
+        // After the first step alone the compiler reports what is missing, and where.
         try steps[0].carryOut(in: folder)
         let lacking = try compile(
             "FanoutCore", core(), in: folder, ["-typecheck", "-parse-as-library"])
@@ -123,7 +123,7 @@ struct WorkedExampleTests {
                 ])
             try #require(shared.status == 0, "\(shared.errors)")
         }
-        // What SwiftPM writes for a bundle of tests.
+        // The entry point that SwiftPM writes for a test bundle.
         let main = """
             import Testing
             @main struct Runner {
@@ -148,7 +148,7 @@ struct WorkedExampleTests {
         #expect(said.contains("Suite \"Failover\" passed"), "\(said)")
     }
 
-    @Test("every file that CONTRIBUTING and the page name is there")
+    @Test("every file that CONTRIBUTING and the page name exists")
     func filesExist() throws {
         let example = try MarkdownPage.page("docs/adding-a-balance.md")
         let made = Set(
@@ -163,7 +163,7 @@ struct WorkedExampleTests {
                     != nil && !made.contains(code)
                 {
                     let path = SourceTree.root.appending(path: code).path
-                    // Fuzz/corpus is written by a script.
+                    // A script writes Fuzz/corpus.
                     #expect(
                         FileManager.default.fileExists(atPath: path) || code == "Fuzz/corpus",
                         "\(page.path):\(number): \(code)")

@@ -17,7 +17,7 @@ struct AFXDPModeTests {
         VethLab.config(sinks.map(\.endpoint), mode: "af_xdp", settings: settings, more)
     }
 
-    @Test("it says what the contract has it say, and metrics show the exact counts")
+    @Test("logs the contract's messages, and metrics show the exact counts")
     func words() async throws {
         let lab = try VethLab()
         try await lab.balancer.run(ownMounts: true) {
@@ -48,7 +48,7 @@ struct AFXDPModeTests {
         }
     }
 
-    @Test("where the driver refuses it warns, and serves in the network stack")
+    @Test("falls back to SKB mode with a warning when the driver refuses native XDP")
     func fallsBack() async throws {
         let lab = try VethLab()
         try await lab.balancer.run(ownMounts: true) {
@@ -77,7 +77,7 @@ struct AFXDPModeTests {
         }
     }
 
-    @Test("killed, it leaves nothing behind, and the next one serves at once")
+    @Test("kill -9 leaves nothing behind, and the next daemon serves at once")
     func killed() async throws {
         let lab = try VethLab()
         try await lab.balancer.run(ownMounts: true) {
@@ -99,7 +99,7 @@ struct AFXDPModeTests {
         }
     }
 
-    @Test("an object that is none of ours is refused with what to give, and none is attached")
+    @Test("an object of another program is refused with a remedy, and none is attached")
     func foreignObject() async throws {
         let lab = try VethLab()
         try await lab.balancer.run(ownMounts: true) {

@@ -5,12 +5,12 @@ import LabNet
 import Testing
 import Tiers
 
-/// scripts/changes.py, which measures by the daemon's own log how soon packets meet other receivers.
+/// scripts/changes.py, which measures from the daemon's log how soon packets go to other receivers.
 @Suite(
     "A change of 1 000 receivers", .tags(.load), .serialized,
     .enabled(if: Privilege.isRoot, "NOT TESTED: needs root"))
 struct ChangeTimeTests {
-    /// Without optimisation, and on a machine with other things to do, it takes many times as long.
+    /// An unoptimised build on a busy machine takes many times as long.
     #if DEBUG
         private static let limit = 10_000
     #else
@@ -21,7 +21,7 @@ struct ChangeTimeTests {
         url.deletingLastPathComponent()
     }.appending(path: "scripts/changes.py").path
 
-    @Test("is met by packets in every mode soon after it is noticed")
+    @Test("takes effect in every mode soon after it is detected")
     func soon() async throws {
         let process = try ChildProcess(
             Self.script, ["--daemon", Files.daemon, "--rounds", "4", "--limit", "\(Self.limit)"])

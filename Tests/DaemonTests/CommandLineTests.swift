@@ -56,7 +56,7 @@ extension DaemonTests.CommandLineTests {
         #expect(run.errors.contains { $0.contains(says) }, "\(run.errors)")
     }
 
-    @Test("a value of UDP_FANOUT_LOG that is no level exits 2 and names the levels")
+    @Test("an unknown level in UDP_FANOUT_LOG exits 2 and lists the levels")
     func badLevelVariable() async throws {
         let run = try await DaemonUnderTest.run([], environment: ["UDP_FANOUT_LOG": "lo\u{1b}ud"])
         #expect(run.code == 2)
@@ -95,7 +95,7 @@ extension DaemonTests.CommandLineTests {
         let port = try #require(config.metricsPort)
         let daemon = try DaemonUnderTest(
             config.yaml, level.flag.map { ["-l", $0] } ?? [], environment: level.environment)
-        // Below info nothing says that it runs; the health page does.
+        // Below info no log line shows that it runs; the health page does.
         try await eventually("health") {
             (try? await HTTP.get("/healthz", port: port))?.body.hasPrefix("ok") == true
         }
@@ -107,7 +107,7 @@ extension DaemonTests.CommandLineTests {
         #expect(Set(daemon.log.map(\.level)) == level.shown)
     }
 
-    @Test("a program for a mode that no listener has is a warning, and the daemon runs")
+    @Test("a program for a mode without listeners is a warning, and the daemon runs")
     func unusedProgram() async throws {
         let config = try ConfigText.simple()
         let arguments = ["--ebpf-program", "udp-fanout-ebpf", "--xdp-program", "x.o"]

@@ -12,8 +12,8 @@ extension DaemonTests {
 }
 
 extension DaemonTests.ConfigMapTests {
-    /// Writes a volume's next state as the kubelet does: a folder of its own, to which the link `..data` turns
-    /// in one step (pkg/volume/util/atomic_writer.go).
+    /// Writes the next state of a volume as the kubelet does: into a new folder, to which the link `..data` then
+    /// points in one step (pkg/volume/util/atomic_writer.go).
     private func turn(_ folder: ScratchFolder, to name: String, _ config: String) throws {
         let files = FileManager.default
         try files.createDirectory(atPath: folder.path(name), withIntermediateDirectories: true)
@@ -25,7 +25,7 @@ extension DaemonTests.ConfigMapTests {
         }
     }
 
-    @Test("is read again when the kubelet has written it, and one with a mistake changes nothing")
+    @Test("is reloaded when the kubelet has written it; an invalid one changes nothing")
     func rewritten() async throws {
         let sinks = [try Sink(), try Sink()]
         var config = try ConfigText.simple(receivers: [sinks[0].endpoint.port])

@@ -10,11 +10,11 @@ extension DaemonTests {
 }
 
 extension DaemonTests.ConfigurationErrorTests {
-    /// A file and what the daemon has to say of it.
+    /// A file and the daemon's errors for it.
     struct Case: CustomTestStringConvertible {
         let name: String
         let yaml: String
-        /// One line of standard error each, in order.
+        /// The start of each line on standard error, in order.
         let errors: [String]
         var testDescription: String { name }
     }
@@ -40,7 +40,7 @@ extension DaemonTests.ConfigurationErrorTests {
     ]
 
     @Test(
-        "is refused by run and check alike, each error on a line, and nothing starts",
+        "is refused by run and check alike, one error a line, and nothing starts",
         arguments: cases)
     func refused(file: Case) async throws {
         let folder = try ScratchFolder()
@@ -60,7 +60,7 @@ extension DaemonTests.ConfigurationErrorTests {
         #expect(run.errors.compactMap { LogLine($0)?.message } == ["starting udp-fanout"])
     }
 
-    /// A path that is no readable file.
+    /// A path without a readable file.
     struct Missing: CustomTestStringConvertible {
         let path: String
         let says: String
@@ -68,7 +68,7 @@ extension DaemonTests.ConfigurationErrorTests {
     }
 
     @Test(
-        "which is not there is one clear line",
+        "that does not exist is one clear line",
         arguments: [
             Missing(path: "none.yaml", says: "none.yaml: the file does not exist"),
             Missing(path: ".", says: ".: this is a directory"),
@@ -87,7 +87,7 @@ extension DaemonTests.ConfigurationErrorTests {
         }
     }
 
-    @Test("has no more effect than that: 10 MB and an alias bomb are refused in seconds")
+    @Test("of 10 MB, or with an alias bomb, is refused within seconds")
     func bombs() async throws {
         let folder = try ScratchFolder()
         try folder.write(String(repeating: "# padding\n", count: 1 << 20), to: "large.yaml")
@@ -107,7 +107,7 @@ extension DaemonTests.ConfigurationErrorTests {
 }
 
 extension DaemonTests.ConfigurationErrorTests {
-    @Test("check prints the effective file, which check prints again unaltered")
+    @Test("check prints the effective file, and prints the same for its own output")
     func checkIsStable() async throws {
         let folder = try ScratchFolder()
         var config = try ConfigText.simple(metrics: true)
@@ -157,7 +157,7 @@ extension DaemonTests.ConfigurationErrorTests {
     }
 
     @Test(
-        "without --config, ./config.yaml is read, then /etc/udp-fanout/config.yaml; neither is named",
+        "without --config, ./config.yaml is read, then /etc/udp-fanout/config.yaml; with neither, both are named",
         arguments: [["check"], []])
     func usualPlaces(arguments: [String]) async throws {
         guard !FileManager.default.fileExists(atPath: "/etc/udp-fanout/config.yaml") else {

@@ -31,7 +31,7 @@ extension DaemonUnderTest {
 }
 
 extension DaemonTests.ControlTests {
-    @Test("status tells of listeners, receivers, counters and rates, as text and as JSON")
+    @Test("status shows listeners, receivers, counters and rates, as text and as JSON")
     func status() async throws {
         let sinks = try tallyingSinks(2)
         let config = try ConfigText.simple(receivers: sinks.ports)
@@ -65,7 +65,7 @@ extension DaemonTests.ControlTests {
         }
     }
 
-    @Test("while the daemon starts it says how it is, and nothing can be changed")
+    @Test("while the daemon starts, status works and changes are refused")
     func starting() async throws {
         // A server that does not answer.
         let server = try HeldPort(try Ports.free(), SOCK_DGRAM)
@@ -89,7 +89,7 @@ extension DaemonTests.ControlTests {
         try await daemon.stop()
     }
 
-    @Test("a drained receiver gets nothing more, through a reload, until it is undrained")
+    @Test("a drained receiver gets nothing until it is undrained, also across a reload")
     func drain() async throws {
         let sinks = try tallyingSinks(2)
         var config = try ConfigText.simple(receivers: sinks.ports)
@@ -98,7 +98,7 @@ extension DaemonTests.ControlTests {
             let drained = try await daemon.command(["drain", "in/r1"])
             #expect(drained.code == 0 && drained.output == "drained: in/r1\n", "\(drained)")
             for _ in 0..<10 { traffic.send([1]) }
-            try await eventually("the other has all") { sinks[1].arrivals == 10 }
+            try await eventually("the other receiver gets all of them") { sinks[1].arrivals == 10 }
             #expect(sinks[0].arrivals == 0)
             #expect(try daemon.receiver("r1")?.state == .drained)
             #expect(try daemon.receiver("r1")?.weight == 1)
@@ -124,7 +124,7 @@ extension DaemonTests.ControlTests {
         }
     }
 
-    @Test("a name that is no receiver's is refused with the names that there are")
+    @Test("an unknown receiver is refused with the list of receivers")
     func unknownName() async throws {
         try await DaemonUnderTest.running(try ConfigText.simple().yaml) { daemon in
             let run = try await daemon.command(["drain", "in/nobody"])
@@ -136,7 +136,7 @@ extension DaemonTests.ControlTests {
     }
 
     @Test(
-        "explain names the receiver that the packet then meets, and why",
+        "explain names the receiver that then gets the packet, and why",
         arguments: ["source_ip", "four_tuple"])
     func explain(balance: String) async throws {
         let sinks = try tallyingSinks(3)
@@ -190,7 +190,7 @@ extension DaemonTests.ControlTests {
     }
 
     @Test(
-        "without a daemon each command says so, where it looked and what to do",
+        "without a daemon each command reports the path that it tried and a remedy",
         arguments: [
             ["status"], ["drain", "x"], ["undrain", "x"], ["reload"],
             ["explain", "192.0.2.1:1", "192.0.2.2:2"],
@@ -209,7 +209,7 @@ extension DaemonTests.ControlTests {
         #expect(json.code == 1 && json.output.hasPrefix(#"{"error":{"message":"no daemon"#))
     }
 
-    @Test("a second daemon is refused a socket that it names, and does without the usual one")
+    @Test("a second daemon fails if it names the socket, and runs without one at the default path")
     func second() async throws {
         let folder = try ScratchFolder()
         let path = folder.path("named.sock")
@@ -233,7 +233,7 @@ extension DaemonTests.ControlTests {
         }
     }
 
-    @Test("a killed daemon's socket is replaced by the next one's, which leaves none when it ends")
+    @Test("the next daemon replaces the socket of a killed one, and removes its own when it ends")
     func killed() async throws {
         let config = try ConfigText.simple().yaml
         let folder = try ScratchFolder()
@@ -248,7 +248,7 @@ extension DaemonTests.ControlTests {
         #expect(access(folder.path("control.sock"), F_OK) != 0)
     }
 
-    @Test("a reload moves it, and takes it away")
+    @Test("a reload moves it, and removes it")
     func moves() async throws {
         let config = try ConfigText.simple().yaml
         try await DaemonUnderTest.running(config) { daemon in
@@ -262,7 +262,7 @@ extension DaemonTests.ControlTests {
     }
 
     @Test(
-        "status finds it by the configuration that names it, as the container's health check does")
+        "status finds it through the configuration, as the container's health check does")
     func byConfiguration() async throws {
         let folder = try ScratchFolder()
         let named = "control:\n  socket: \(folder.path("named.sock"))\n"
@@ -273,7 +273,7 @@ extension DaemonTests.ControlTests {
             #expect(usual.code == 1)
             let run = try await DaemonUnderTest.run(["status", "--config", file], folder: folder)
             #expect(run.code == 0 && run.output.contains("process \(daemon.pid)"), "\(run.errors)")
-            // A file that cannot be used names none.
+            // An invalid file names no socket.
             let other = try await DaemonUnderTest.run(
                 ["status", "--config", "/none"], folder: folder)
             #expect(other.code == 1)

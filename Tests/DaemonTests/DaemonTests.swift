@@ -3,7 +3,7 @@
 import Testing
 import Tiers
 
-/// The built executable, judged from outside. One test at a time: several of them load the machine and
-/// count every datagram.
+/// The built executable, tested from outside. The tests run one at a time: several of them load the machine
+/// and count every datagram.
 @Suite("The daemon", .tags(.network), .serialized)
 enum DaemonTests {}

@@ -30,7 +30,7 @@ extension DaemonTests {
 
         static func lines(_ output: [String]) -> [Line] { output.compactMap { Line($0) } }
 
-        /// The daemon where any user may run it, run by one who owns nothing: `nobody`.
+        /// Runs the daemon as user 65534, from a path that any user may execute.
         static func unprivileged(_ arguments: [String], folder: ScratchFolder) throws
             -> ChildProcess
         {
@@ -51,7 +51,7 @@ extension DaemonTests {
 
 extension DaemonTests.DemoTests {
     @Test(
-        "in a pipe and for a user without any privilege: a line a second, even shares, Ctrl+C ends it"
+        "in a pipe, as an unprivileged user: a line a second, even shares, Ctrl+C ends it"
     )
     func unprivilegedPipe() async throws {
         let demo = try Self.unprivileged(["demo"] + Self.ports(), folder: try ScratchFolder())
@@ -67,7 +67,7 @@ extension DaemonTests.DemoTests {
         let last = try #require(Self.lines(state.output).last)
         #expect(last.receivers.count == 3)
         let total = last.receivers.reduce(0, +)
-        // A thousand a second, of which the first line shows one second.
+        // 1000 datagrams a second; the first line shows one second.
         #expect(total > 1500)
         for share in last.receivers { #expect(abs(share * 3 - total) <= total / 20 + 3) }
         #expect(last.totals["dropped"] == 0)
@@ -88,7 +88,7 @@ extension DaemonTests.DemoTests {
         #expect(try await unread.exit() == .exited(0))
     }
 
-    @Test("takes free ports when its own are taken, and says which")
+    @Test("uses free ports when its own are taken, and prints them")
     func takenPorts() async throws {
         let taken = [
             try? HeldPort(9000, SOCK_DGRAM), try? HeldPort(9090, SOCK_STREAM, listens: true),
@@ -102,7 +102,7 @@ extension DaemonTests.DemoTests {
         withExtendedLifetime(taken) {}
     }
 
-    @Test("on a terminal draws its table over itself")
+    @Test("redraws its table in place on a terminal")
     func terminal() async throws {
         let ports = try Self.ports().joined(separator: " ")
         let command = "'\(Files.daemon)' demo --duration 2 --balance source_ip \(ports)"

@@ -39,7 +39,7 @@ extension DaemonTests.DescriptorStoreTests {
     }
 
     @Test(
-        "after kill -9 what waits in the sockets is forwarded",
+        "after kill -9 the datagrams queued in the sockets are forwarded",
         arguments: [Receivers.written, .found, .vanished])
     func killed(receivers: Receivers) async throws {
         let folder = try ScratchFolder()
@@ -65,7 +65,7 @@ extension DaemonTests.DescriptorStoreTests {
         try await second.stop()
     }
 
-    /// A configuration of one listener whose receivers come from elsewhere, too.
+    /// A configuration of one listener, with its receivers in the file or in a list beside it.
     private func text(
         of config: ConfigText, _ receivers: Receivers, _ sinks: [Sink], in folder: ScratchFolder
     ) throws -> String {
@@ -81,7 +81,7 @@ extension DaemonTests.DescriptorStoreTests {
             """
     }
 
-    @Test("after a reload the manager keeps the sockets in service and no others")
+    @Test("after a reload the manager keeps only the sockets in service")
     func reloaded() async throws {
         let folder = try ScratchFolder()
         let manager = try NotifySocket(folder)
@@ -100,7 +100,7 @@ extension DaemonTests.DescriptorStoreTests {
             config.listeners[0].port = try Ports.free()
             config.settings[0] = "workers: 1"
             try await daemon.reload(config.yaml)
-            try await eventually("the other is kept") {
+            try await eventually("the other socket is kept") {
                 manager.kept.map { Socket.datagramName(of: $0.descriptor)?.port }
                     == [config.listeners[0].port]
             }
@@ -109,7 +109,7 @@ extension DaemonTests.DescriptorStoreTests {
     }
 
     @Test(
-        "the sockets of a socket unit are used, and what had come to them before is forwarded",
+        "the sockets of a socket unit are used, and their queued datagrams are forwarded",
         arguments: [Receivers.written, .found])
     func socketUnit(receivers: Receivers) async throws {
         let folder = try ScratchFolder()

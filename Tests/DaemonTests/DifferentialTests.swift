@@ -5,7 +5,7 @@ import LabNet
 import Testing
 import Tiers
 
-/// The same receivers behind three listeners of one daemon, which carry datagrams in different ways.
+/// The same receivers behind listeners of different modes in one daemon.
 @Suite(
     "Modes side by side", .tags(.network), .serialized,
     .enabled(if: Privilege.isRoot, "NOT TESTED: needs root"))
@@ -38,7 +38,7 @@ struct DifferentialTests {
         return lines.joined(separator: "\n") + "\n"
     }
 
-    /// Not one after the other, so that every byte of the address counts.
+    /// Not consecutive, so that every byte of the address matters.
     private func source(_ number: Int, _ family: IPAddress.Family) -> IPAddress {
         let mixed = UInt64(number) &* 0x9e37_79b9_7f4a_7c15
         return family == .v4
@@ -72,7 +72,7 @@ struct DifferentialTests {
                     for way in Self.ways.indices {
                         try send(number, way, family, lab)
                     }
-                    // What a socket's buffer holds by default is limited.
+                    // A socket's default buffer is small.
                     guard number % 50 == 49 else { continue }
                     let sent = UInt64((number + 1) * Self.ways.count)
                     try await eventually("\(sent) datagrams arrive") {
@@ -103,7 +103,7 @@ struct DifferentialTests {
                 name: "r\($0)", endpoint: $1.endpoint, weight: Self.weights[$0])
         }
         let table = Balance.sourceIP.slotTable(for: downstreams, capacity: 64)
-        // By way and source: who got the datagram.
+        // The receiver of the datagram, by way and source.
         var owners = [[Int?]](
             repeating: Array(repeating: nil, count: sources), count: Self.ways.count)
         var altered = 0
@@ -123,7 +123,7 @@ struct DifferentialTests {
             let others = wanted.indices.filter { owners[way][$0] != wanted[$0] }
             #expect(others == [], "\(Self.ways[way]): \(others.count) sources")
         }
-        #expect(altered == 0, "sources that were to be kept")
+        #expect(altered == 0, "source addresses were not preserved")
         #expect(Set(wanted) == [0, 1, 2, 4])
     }
 }

@@ -12,7 +12,7 @@ extension DaemonTests {
 
 extension DaemonTests.DiscoveryTests {
     private static let updated = "userspace k8s membership updated"
-    private static let nobody = "k8s discovery: 0 ready endpoints"
+    private static let noneReady = "k8s discovery: 0 ready endpoints"
 
     /// Sinks at one port of 127.0.0.1, .2, …: the pods of a service.
     private func pods(_ count: Int) throws -> [Sink] {
@@ -45,7 +45,7 @@ extension DaemonTests.DiscoveryTests {
 
     private static let service = "kubernetes: {service: s, port: data}"
 
-    /// A cluster, and the folder of a daemon that finds it.
+    /// A cluster, and a folder with the kubeconfig that leads to it.
     private func stage() throws -> (
         cluster: FakeCluster, folder: ScratchFolder, environment: [String: String]
     ) {
@@ -56,7 +56,7 @@ extension DaemonTests.DiscoveryTests {
     }
 
     @Test(
-        "starts without a cluster, counts what it cannot forward, and follows it once it is there")
+        "starts without a cluster, counts its drops, and follows the cluster once it answers")
     func late() async throws {
         let (cluster, folder, environment) = try stage()
         await cluster.stop()
@@ -71,7 +71,7 @@ extension DaemonTests.DiscoveryTests {
             try await load.pass(1000)
             var page = try await MetricsPage.scrape(metrics)
             #expect(page.count("packets_no_healthy_total") >= 900)
-            #expect(daemon.times(Self.nobody) == 0, "it is not known yet")
+            #expect(daemon.times(Self.noneReady) == 0, "it is not known yet")
 
             try cluster.put(slice(pods))
             try cluster.start()
@@ -144,7 +144,7 @@ extension DaemonTests.DiscoveryTests {
         }
     }
 
-    @Test("health checks apply to who was found")
+    @Test("health checks apply to discovered receivers")
     func health() async throws {
         let (cluster, folder, environment) = try stage()
         let pods = try pods(3)

@@ -16,7 +16,7 @@ struct DiscoveryTestsAddresses {
     private static let second = IPAddress(v4: 0xc000_020b)
 
     @Test(
-        "an address that the service is given is served, and no longer when it is taken away",
+        "an address is served from when the service gets it until it loses it",
         arguments: ["tc_ebpf", "af_xdp"])
     func addresses(mode: String) async throws {
         let lab = try VethLab(receivers: 1)
@@ -45,10 +45,10 @@ struct DiscoveryTestsAddresses {
                 try await arrives(at: Self.first, sink, lab)
                 cluster.put(service: "s", ingress: ["\(Self.second)"])
                 try await arrives(at: Self.second, sink, lab)
-                // There is a moment at which both are served. The listener's own address is, whatever the
-                // service has, and after what was sent before: what meets nobody has been dropped by
-                // then.
-                try await eventually("nothing arrives at the former address") {
+                // For a moment both addresses are served. The datagram to the listener's own address, which is
+                // always served, comes after the one to the old address: when it has arrived, the other one
+                // has arrived or has been dropped.
+                try await eventually("nothing arrives at the old address") {
                     let before = sink.arrivals
                     try traffic(to: Self.first, lab).send([1])
                     try await arrives(at: VethLab.v4(0, 1), sink, lab)

@@ -8,14 +8,14 @@ import LabNet
 import Testing
 
 extension DaemonTests {
-    /// The receivers of both families of a name, of which only one is answered when a new process starts.
+    /// A name with receivers of both families; when a new process starts, only one family is answered.
     @Suite("Receivers by DNS over a restart")
     struct DiscoveryTestsFamilies {}
 }
 
 extension DaemonTests.DiscoveryTestsFamilies {
     @Test(
-        "a question that fails leaves the receivers that the old process has found",
+        "a failed lookup keeps the receivers that the old process has found",
         arguments: [false, true])
     func kept(byTakeover: Bool) async throws {
         let dns = try FakeDNS()
@@ -60,7 +60,7 @@ extension DaemonTests.DiscoveryTestsFamilies {
     }
 
     @Test(
-        "a name server that resolv.conf names later is asked",
+        "a name server that is added to resolv.conf later is asked",
         .enabled(if: Privilege.isRoot, "NOT TESTED: needs root"))
     func resolvConf() async throws {
         let dns = try FakeDNS(host: "127.0.0.1", port: 53)

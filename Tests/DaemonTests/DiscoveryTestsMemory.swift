@@ -6,8 +6,8 @@ import LabNet
 import Testing
 
 extension DaemonTests {
-    /// Who received before a change stays known, whatever becomes of the change.
-    @Suite("Receivers that were found, and what does not take them away")
+    /// Receivers found before a change stay known, whether or not the change succeeds.
+    @Suite("Last-known receivers")
     struct DiscoveryTestsMemory {
         private let folder: ScratchFolder
         private let port: UInt16
@@ -41,7 +41,7 @@ extension DaemonTests.DiscoveryTestsMemory {
         return "file: {path: \"\(path)\"}"
     }
 
-    @Test("a reload to a source that does not answer keeps them until it does, and says so")
+    @Test("a reload to a source that does not answer keeps them until it answers, and logs that")
     func reload() async throws {
         let (first, second) = (sinks[0], sinks[1])
         let known = try list([first], "known")
@@ -64,7 +64,7 @@ extension DaemonTests.DiscoveryTestsMemory {
         }
     }
 
-    @Test("two listeners that move to one silent source keep their own, also over kill -9")
+    @Test("two listeners that move to one silent source each keep their own, also across kill -9")
     func lastKnowns() async throws {
         let ports = [port, try Ports.free()]
         func config(_ sources: [String]) -> String {
@@ -86,7 +86,7 @@ extension DaemonTests.DiscoveryTestsMemory {
                 let load = try Load([Traffic(to: Endpoint(.loopback, port: target))], rate: 1000)
                 try await load.pass(100)
                 let report = await load.stop()
-                try await eventually("all arrive, and at their own") {
+                try await eventually("all arrive at their own receiver") {
                     sinks[sink].arrivals - before[sink] == report.datagrams
                 }
             }
@@ -94,7 +94,7 @@ extension DaemonTests.DiscoveryTestsMemory {
         try await pass()
         try await daemon.reload(config([missing, missing]))
         try await pass()
-        try await eventually("what stands in is remembered") {
+        try await eventually("the last-known receivers are saved") {
             try String(contentsOfFile: daemon.controlPath + ".receivers", encoding: .utf8)
                 .contains("\"listener\":\"in\(ports[1])\"")
         }
@@ -105,7 +105,7 @@ extension DaemonTests.DiscoveryTestsMemory {
         try await daemon.stop()
     }
 
-    @Test("`reload` tells of a source that does not answer")
+    @Test("`reload` reports a source that does not answer")
     func told() async throws {
         let known = try list([sinks[0]], "known")
         try await DaemonUnderTest.running(config(known), folder: folder) { daemon in
@@ -125,7 +125,7 @@ extension DaemonTests.DiscoveryTestsMemory {
         }
     }
 
-    @Test("a takeover that fails leaves what the old daemon remembers as it is")
+    @Test("a failed takeover leaves the old daemon's last-known receivers as they are")
     func takeover() async throws {
         let known = try list([sinks[0]], "known")
         let held = try HeldPort(try Ports.free(), SOCK_STREAM, listens: true)
@@ -146,7 +146,7 @@ extension DaemonTests.DiscoveryTestsMemory {
         }
     }
 
-    @Test("a reload that moves the control socket moves them along")
+    @Test("a reload that moves the control socket moves them too")
     func moved() async throws {
         let known = try list([sinks[0]], "known")
         try await DaemonUnderTest.running(config(known), folder: folder) { daemon in

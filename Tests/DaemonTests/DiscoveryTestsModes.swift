@@ -14,8 +14,8 @@ struct DiscoveryTestsModes {
     private static let port: UInt16 = 9000
     private static let modes = ["userspace", "tc_ebpf", "af_xdp", "xdp_nat"]
 
-    /// An interface has one XDP program, so `af_xdp` has one of its own; `xdp_nat` leaves what it does not
-    /// translate to `tc_ebpf` behind it.
+    /// An interface has one XDP program, so `af_xdp` needs an interface of its own. `xdp_nat` and `tc_ebpf` share
+    /// one: what `xdp_nat` does not translate goes on to `tc_ebpf`.
     private static func subnet(_ mode: String) -> Int { mode == "af_xdp" ? 100 : 0 }
 
     private static func target(_ mode: String) -> Endpoint {
@@ -44,7 +44,7 @@ struct DiscoveryTestsModes {
         let daemon: DaemonUnderTest
         let loads: [Load]
 
-        /// Has these receivers ready and those leaving, and waits until both modes say so.
+        /// Makes these receivers ready and those leaving, and waits until both modes have applied it.
         func scale(
             to ready: [Int], leaving: [Int] = [], after trouble: () async throws -> Void = {}
         )
@@ -101,7 +101,7 @@ struct DiscoveryTestsModes {
     }
 
     @Test(
-        "scale to zero and back, a rolling replacement, an outage of the API: the ledger is exact")
+        "scale to zero and back, a rolling replacement, an API outage: the accounting is exact")
     func life() async throws {
         let lab = try VethLab(receivers: 4)
         try await lab.balancer.run(ownMounts: true) {
@@ -117,19 +117,19 @@ struct DiscoveryTestsModes {
         }
     }
 
-    /// One after the other gives way to a new one; who leaves gets nothing more.
+    /// Replaces one receiver after another; one that leaves gets nothing more.
     private func replace(_ scene: Scene) async throws {
         try await scene.scale(to: [1, 2, 3], leaving: [0])
         try await scene.scale(to: [1, 2, 3])
         try await scene.scale(to: [0, 2, 3], leaving: [1])
         try await scene.scale(to: [0, 2, 3])
-        // All of them leave: as long as nobody else is there, they receive.
+        // All of them leave: while there is no other receiver, they receive.
         try await scene.scale(to: [], leaving: [0, 2])
         try await scene.scale(to: [0, 1])
     }
 
-    /// The server is gone, and comes back with a version that is lower, then one that is too high for
-    /// what the watch knows.
+    /// The server stops twice. It comes back first with a lower version, then with one so high that the watch
+    /// cannot resume.
     private func outage(_ scene: Scene) async throws {
         let cluster = scene.cluster
         await cluster.stop()
@@ -145,7 +145,6 @@ struct DiscoveryTestsModes {
         }
     }
 
-    /// Every datagram is accounted for.
     private func settle(_ scene: Scene, _ sinks: [Sink]) async throws {
         var sent: [String: Int] = [:]
         for (mode, load) in zip(Self.modes, scene.loads) {

@@ -6,7 +6,7 @@ import LabNet
 import Testing
 import Tiers
 
-/// A daemon whose source of receivers is away just when it is killed and started again.
+/// A daemon whose source of receivers is unavailable while it is killed and started again.
 @Suite(
     "Discovery over a restart", .tags(.network), .serialized,
     .enabled(if: Privilege.isRoot, "NOT TESTED: needs root"))
@@ -30,7 +30,7 @@ struct DiscoveryTestsRestart {
             """
         }.joined()
 
-    @Test("killed in an outage of the API and started again, the kernel modes lose no datagram")
+    @Test("kill -9 and a restart during an API outage lose no datagram in the kernel modes")
     func outage() async throws {
         let lab = try VethLab()
         try await lab.balancer.run(ownMounts: true) {

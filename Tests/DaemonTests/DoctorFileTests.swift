@@ -9,14 +9,14 @@ import Testing
 @testable import udp_fanout
 
 extension DaemonTests {
-    @Suite("Doctor on receivers that stand in a file")
+    @Suite("Doctor on receivers in a file")
     struct DoctorFileTests {}
 }
 
 extension DaemonTests.DoctorFileTests {
     private typealias Doctors = DaemonTests.DoctorTests
 
-    @Test("a file that the daemon could not use is a problem, with its line and what to do")
+    @Test("an unusable file is a problem, with the line and a remedy")
     func unusable() async throws {
         let cases: [(text: String?, found: String, remedy: String)] = [
             (nil, "open receivers: ENOENT", "file.path"),
@@ -40,7 +40,7 @@ extension DaemonTests.DoctorFileTests {
         #expect(receivers?.found == "2, of receivers", "\(good)")
     }
 
-    /// Of a listener whose receivers stand in a file.
+    /// The report on a listener with receivers in a file of this content; nil: the file is missing.
     private func report(_ text: String?) async throws -> (Int32, DoctorReport) {
         let folder = try ScratchFolder()
         if let text { try folder.write(text, to: "receivers") }
@@ -57,7 +57,7 @@ extension DaemonTests.DoctorFileTests {
         )
     }
 
-    @Test("they are judged as those of the configuration, and those that the listener takes alone")
+    @Test("they are checked like those of the configuration, but only those that the listener uses")
     func judged() throws {
         let folder = try ScratchFolder()
         let lines = "192.0.2.2\n192.0.2.3:9001\n192.0.2.4\n"

@@ -30,7 +30,7 @@ extension DaemonTests.DoctorNetworkTests {
     }
 
     @Test(
-        "looks at the interfaces of the network that it is in, whichever /sys shows",
+        "checks the interfaces of its own network namespace, whatever /sys shows",
         .enabled(if: Privilege.isRoot, "NOT TESTED: needs root"))
     func network() async throws {
         var configuration = Doctors.configuration(mode: .afXDP)
@@ -54,7 +54,7 @@ extension DaemonTests.DoctorNetworkTests {
         #expect((outside.interfaces["doc0"] ?? nil) == nil)
     }
 
-    @Test("asks for forwarding of IPv6 where the stack and the programs look for it")
+    @Test("checks IPv6 forwarding where the stack and the programs read it")
     func forwardingV6() throws {
         let receiver = try #require(IPAddress("2001:db8::1"))
         let wanted = Doctors.configuration(mode: .xdpNAT, receiver: receiver)
@@ -70,7 +70,7 @@ extension DaemonTests.DoctorNetworkTests {
         }
     }
 
-    @Test("asks tc_ebpf for forwarding only where a receiver needs it, and one arm never")
+    @Test("requires forwarding for tc_ebpf only where a receiver needs it, and never with one arm")
     func forwardingSettings() {
         var host = Doctors.good
         host.interfaces["eth7"]??.forwardsV4 = false
@@ -83,7 +83,7 @@ extension DaemonTests.DoctorNetworkTests {
         #expect(problems(host, oneArm).isEmpty)
     }
 
-    @Test("names every interface that has to forward for xdp_nat, and the setting that alters it")
+    @Test("names every interface that must forward for xdp_nat, and the setting that enables it")
     func exits() {
         var host = Doctors.good
         host.exits = [IPAddress(v4: 0xc000_0201): "eth8"]
@@ -95,7 +95,7 @@ extension DaemonTests.DoctorNetworkTests {
         let off = problems(host, wanted)
         #expect(off.count == 1 && off[0].found.hasPrefix("off at eth7, eth8:"), "\(off)")
         #expect(off.map(\.remedy) == ["sysctl -w net.ipv4.ip_forward=1"])
-        // Writing 1 where it is 1 already would turn on nothing.
+        // Writing 1 to a setting that is already 1 changes nothing.
         host.forwardsV4Everywhere = true
         #expect(
             problems(host, wanted).map(\.remedy) == [
@@ -103,7 +103,7 @@ extension DaemonTests.DoctorNetworkTests {
             ])
     }
 
-    @Test("says each thing of an interface once, however many listeners share it")
+    @Test("reports each finding of an interface once, however many listeners share it")
     func once() {
         var host = Doctors.good
         host.cpus = 2
@@ -123,7 +123,7 @@ extension DaemonTests.DoctorNetworkTests {
     }
 
     @Test(
-        "says from which length on af_xdp leaves a datagram to the stack, and of the others nothing"
+        "says from which length on af_xdp leaves a datagram to the stack, and nothing in other modes"
     )
     func fragments() throws {
         func remedies(
@@ -140,16 +140,16 @@ extension DaemonTests.DoctorNetworkTests {
                 $0.contains("max_packet_size")
             }
         }
-        // They forward fragments, and a limit below their sum would have them dropped.
+        // These modes forward fragments; a limit below the datagram's length would drop them.
         #expect(try remedies(.tcEBPF) == [] && remedies(.xdpNAT) == [])
         let v4 = try #require(IPAddress("192.0.2.1"))
         for (bind, mtu, served, longest) in [
             ("0.0.0.0:5514", 1500, ServedAddresses.listed([]), 1472),
             ("[2001:db8::1]:5514", 1500, .listed([]), 1452),
-            // What comes of IPv4 arrives whole up to here.
+            // IPv4 headers are shorter, so a longer datagram arrives whole.
             ("[2001:db8::1]:5514", 1500, .listed([v4]), 1472), ("[::]:5514", 1500, .any, 1472),
             ("[::]:5514", 1500, .listed([]), 1472),
-            // A frame holds no more.
+            // The size of a frame is the limit.
             ("0.0.0.0:5514", 9000, .listed([]), 3790),
         ] {
             let found = try remedies(.afXDP, bind, mtu: mtu, served: served)
@@ -161,7 +161,7 @@ extension DaemonTests.DoctorNetworkTests {
     }
 
     @Test(
-        "asks for tags that XDP programs see, where VLANs are on the interface or may be",
+        "requires VLAN tags that XDP programs see, where the interface has VLANs or may have",
         arguments: ForwardingMode.allCases)
     func tags(mode: ForwardingMode) {
         func advice(_ alter: (inout HostFacts.Interface) -> Void) -> [Finding] {
@@ -184,7 +184,7 @@ extension DaemonTests.DoctorNetworkTests {
         #expect(vlans.allSatisfy { $0.found.contains("eth7.5, eth7.8") })
     }
 
-    @Test("names the command that sets the queues of this driver")
+    @Test("names the command that sets the queues, by what the driver supports")
     func queues() {
         for (combined, command) in [
             (true, "ethtool -L eth7 combined 2"),
@@ -200,7 +200,7 @@ extension DaemonTests.DoctorNetworkTests {
     }
 
     @Test(
-        "a receiver without a route is a problem, where the daemon takes it for one",
+        "a receiver without a route is a problem where the daemon treats it as one",
         .enabled(if: Privilege.isRoot, "NOT TESTED: needs root"),
         arguments: ForwardingMode.allCases)
     func routes(mode: ForwardingMode) async throws {
@@ -232,7 +232,7 @@ extension DaemonTests.DoctorNetworkTests {
             #expect(before.first?.level == .problem)
             #expect(before.first?.found == "there is no route to 10.41.0.1")
             #expect(before.first?.remedy == "add a route (ip route), or remove it")
-            // Packets that come in are looked up one by one in mode tc_ebpf, and may have one.
+            // In mode tc_ebpf the route is looked up for each packet by its incoming interface.
             try Namespace.command("ip rule add iif lb0 table 100")
             #expect(try await found().isEmpty == (mode == .tcEBPF))
             try Namespace.command("ip route add 10.41.0.0/16 via \(VethLab.v4(1, 2))")
@@ -241,7 +241,7 @@ extension DaemonTests.DoctorNetworkTests {
     }
 
     @Test(
-        "what it says to do about forwarding and queues does it",
+        "its remedies for forwarding and queues work",
         .enabled(if: Privilege.isRoot, "NOT TESTED: needs root"))
     func remedies() async throws {
         let lab = try VethLab()

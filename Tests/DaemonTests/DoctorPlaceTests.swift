@@ -11,7 +11,7 @@ import Testing
 @testable import udp_fanout
 
 extension DaemonTests {
-    /// What keeps a daemon from starting, or datagrams from arriving, though the file is right.
+    /// What keeps a daemon from starting, or datagrams from arriving, with a valid file.
     @Suite("Doctor on addresses, credentials and user namespaces")
     struct DoctorPlaceTests {}
 }
@@ -57,7 +57,7 @@ extension DaemonTests.DoctorPlaceTests {
         let found = listener.report.findings.filter { $0.level == .problem }
         #expect(found.map(\.check) == ["address of in"] && listener.code == 1, "\(found)")
         #expect(found.first?.found == "no interface of this host has 192.0.2.77")
-        #expect(found.first?.remedy.contains("`ip address` lists in bind,") == true)
+        #expect(found.first?.remedy.contains("set bind to an address that `ip address` lists") == true)
         let metrics = try await report(
             yaml("\(try Endpoint.free())", "metrics: {enabled: true, bind: \"192.0.2.77:9090\"}"))
         #expect(metrics.code == 1)
@@ -69,7 +69,7 @@ extension DaemonTests.DoctorPlaceTests {
         #expect(shared.code == 1)
     }
 
-    @Test("a port that another process serves is a problem; where sockets are shared it is none")
+    @Test("a port that another process serves is a problem, except with share_port")
     func taken() async throws {
         let other = try Socket.listening(
             on: Endpoint(.loopback, port: 0), sharing: .exclusive)
@@ -79,7 +79,7 @@ extension DaemonTests.DoctorPlaceTests {
         let problem = found.report.findings.first { $0.level == .problem }
         #expect(problem?.found == "another process serves \(place)")
         #expect(problem?.remedy.contains("ss -lunp") == true)
-        // The start refuses it in its own words.
+        // The start fails as well.
         let folder = try ScratchFolder()
         try folder.write(yaml(place), to: "config.yaml")
         let start = try await DaemonUnderTest.run(["--config", folder.path("config.yaml")])
@@ -88,7 +88,7 @@ extension DaemonTests.DoctorPlaceTests {
         #expect(try await report(shared).code == 0)
     }
 
-    @Test("what the daemon of this configuration serves itself is no problem, and the rest is")
+    @Test("a port that this configuration's daemon serves is no problem; any other taken port is")
     func own() async throws {
         var config = try ConfigText.simple(metrics: true)
         config.settings = ["workers: 1"]
@@ -101,7 +101,7 @@ extension DaemonTests.DoctorPlaceTests {
             }
             let own = try await doctor(config.yaml)
             #expect(own.code == 0, "\(own)")
-            #expect(own.output.contains("served by the daemon that runs"))
+            #expect(own.output.contains("served by the running daemon"))
             let other = try Socket.listening(
                 on: Endpoint(.loopback, port: 0), sharing: .exclusive)
             let place = "127.0.0.1:\(try other.boundPort)"
@@ -110,7 +110,7 @@ extension DaemonTests.DoctorPlaceTests {
         }
     }
 
-    @Test("a port below the first free one is a problem without the capability")
+    @Test("a privileged port is a problem without the capability")
     func privileged() throws {
         var configuration = Doctors.configuration()
         configuration.listeners[0].bind = Endpoint(IPAddress(v4: 0), port: 514)
@@ -131,7 +131,7 @@ extension DaemonTests.DoctorPlaceTests {
         #expect(problems(host, configuration).map(\.found) == ["CAP_NET_RAW is missing"])
     }
 
-    @Test("the capabilities of a user namespace are told from the host's")
+    @Test("capabilities of a user namespace are distinguished from the host's")
     func namespaces() {
         #expect(!HostFacts.isInUserNamespace("         0          0 4294967295\n"))
         #expect(HostFacts.isInUserNamespace("         0       1000          1\n"))
@@ -150,7 +150,7 @@ extension DaemonTests.DoctorPlaceTests {
     }
 
     @Test(
-        "root of a user namespace misses what the start needs",
+        "root of a user namespace lacks the capabilities that the start needs",
         .enabled(if: Privilege.isRoot, "NOT TESTED: needs root"))
     func nested() async throws {
         let kernel = yaml("192.0.2.1:5514").replacing(
@@ -178,7 +178,7 @@ extension DaemonTests.DoctorPlaceTests {
     }
 
     @Test(
-        "an address on the link that nobody has here is advised about, until it is added",
+        "an address on the link that this host lacks is advised about, until it is added",
         .enabled(if: Privilege.isRoot, "NOT TESTED: needs root"),
         arguments: [ForwardingMode.tcEBPF, .afXDP, .xdpNAT])
     func onLink(mode: ForwardingMode) async throws {
@@ -224,7 +224,7 @@ extension DaemonTests.DoctorPlaceTests {
         }
     }
 
-    @Test("missing Kubernetes credentials are advised about: the daemon starts without")
+    @Test("missing Kubernetes credentials are only advice: the daemon starts without them")
     func credentials() async throws {
         let yaml = yaml("\(try Endpoint.free())").replacing(
             "downstream: [{name: r, address: \"127.0.0.1:9\"}]",

@@ -30,7 +30,7 @@ extension DaemonTests.DoctorTests {
         return Configuration(listeners: [listener], settings: settings)
     }
 
-    /// A host that can do everything.
+    /// A host that supports every mode.
     static var good: HostFacts {
         var host = HostFacts()
         host.capabilities = [.bpf, .netAdmin, .perfmon, .netRaw, .ipcLock]
@@ -39,7 +39,7 @@ extension DaemonTests.DoctorTests {
         return host
     }
 
-    @Test("finds nothing wrong with a host that can do it all", arguments: ForwardingMode.allCases)
+    @Test("finds no fault with a host that supports everything", arguments: ForwardingMode.allCases)
     func nothingWrong(mode: ForwardingMode) {
         let settings = ListenerSettings(maxPacketSize: 1400, workers: 1)
         var host = Self.good
@@ -85,7 +85,7 @@ extension DaemonTests.DoctorTests {
         #expect(!DoctorReport(findings).ok)
     }
 
-    @Test("says which capabilities are missing, and asks for none that a mode can do without")
+    @Test("says which capabilities are missing, and requires none that a mode can do without")
     func capabilities() throws {
         func found(_ configuration: Configuration, _ alter: (inout HostFacts) -> Void) throws
             -> Finding
@@ -111,7 +111,7 @@ extension DaemonTests.DoctorTests {
         #expect(unlocked.level == .ok, "memory that is not limited needs no CAP_IPC_LOCK")
     }
 
-    @Test("judges the receive buffer by what the kernel allows")
+    @Test("checks the receive buffer against the kernel's limit")
     func buffer() {
         var host = Self.good
         host.capabilities = []
@@ -125,7 +125,7 @@ extension DaemonTests.DoctorTests {
             }, "\(buffer)")
     }
 
-    @Test("reads who does not answer from the kernel's ARP table")
+    @Test("finds silent neighbours in the kernel's ARP table")
     func neighbours() {
         let table = """
             IP address       HW type     Flags       HW address            Mask     Device

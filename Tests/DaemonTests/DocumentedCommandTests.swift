@@ -5,8 +5,7 @@ import LabNet
 import Testing
 
 extension DaemonTests {
-    /// The commands of pages, word for word and in their order, in a network and a file system of
-    /// their own.
+    /// The commands of pages, verbatim and in order, in their own network and file system.
     @Suite(
         "Commands of the documentation", .serialized,
         .enabled(if: Privilege.isRoot, "NOT TESTED: needs root"))
@@ -14,15 +13,15 @@ extension DaemonTests {
 }
 
 extension DaemonTests.DocumentedCommandTests {
-    /// What a page's commands need to be there.
+    /// A page and what its commands need.
     struct Page: CustomTestStringConvertible {
         let path: String
-        /// Arguments of ip(8), to begin with.
+        /// Arguments of ip(8) that set up the network.
         let network: [String]
-        /// Whether a daemon runs on the front page's configuration already.
+        /// Whether a daemon with the front page's configuration runs first.
         let hasDaemon: Bool
-        /// Commands that need what a virtual network lacks: a card's own settings, another CPU's
-        /// memory, or a setting that all of this machine has in common.
+        /// Commands that need more than a virtual network: a card's settings, another CPU's memory, or a
+        /// setting of the whole machine.
         let notHere: [String]
 
         var testDescription: String { path }
@@ -82,7 +81,7 @@ extension DaemonTests.DocumentedCommandTests {
     private func startDaemon(_ command: String, in folder: ScratchFolder) async throws
         -> ChildProcess
     {
-        // A shell of its own has the folder as its place.
+        // A shell, to change into the folder.
         let process = try start("sh -c 'cd \(folder.url.path) && exec \(command)'", in: folder)
         try await process.record.wait("the start of \(command)") { state in
             state.errors.first { $0.contains("udp-fanout is running") }
@@ -90,7 +89,7 @@ extension DaemonTests.DocumentedCommandTests {
         return process
     }
 
-    @Test("each ends well", arguments: pages)
+    @Test("each succeeds", arguments: pages)
     func page(_ page: Page) async throws {
         let commands = try Self.commands(of: page.path)
         #expect(!commands.isEmpty)
@@ -120,7 +119,7 @@ extension DaemonTests.DocumentedCommandTests {
         }
     }
 
-    @Test("what the pages configure is accepted: every block of YAML with listeners")
+    @Test("every YAML block with listeners on the pages is a valid configuration")
     func configurations() async throws {
         for path in [
             "README.md", "docs/userspace.md", "docs/tc-ebpf.md", "docs/af-xdp.md",

@@ -5,8 +5,8 @@ import LabNet
 import Testing
 import Tiers
 
-/// client ── router ══ three nodes, each with a daemon of its own: the router has a route of equal cost by
-/// each of them. Nodes and receivers hang on the router.
+/// client ── router ══ three nodes, each with its own daemon. The router has a route of equal cost through each of
+/// them. Nodes and receivers are connected to the router.
 @Suite(
     "Several nodes behind one router", .tags(.network), .serialized,
     .enabled(if: Privilege.isRoot, "NOT TESTED: needs root"))
@@ -26,7 +26,7 @@ struct EqualCostTests {
             receivers = try (0..<4).map { _ in try Network() }
             nodes = try (0..<3).map { _ in try Network() }
             try router.set("ipv4/ip_forward", to: "1")
-            // Addresses and ports, as routers do for UDP.
+            // Hash addresses and ports, as routers do for UDP.
             try router.set("ipv4/fib_multipath_hash_policy", to: "1")
             try VethLab.connect(router, "client", client, "c0", subnet: 0)
             try client.ip("route add local 10.64.0.0/12 dev lo")
@@ -41,7 +41,7 @@ struct EqualCostTests {
             try route(by: Array(nodes.indices))
         }
 
-        /// What a routing protocol does when a node says that it is there, or no longer does.
+        /// Sets the routes, as a routing protocol does when a node appears or disappears.
         func route(by nodes: [Int]) throws {
             let hops = nodes.map { "nexthop via \(VethLab.v4($0 + 11, 2))" }
             try router.ip(
@@ -68,7 +68,7 @@ struct EqualCostTests {
         return lines.joined(separator: "\n") + "\n"
     }
 
-    /// One datagram of each flow; returns who got it, and how many each node took.
+    /// Sends one datagram of each flow; returns its receiver, and how many each node took.
     private func owners(
         _ traffic: [Traffic], at sinks: [Sink], round: UInt8
     ) async throws -> [Int: Int] {
@@ -124,17 +124,17 @@ struct EqualCostTests {
         }
     }
 
-    /// Each node had its part of the flows, or nothing has been shown.
+    /// Expects that each node had its share of the flows; otherwise the test shows nothing.
     private func expectShares(_ daemons: [DaemonUnderTest]) async throws {
         let survivors = [daemons[0], daemons[2]].map { daemon in
             daemon.log.first { $0.message == "listener totals" }
                 .flatMap { $0.fields["received"] }.flatMap { Int($0) } ?? 0
         }
-        // A third each of the first round and half of the second, give or take.
+        // About a third each of the first round and half of the second.
         for count in survivors {
             #expect(count > Self.flows / 2 && count < Self.flows * 6 / 5, "\(survivors)")
         }
-        // What the dead one had in the first round, the survivors have beside their own.
+        // In the second round the survivors also have the dead node's share.
         let total = survivors.reduce(0, +)
         #expect(total > Self.flows * 3 / 2 && total < Self.flows * 37 / 20, "\(survivors)")
     }

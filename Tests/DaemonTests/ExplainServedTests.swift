@@ -28,14 +28,14 @@ extension DaemonTests.ExplainServedTests {
         """
     }
 
-    @Test("it says so, and why", arguments: ["tc_ebpf", "af_xdp"])
-    func nobody(mode: String) async throws {
+    @Test("it says that, and why", arguments: ["tc_ebpf", "af_xdp"])
+    func notServed(mode: String) async throws {
         let lab = try VethLab(receivers: 1)
         let (own, other) = (VethLab.v4(0, 1), VethLab.v4(1, 1))
         try await lab.balancer.run(ownMounts: true) {
             try Namespace.command("mount -t bpf bpf /sys/fs/bpf")
             try await DaemonUnderTest.running(Self.config(mode)) { daemon in
-                /// What is answered; empty when a listener takes it.
+                /// The error; empty when a listener takes the datagram.
                 func refusal(_ to: String, from: String = "10.8.9.1:7") async throws -> String {
                     let run = try await daemon.command(["explain", from, to])
                     #expect((run.code == 0) == run.errors.isEmpty, "\(run)")

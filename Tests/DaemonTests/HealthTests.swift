@@ -35,7 +35,7 @@ extension DaemonTests {
         }
 
         @Test(
-            "all receivers down and back: everything is counted, and they are back in an interval",
+            "all receivers down and back: everything is counted, and they are used again within an interval",
             .tags(.load))
         func allDown() async throws {
             let sinks = try tallyingSinks(3)
@@ -77,7 +77,7 @@ extension DaemonTests {
             }
         }
 
-        @Test("a receiver that dies costs the others nothing, and its counters survive")
+        @Test("a dead receiver does not affect the others, and its counters survive")
         func oneDies() async throws {
             var sinks = try tallyingSinks(3)
             let ports = try HealthPorts(sinks)
@@ -100,7 +100,7 @@ extension DaemonTests {
                 let before = try await forwarded(3)
                 #expect(before > 0)
                 try await load.pass(2000)
-                #expect(try await forwarded(3) == before, "nothing goes to who is disabled")
+                #expect(try await forwarded(3) == before, "the disabled receiver gets nothing")
                 sinks.append(try Sink(port: dead, keepsPayloads: false))
                 try ports.open(2)
                 try await active(config, 3)
@@ -139,7 +139,7 @@ extension DaemonTests {
             }
         }
 
-        @Test("with too few healthy receivers all are used when min_healthy_percent says so")
+        @Test("all receivers are used below min_healthy_percent")
         func failOpen() async throws {
             let sinks = try tallyingSinks(2)
             let ports = try HealthPorts(sinks)

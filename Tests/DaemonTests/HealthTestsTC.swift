@@ -59,7 +59,7 @@ struct HealthTestsTC {
                 try await load.pass(1000)
                 let quiet = sinks[1].arrivals
                 try await load.pass(2000)
-                #expect(sinks[1].arrivals == quiet, "nothing goes to who is disabled")
+                #expect(sinks[1].arrivals == quiet, "the disabled receiver gets nothing")
                 let report = await load.stop()
                 try await daemon.stop()
                 let line = daemon.log.last { $0.message == "listener totals" }

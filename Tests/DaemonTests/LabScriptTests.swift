@@ -6,16 +6,16 @@ import LabNet
 import Testing
 import Tiers
 
-/// `make lab`, word for word: what it prints is what is run.
+/// `make lab`: the tests run the commands that it prints.
 @Suite(
-    "The lab to play with", .tags(.network), .serialized,
+    "make lab", .tags(.network), .serialized,
     .enabled(if: Privilege.isRoot, "NOT TESTED: needs root"))
 struct LabScriptTests {
     private static let root = (0..<3).reduce(URL(filePath: #filePath)) { url, _ in
         url.deletingLastPathComponent()
     }.path
 
-    /// Runs `make lab` with the executables that were built with these tests.
+    /// Runs `make lab` with the executables built with these tests.
     private func make(_ arguments: String...) async throws -> [String] {
         let process = try ChildProcess(
             "make", ["-C", Self.root, "--no-print-directory", "lab", "SETUP=no"] + arguments,
@@ -37,7 +37,7 @@ struct LabScriptTests {
         return try ChildProcess(words[0], Array(words.dropFirst()))
     }
 
-    /// Namespaces, folders and pins that are there.
+    /// The namespaces, folders and pins that exist.
     private func traces() throws -> [String] {
         try ["ip netns list", "ls /run", "find /sys/fs/bpf -mindepth 1"].map {
             try Shell.output($0)
@@ -45,19 +45,19 @@ struct LabScriptTests {
     }
 
     @Test(
-        "its words lead to ten datagrams that the metrics count, and `down` leaves nothing",
+        "its commands send ten datagrams that the metrics count, and `down` leaves nothing",
         arguments: ["tc_ebpf", "af_xdp"])
     func playing(mode: String) async throws {
         try await Namespace.withOwnMounts(["link set lo up"]) {
-            // Namespaces have names in a folder; another lab of this machine is not to be met.
+            // Named namespaces are files in a folder; own mounts keep this lab apart from another on this machine.
             for (kind, path) in [("tmpfs", "/run"), ("bpf", "/sys/fs/bpf")] {
                 try Namespace.command("mount -t \(kind) none \(path)")
             }
-            // The first call makes folders of its own, which stay.
+            // The first call creates these folders, and they stay.
             try Namespace.command("mkdir /run/netns /run/udp-fanout")
             let before = try traces()
             let advice = try await make()
-            #expect(try await make() == advice, "twice is as good as once")
+            #expect(try await make() == advice, "a second call changes nothing")
 
             let isTC = mode == "tc_ebpf"
             let heading = isTC ? "the balancer, until" : "the balancer in mode af_xdp"
@@ -91,7 +91,7 @@ struct LabScriptTests {
                     three.map { $0.record.state.output.count { $0.contains("Hello World") } }
                 }
                 try await eventually("ten datagrams arrive") { greetings().reduce(0, +) == 10 }
-                // In a kernel mode each CPU takes turns of its own, and the sender may be moved to another one.
+                // In a kernel mode each CPU has its own round robin, and the sender may move to another CPU.
                 #expect(greetings().allSatisfy { $0 >= 1 }, "\(greetings())")
 
                 let page = try MetricsPage(
@@ -111,7 +111,7 @@ struct LabScriptTests {
         }
     }
 
-    @Test("`down` clears away what a killed daemon left, and a second `down` finds nothing")
+    @Test("`down` removes what a killed daemon left, and a second `down` finds nothing")
     func killed() async throws {
         try await Namespace.withOwnMounts(["link set lo up"]) {
             for (kind, path) in [("tmpfs", "/run"), ("bpf", "/sys/fs/bpf")] {
@@ -133,7 +133,7 @@ struct LabScriptTests {
         }
     }
 
-    @Test("a namespace of another process with such a name is left alone")
+    @Test("a namespace of the same name that is not the lab's is left alone")
     func foreign() async throws {
         try await Namespace.withOwnMounts(["link set lo up"]) {
             try Namespace.command("mount -t tmpfs none /run")

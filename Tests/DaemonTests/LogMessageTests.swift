@@ -11,7 +11,7 @@ extension DaemonTests {
 }
 
 extension DaemonTests.LogMessageTests {
-    /// A message, its level, and fields that it must have.
+    /// A message, its level, and its required fields.
     struct Message: CustomTestStringConvertible {
         let text: String
         let level: String
@@ -23,7 +23,7 @@ extension DaemonTests.LogMessageTests {
         }
     }
 
-    /// In the order in which they come.
+    /// In the order in which they are logged.
     static let messages = [
         Message("starting udp-fanout", "info", ["config": "config.yaml"]),
         Message("configuration loaded", "info", ["path": "config.yaml", "listeners": "1"]),
@@ -41,7 +41,7 @@ extension DaemonTests.LogMessageTests {
         Message("udp-fanout stopped", "info"),
     ]
 
-    @Test("appear exactly so, at their level, in the course of one life")
+    @Test("appear with exact text and level during one run")
     func messages() async throws {
         let folder = try ScratchFolder()
         try folder.write(try ConfigText.simple(metrics: true).yaml, to: "config.yaml")
@@ -50,7 +50,7 @@ extension DaemonTests.LogMessageTests {
         let begin = ContinuousClock.now
         try await daemon.logs("userspace worker heartbeat")
         try await daemon.logs("userspace worker heartbeat", times: 2)
-        // The first comes five seconds after the start, the second five seconds later.
+        // The first is logged five seconds after the start, the second five seconds later.
         #expect((.seconds(9)...(.seconds(12))).contains(ContinuousClock.now - begin))
         try await daemon.stop()
 
@@ -70,7 +70,7 @@ extension DaemonTests.LogMessageTests {
         #expect(all.last?.contains("udp-fanout stopped") == true)
     }
 
-    @Test("are objects of JSON with --log-format json, one a line")
+    @Test("are JSON objects with --log-format json, one a line")
     func json() async throws {
         let folder = try ScratchFolder()
         var config = try ConfigText.simple()
@@ -101,7 +101,7 @@ extension DaemonTests.LogMessageTests {
         #expect(refused.code == 2)
     }
 
-    @Test("Ctrl+C is named too")
+    @Test("Ctrl+C is logged too")
     func interrupt() async throws {
         try await DaemonUnderTest.running(try ConfigText.simple().yaml) { daemon in
             try await daemon.stop(SIGINT)
@@ -109,7 +109,7 @@ extension DaemonTests.LogMessageTests {
         }
     }
 
-    @Test("names from the file cannot break a line or paint the terminal")
+    @Test("names from the file cannot break a line or send terminal codes")
     func hostileNames() async throws {
         var config = try ConfigText.simple()
         config.listeners[0].name = "a\"b\\c {x=\"1\"} ü"

@@ -8,7 +8,8 @@ import Testing
 extension DaemonTests {
     @Suite("The metrics page")
     struct MetricsTests {
-        /// Every series of a listener in the listener's own terms and as the sum of its receivers'.
+        /// Expects that received = forwarded + dropped, and that each series of the listener is the sum over its
+        /// receivers.
         static func expectBalanced(
             _ page: MetricsPage, sourceLocation: SourceLocation = #_sourceLocation
         ) {
@@ -33,11 +34,11 @@ extension DaemonTests {
 }
 
 extension DaemonTests.MetricsTests {
-    @Test("adds up after a load, to the datagram and the byte, with a dead receiver among them")
+    @Test("adds up exactly after a load, in datagrams and bytes, with a dead receiver")
     func accounting() async throws {
         let sinks = try tallyingSinks(2)
         var config = try ConfigText.simple(receivers: sinks.ports, metrics: true)
-        // Without a listener there, its host answers that no socket listens.
+        // No socket listens there, so its host answers with ICMP port unreachable.
         config.listeners[0].receivers.append(
             ConfigText.Receiver(name: "dead", port: try Ports.free()))
         let outcome = try await DaemonUnderTest.underLoad(config, sinks: sinks) { _, load in
@@ -55,12 +56,12 @@ extension DaemonTests.MetricsTests {
         }
         #expect(page.count("downstream_refused_total", ["downstream": "dead"]) > 0)
         #expect(page.count("downstream_refused_total", ["downstream": "r1"]) == 0)
-        // A third each, and none of a live receiver's lost to the dead one.
+        // A third each, and no datagram of a live receiver is lost.
         #expect(outcome.delivery.arrived * 3 > outcome.delivery.sent * 2 - 100)
     }
 
-    @Test("keeps its ledger when there is nobody to forward to")
-    func nobody() async throws {
+    @Test("adds up when no receiver is ready")
+    func noReceiver() async throws {
         var config = try ConfigText.simple(metrics: true)
         for index in config.listeners[0].receivers.indices {
             config.listeners[0].receivers[index].weight = 0
@@ -77,7 +78,7 @@ extension DaemonTests.MetricsTests {
         #expect(page.value("udp_fanout_downstream_active") == 0)
     }
 
-    @Test("passes promtool while the daemon runs, and bears any name that a file may hold")
+    @Test("passes promtool while the daemon runs, with any name that a file may contain")
     func promtool() async throws {
         let names = ["a \"quoted\" name", "back\\slash", "ünï {x=\"1\"} 5", "# HELP"]
         var config = try ConfigText.simple(metrics: true)
@@ -109,7 +110,7 @@ extension DaemonTests.MetricsTests {
         }
     }
 
-    @Test("has health and the status page beside it, and nothing else")
+    @Test("is served beside health and the status page, and nothing else")
     func paths() async throws {
         let config = try ConfigText.simple(metrics: true)
         let port = try #require(config.metricsPort)
@@ -134,7 +135,7 @@ extension DaemonTests.MetricsTests {
         }
     }
 
-    @Test("the status page has rates and their history without a control socket, too")
+    @Test("the status page has rates and history also without a control socket")
     func history() async throws {
         let sink = try Sink()
         let config = try ConfigText.simple(receivers: [sink.endpoint.port], metrics: true)
@@ -154,7 +155,7 @@ extension DaemonTests.MetricsTests {
         }
     }
 
-    @Test("costs the traffic nothing when 500 clients hang on it")
+    @Test("does not affect traffic when 500 slow clients are connected")
     func slowClients() async throws {
         let sinks = try tallyingSinks(2)
         let config = try ConfigText.simple(receivers: sinks.ports, metrics: true)
@@ -166,7 +167,7 @@ extension DaemonTests.MetricsTests {
             for byte in Array("GET /metrics".utf8) {
                 for client in clients { _ = send(client, [byte], 1, Int32(MSG_NOSIGNAL)) }
             }
-            try await eventually("all but 64 are turned away") {
+            try await eventually("all but 64 are refused") {
                 let page = try? await MetricsPage.scrape(port)
                 return (page?.count("metrics_connections_refused_total") ?? 0) >= 436
             }

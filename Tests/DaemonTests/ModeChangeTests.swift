@@ -6,7 +6,7 @@ import LabNet
 import Testing
 import Tiers
 
-/// A listener gets another mode by a reload, in a network of veths.
+/// A reload changes the mode of a listener, in a network of veths.
 @Suite(
     "A change of mode", .tags(.load), .serialized,
     .enabled(if: Privilege.isRoot, "NOT TESTED: needs root"))
@@ -32,9 +32,9 @@ struct ModeChangeTests {
     }
 
     @Test(
-        "there and back, the one comes before the other goes: nothing is lost, nothing comes twice",
+        "there and back is make-before-break: nothing is lost or duplicated",
         arguments: [
-            // What a mode needs is given up by a daemon that has no listener of it, so these are one way.
+            // A daemon without a listener of a mode has released its capabilities, so these go one way.
             ("tc_ebpf", "userspace", nil), ("af_xdp", "userspace", nil),
             ("xdp_nat", "userspace", nil), ("xdp_nat", "tc_ebpf", nil),
             ("userspace", "tc_ebpf", "tc_ebpf"), ("userspace", "xdp_nat", "xdp_nat"),
@@ -63,7 +63,7 @@ struct ModeChangeTests {
     }
 
     @Test(
-        "of the port alone, whose listener stays at another one: nothing is lost, nothing comes twice",
+        "of one port, while the listener keeps another one: nothing is lost or duplicated",
         arguments: ["userspace", "xdp_nat"])
     func portPasses(mode: String) async throws {
         let lab = try VethLab()
@@ -96,7 +96,7 @@ struct ModeChangeTests {
         }
     }
 
-    @Test("of who has the XDP hook of an interface: the one leaves it before the other takes it")
+    @Test("between two XDP modes on one interface detaches the old program first")
     func sameHook() async throws {
         let lab = try VethLab()
         try await lab.balancer.run(ownMounts: true) {
@@ -117,11 +117,11 @@ struct ModeChangeTests {
         }
     }
 
-    /// Why a plane cannot follow, which it sees beforehand.
+    /// Why a plane cannot apply the change, which it checks beforehand.
     enum Refusal: String, CaseIterable { case portTaken, noInterface }
 
     @Test(
-        "beside a listener that cannot be is refused, and nobody else receives meanwhile",
+        "is refused together with an invalid listener, and no new receiver gets anything meanwhile",
         arguments: ["userspace", "tc_ebpf", "xdp_nat"], Refusal.allCases)
     func refused(mode: String, refusal: Refusal) async throws {
         let lab = try VethLab()
@@ -158,7 +158,7 @@ struct ModeChangeTests {
     }
 
     @Test(
-        "to a mode whose capabilities have been given up is refused with the remedy; nothing is lost"
+        "to a mode whose capabilities have been released is refused with a remedy; nothing is lost"
     )
     func released() async throws {
         let lab = try VethLab()

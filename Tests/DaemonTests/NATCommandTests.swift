@@ -33,7 +33,7 @@ extension DaemonTests.NATCommandTests {
         try await lab.balancer.run(ownMounts: true) { try await body(lab, folder) }
     }
 
-    @Test("the usage line of sbulb works as it is printed, port after port")
+    @Test("sbulb's usage line works as printed, for every port")
     func usage() async throws {
         try await inLab { lab, folder in
             let sinks = try lab.sinks()
@@ -47,7 +47,7 @@ extension DaemonTests.NATCommandTests {
             for port in OneArmLab.ports {
                 for _ in 0..<4 { try #require(try lab.traffic(port).send([1])) }
             }
-            try await eventually("four clients are met on each port, by both servers") {
+            try await eventually("both servers get the packets of four clients on each port") {
                 (0..<2).allSatisfy { port in
                     sinks.allSatisfy { $0[port].count > 0 }
                         && sinks.reduce(0) { $0 + $1[port].count } == 4
@@ -70,7 +70,7 @@ extension DaemonTests.NATCommandTests {
             #expect(dropped.output == "\(first) associations dropped\n")
             let rest = try await DaemonUnderTest.run(["nat", "show", "--counts"])
             #expect(rest.output.contains("\(8 - first) associations on eth0"))
-            // As timeout(1) does, to the process and to its group: one wish.
+            // timeout(1) signals the process and its group; the daemon takes both as one signal.
             process.send(SIGTERM)
             process.send(SIGTERM)
             #expect(try await process.exit() == .exited(0))
@@ -83,7 +83,7 @@ extension DaemonTests.NATCommandTests {
         }
     }
 
-    @Test("the file of -cfg is followed; a bad or missing one keeps the servers and says so")
+    @Test("the file of -cfg is followed; an invalid or missing one keeps the servers and is logged")
     func file() async throws {
         try await inLab { lab, folder in
             let sinks = try lab.sinks()
@@ -94,7 +94,7 @@ extension DaemonTests.NATCommandTests {
                 folder: folder)
             _ = try await Self.said(process, Self.isRunning)
             try lab.traffic(5683).send([1])
-            try await eventually("the first server is met") { sinks[0][0].count == 1 }
+            try await eventually("the first server gets the packet") { sinks[0][0].count == 1 }
 
             let refused = "configuration not reloaded, the previous one stays active"
             for (index, text) in [
@@ -109,21 +109,21 @@ extension DaemonTests.NATCommandTests {
             unlink(path)
             let gone = try await Self.said(process, refused, times: 8)
             #expect(gone.contains("does not exist"))
-            // A pipe that nobody writes into would hold a reader up for ever.
+            // Reading a pipe without a writer would block for ever.
             #expect(mkfifo(path, 0o600) == 0)
             let pipe = try await Self.said(process, refused, times: 9)
             #expect(pipe.contains("it is a pipe"))
             unlink(path)
             try lab.traffic(5683).send([1])
-            try await eventually("the first server is still met") { sinks[0][0].count == 2 }
+            try await eventually("the first server still gets packets") { sinks[0][0].count == 2 }
 
-            // The same servers again: nothing changes, and the last reload is no failure any more.
+            // The same servers again: nothing changes, and the last reload succeeded.
             _ = try folder.write("[Real Servers]\n\(lab.server(0))\n", to: "servers.ini")
             _ = try await Self.said(process, "configuration reloaded")
             _ = try folder.write("[Real Servers]\n\(lab.server(1))\n", to: "servers.ini")
             _ = try await Self.said(process, "configuration reloaded", times: 2)
             try lab.traffic(5683).send([1])
-            try await eventually("the other server is met") { sinks[1][0].count == 1 }
+            try await eventually("the other server gets the packet") { sinks[1][0].count == 1 }
             process.send(SIGHUP)
             _ = try await Self.said(process, "configuration reloaded", times: 3)
             process.send(SIGTERM)
@@ -131,7 +131,7 @@ extension DaemonTests.NATCommandTests {
         }
     }
 
-    @Test("every thread of it has the capabilities alone that other servers need")
+    @Test("every thread keeps only the capabilities that a change of servers needs")
     func privileges() async throws {
         try await inLab { lab, folder in
             let process = try ChildProcess(
@@ -150,7 +150,7 @@ extension DaemonTests.NATCommandTests {
         }
     }
 
-    @Test("a daemon that is killed and started again keeps every association")
+    @Test("kill -9 and a restart keep every association")
     func killed() async throws {
         try await inLab { lab, folder in
             let sinks = try lab.sinks()
@@ -163,13 +163,13 @@ extension DaemonTests.NATCommandTests {
                 let process = try ChildProcess(Files.daemon, arguments, folder: folder)
                 _ = try await Self.said(process, Self.isRunning)
                 for one in traffic { one.send([1]) }
-                try await eventually("each meets its server") {
+                try await eventually("each packet reaches a server") {
                     sinks.reduce(0) { $0 + $1[0].count } == UInt64(20 * round - 10)
                 }
                 await process.end()
-                // Nobody is there, and packets are still translated.
+                // No daemon runs, and packets are still translated.
                 for one in traffic { one.send([2]) }
-                try await eventually("each still meets its server") {
+                try await eventually("each packet still reaches a server") {
                     sinks.reduce(0) { $0 + $1[0].count } == UInt64(20 * round)
                 }
             }
@@ -179,7 +179,7 @@ extension DaemonTests.NATCommandTests {
         }
     }
 
-    @Test("the service manager is told: ready, alive, stopping")
+    @Test("the service manager is notified: ready, alive, stopping")
     func notify() async throws {
         try await inLab { lab, folder in
             let manager = try NotifySocket(folder)
@@ -226,7 +226,7 @@ extension DaemonTests.NATCommandTests {
         #expect(run.errors.contains { $0.hasPrefix("Usage: udp-fanout nat IFNET -vs VIP") })
     }
 
-    @Test("a real server that is none is refused with what to write")
+    @Test("an invalid real server is refused with a remedy")
     func badServer() async throws {
         for server in ["10.0.0.2:5683", "127.0.0.1", "name"] {
             let run = try await DaemonUnderTest.run([
@@ -235,12 +235,12 @@ extension DaemonTests.NATCommandTests {
             #expect(run.code == 1)
             #expect(
                 run.errors.contains {
-                    $0.contains("'\(server)'") && $0.contains("write one without a port")
+                    $0.contains("'\(server)'") && $0.contains("give one without a port")
                 }, "\(run.errors)")
         }
     }
 
-    @Test("the usage names every option, and no word that nobody has to write")
+    @Test("the usage names every option, and omits the optional `run`")
     func help() async throws {
         let help = try await DaemonUnderTest.run(["nat", "--help"])
         #expect(help.code == 0)

@@ -42,13 +42,13 @@ extension DaemonTests.NATCommandTests {
                     #expect(before.associated == false && before.key != nil)
                     let counts = sinks.map { $0[index].count }
                     traffic.send([1])
-                    try await eventually("a server is met") {
+                    try await eventually("a server gets the packet") {
                         sinks.indices.contains { sinks[$0][index].count > counts[$0] }
                     }
                     let met = try #require(
                         sinks.indices.first { sinks[$0][index].count > counts[$0] })
                     #expect(before.receiver == "r\(met)")
-                    // The slots are all the other's, and the client stays.
+                    // The other server has all slots, and the client stays.
                     try await daemon.reload(
                         Self.config(lab, weights: sinks.indices.map { $0 == met ? 0 : 1 }))
                     let after = try #require(try explained())

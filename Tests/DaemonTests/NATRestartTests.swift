@@ -7,7 +7,7 @@ import LabNet
 import Testing
 
 extension DaemonTests {
-    /// Mode xdp_nat with the capabilities that packaging/systemd grants it, and no others.
+    /// Mode xdp_nat with exactly the capabilities that packaging/systemd grants.
     @Suite(
         "xdp_nat under its unit", .serialized,
         .enabled(if: Privilege.isRoot, "NOT TESTED: needs root"))
@@ -17,7 +17,7 @@ extension DaemonTests {
 extension DaemonTests.NATRestartTests {
     private static let granted = ["bpf", "net_admin", "net_raw", "perfmon"]
 
-    /// What the daemon is started by.
+    /// The command that starts the daemon.
     private static var prefix: [String] {
         let set = (["-all"] + granted.map { "+\($0)" }).joined(separator: ",")
         return ["/usr/bin/setpriv", "--no-new-privs", "--bounding-set=\(set)", "--inh-caps=-all"]
@@ -40,7 +40,7 @@ extension DaemonTests.NATRestartTests {
         """
     }
 
-    /// In a network and mounts of its own; mounting takes a capability that the daemon has not.
+    /// Runs `body` in a network and mounts of its own. Mounting takes a capability that the daemon lacks.
     private func inLab(
         _ body: @Sendable (OneArmLab, ScratchFolder) async throws -> Void
     ) async throws {
@@ -71,7 +71,7 @@ extension DaemonTests.NATRestartTests {
         return try #require(bits)
     }
 
-    @Test("killed and started again under traffic, it keeps every association and every datagram")
+    @Test("kill -9 and a restart under traffic keep every association and every datagram")
     func killed() async throws {
         try await inLab { lab, folder in
             let sinks = try lab.servers.enumerated().map { index, network in
@@ -89,7 +89,7 @@ extension DaemonTests.NATRestartTests {
             for _ in 0..<3 {
                 try await load.pass(500)
                 await daemon.process.end()
-                // Nobody is there, and packets are still translated.
+                // No daemon runs, and packets are still translated.
                 try await load.pass(500)
                 daemon = try await start(lab, folder)
                 #expect(try await daemon.logs("attached XDP program").fields["replaced"] == "true")
@@ -106,7 +106,7 @@ extension DaemonTests.NATRestartTests {
         }
     }
 
-    @Test("a change that takes another program works without CAP_SYS_ADMIN too, and keeps them")
+    @Test("a change that needs another program works without CAP_SYS_ADMIN and keeps them")
     func renewed() async throws {
         try await inLab { lab, folder in
             let sinks = try lab.servers.enumerated().map { index, network in
@@ -115,13 +115,13 @@ extension DaemonTests.NATRestartTests {
             let daemon = try await start(lab, folder)
             let traffic = try (0..<10).map { _ in try lab.traffic(5683) }
             for one in traffic { one.send([1]) }
-            try await eventually("each meets its server") {
+            try await eventually("each packet reaches a server") {
                 sinks.reduce(0) { $0 + $1.arrivals } == 10
             }
             // The longest payload is a constant of the program.
             try await daemon.reload(Self.config(lab) + "settings:\n  max_packet_size: 1234\n")
             for one in traffic { one.send([2]) }
-            try await eventually("each meets its server again") {
+            try await eventually("each packet reaches its server again") {
                 sinks.reduce(0) { $0 + $1.arrivals } == 20
             }
             let clients = sinks.map { Set($0.datagrams.map(\.source)) }
@@ -130,7 +130,7 @@ extension DaemonTests.NATRestartTests {
         }
     }
 
-    @Test("what a killed daemon left goes when the next one has no listener of the mode")
+    @Test("what a killed daemon left is removed when the next one has no listener of the mode")
     func unnamed() async throws {
         try await inLab { lab, folder in
             await (try start(lab, folder)).process.end()

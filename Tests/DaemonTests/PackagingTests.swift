@@ -26,7 +26,7 @@ extension DaemonTests.PackagingTests {
         #expect(last.contains("Overall exposure level"), "\(last)")
     }
 
-    @Test("each unit reloads by a signal, wherever the control socket is", arguments: units)
+    @Test("each unit reloads by a signal, independent of the control socket", arguments: units)
     func reload(unit: String) throws {
         let lines = try Files.source("packaging/systemd/\(unit).service").split(separator: "\n")
         #expect(lines.contains("ExecReload=/bin/kill -HUP $MAINPID"))
@@ -50,14 +50,14 @@ extension DaemonTests.PackagingTests {
             ])
         let ending = try await analysis.exit(within: .seconds(60))
         #expect(ending == .exited(0), "\(analysis.record.state.errors)")
-        // It has been read: without it the unit has users of its own.
+        // Shows that the drop-in has been read: without it the unit has PrivateUsers=.
         let users = analysis.record.state.output.first { $0.contains("PrivateUsers=") }
         #expect(users?.contains("✗") == true, "\(users ?? "")")
     }
 
-    /// Runs postinst with limits of 1 000 and of 99 999 999 bytes in place of the machine's.
+    /// Runs postinst with limits of 1 000 and 99 999 999 bytes instead of the machine's.
     ///
-    /// - Returns: what they are afterwards.
+    /// - Returns: the limits afterwards.
     private func limits(after preparation: String, _ command: String) async throws -> [String] {
         let folder = try ScratchFolder()
         let script = try folder.write(
@@ -87,12 +87,12 @@ extension DaemonTests.PackagingTests {
     }
 
     @Test(
-        "the package raises limits that are lower, lowers none, and leaves them alone in a chroot",
+        "the package raises lower limits, lowers none, and changes nothing in a chroot",
         .enabled(if: Privilege.isRoot))
     func kernelLimits() async throws {
         let booted = "mkdir /run/systemd/system"
         #expect(try await limits(after: booted, "") == ["67108864", "99999999"])
-        // No systemd: a container, or an image that is being built.
+        // No systemd: a container, or an image build.
         #expect(try await limits(after: ":", "") == ["1000", "99999999"])
         // A chroot that has the host's /run.
         let chroot = "mkdir /run/systemd/root && mount --rbind / /run/systemd/root && \(booted)"
@@ -100,7 +100,7 @@ extension DaemonTests.PackagingTests {
             try await limits(after: chroot, "chroot /run/systemd/root") == ["1000", "99999999"])
     }
 
-    @Test("every other file of sysctl.d overrides the package's, whose name is the first")
+    @Test("every other file of sysctl.d overrides the package's, whose name sorts first")
     func precedence() throws {
         #expect(try Files.source("packaging/debian/rules").contains("sysctl.d/00-udp-fanout.conf"))
         #expect(
@@ -119,14 +119,14 @@ extension DaemonTests.PackagingTests {
         #expect(lines.contains("CapabilityBoundingSet=\(names)"))
     }
 
-    @Test("each unit lets the daemon ask which addresses the host has", arguments: units)
+    @Test("each unit lets the daemon read the host's addresses", arguments: units)
     func netlink(unit: String) throws {
         let lines = try Files.source("packaging/systemd/\(unit).service").split(separator: "\n")
         let families = try #require(lines.first { $0.hasPrefix("RestrictAddressFamilies=") })
         #expect(families.contains("AF_NETLINK"))
     }
 
-    /// A command as the argument parser tells of it.
+    /// A command as the argument parser describes it.
     private struct Command: Decodable {
         struct Argument: Decodable {
             struct Name: Decodable {
@@ -141,12 +141,12 @@ extension DaemonTests.PackagingTests {
         let subcommands: [Command]?
     }
 
-    @Test("the man page tells of every subcommand and every option")
+    @Test("the man page lists every subcommand and every option")
     func manual() async throws {
         struct Tool: Decodable { let command: Command }
         let run = try await DaemonUnderTest.run(["--experimental-dump-help"])
         let tool = try JSONDecoder().decode(Tool.self, from: Data(run.output.utf8))
-        // A minus sign is written \- there, lest it be typeset as a hyphen.
+        // Man pages write a minus sign as \-, because - is typeset as a hyphen.
         let page = try Files.source("docs/man/udp-fanout.1").replacing("\\-", with: "-")
         for command in tool.command.subcommands ?? [] where command.commandName != "help" {
             // The command line of `nat` itself is that of its default subcommand.
@@ -163,7 +163,7 @@ extension DaemonTests.PackagingTests {
         }
     }
 
-    /// That the page has a section of this name, which names every option.
+    /// Expects that the page has a section of this name with every option.
     private func expect(_ page: String, _ name: String, _ arguments: [Command.Argument]) throws {
         let begin = try #require(page.range(of: "\n.SS \(name)")?.upperBound, "\(name)")
         let rest = page[begin...]
@@ -174,7 +174,7 @@ extension DaemonTests.PackagingTests {
             }
             guard !names.isEmpty else { continue }
             let spelled = names.map { $0.kind == "long" ? "--\($0.name)" : "-\($0.name)" }
-            // One spelling may be another's with dashes for underscores.
+            // One spelling is enough: the others may only differ in dashes and underscores.
             let isThere = spelled.contains { section.contains($0) }
             #expect(isThere, "\(name) \(spelled)")
             for short in spelled where !short.hasPrefix("--") {
@@ -183,7 +183,7 @@ extension DaemonTests.PackagingTests {
         }
     }
 
-    @Test("the shells are offered every subcommand", arguments: ["bash", "zsh", "fish"])
+    @Test("shell completion offers every subcommand", arguments: ["bash", "zsh", "fish"])
     func completions(shell: String) async throws {
         let run = try await DaemonUnderTest.run(["--generate-completion-script", shell])
         #expect(run.code == 0)

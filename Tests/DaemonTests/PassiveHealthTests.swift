@@ -28,7 +28,7 @@ extension DaemonTests {
                 [Traffic(to: Endpoint(.loopback, port: config.listeners[0].port))], rate: 500)
         }
 
-        @Test("show in status, top, explain, log and metrics, and stay in service without the key")
+        @Test("are shown in status, top, explain, log and metrics, and stay used without the key")
         func shown() async throws {
             let sinks = try tallyingSinks(1)
             var config = try config(sinks, dead: [try Ports.free()])
@@ -38,7 +38,7 @@ extension DaemonTests {
                 let load = try load(config)
                 let line = try await daemon.logs(Self.refuses)
                 #expect(line.level == "warn" && line.fields["downstream"] == "dead0")
-                try await eventually("the status calls it so") {
+                try await eventually("the status shows it") {
                     try daemon.receiver("dead0")?.word == "refuses"
                 }
                 let receiver = try #require(try daemon.receiver("dead0"))
@@ -61,7 +61,7 @@ extension DaemonTests {
             }
         }
 
-        @Test("are taken out of service, tried with a datagram an interval, and are back")
+        @Test("are disabled, probed with one datagram an interval, and used again")
         func outAndBack() async throws {
             let sinks = try tallyingSinks(2)
             let dead = try Ports.free()
@@ -71,14 +71,14 @@ extension DaemonTests {
                 let line = try await daemon.logs(Self.disabled)
                 #expect(line.fields["downstream"] == "dead0" && line.fields["probe"] == "passive")
                 #expect(line.fields["result"] == "refused")
-                try await eventually("it gets nothing more") {
+                try await eventually("it is disabled") {
                     try daemon.receiver("dead0")?.state == .unhealthy
                 }
                 #expect(try daemon.status().health == "passive")
                 let before = try #require(try daemon.receiver("dead0")).packetsForwarded
                 try await load.pass(2000)
                 let after = try #require(try daemon.receiver("dead0")).packetsForwarded
-                // A third would be 666. One an interval is 4, and more on a busy machine.
+                // A third would be 666. One an interval is 4, more on a busy machine.
                 #expect(after > before && after - before < 60, "\(before) \(after)")
                 #expect(try daemon.receiver("dead0")?.state == .unhealthy)
 
@@ -98,11 +98,11 @@ extension DaemonTests {
             }
         }
 
-        @Test("are all used while every one refuses, also with probes that their hosts answer")
+        @Test("are all used while every one refuses, also with successful TCP probes")
         func allRefuse() async throws {
             var sinks: [Sink] = []
             let config = try config(sinks, dead: [try Ports.free(), try Ports.free()])
-            // Both speak TCP, so probes succeed.
+            // Both accept TCP connections, so probes succeed.
             let listening = try config.listeners[0].receivers.map {
                 try HeldPort($0.port, SOCK_STREAM, listens: true)
             }
@@ -121,7 +121,7 @@ extension DaemonTests {
                 }
                 sinks.append(
                     try Sink(port: config.listeners[0].receivers[0].port, keepsPayloads: false))
-                try await eventually("the one that is back has all") {
+                try await eventually("the revived receiver has all") {
                     try daemon.receiver("dead0")?.state == .ready
                         && daemon.receiver("dead1")?.state == .unhealthy
                 }

@@ -9,8 +9,8 @@ import Testing
 @testable import udp_fanout
 
 extension DaemonTests {
-    /// A kernel mode with the rights that a pod has: the capabilities of the mode, 64 KiB of locked memory, a
-    /// BPF file system that is mounted already.
+    /// A kernel mode with the privileges of a pod: the capabilities of the mode, 64 KiB of locked memory, and a mounted
+    /// BPF file system.
     @Suite(
         "Rights of a pod", .serialized, .enabled(if: Privilege.isRoot, "NOT TESTED: needs root"))
     struct PodRightsTests {}
@@ -19,7 +19,7 @@ extension DaemonTests {
 extension DaemonTests.PodRightsTests {
     private static let modes = ForwardingMode.allCases.filter(\.needsInterface)
 
-    /// What a command has in front of it to be run with these capabilities.
+    /// The command prefix that runs a command with these capabilities.
     private static func prefix(_ rights: Capabilities) -> [String] {
         let set = ["-all"] + rights.names.map { "+" + $0.dropFirst("CAP_".count).lowercased() }
         return [
@@ -30,7 +30,7 @@ extension DaemonTests.PodRightsTests {
 
     /// Starts a daemon with these capabilities.
     ///
-    /// - Returns: what it said last; nil when it runs.
+    /// - Returns: its errors; nil when it runs.
     private func refusal(
         _ mode: ForwardingMode, _ rights: Capabilities, to receivers: [Endpoint]
     ) async throws -> String? {
@@ -39,7 +39,7 @@ extension DaemonTests.PodRightsTests {
         do {
             try await daemon.isRunning()
         } catch {
-            // It never will when it has ended.
+            // The wait fails when the daemon has ended.
             await daemon.process.end()
             return daemon.process.record.state.errors.joined(separator: "\n")
         }
@@ -47,7 +47,7 @@ extension DaemonTests.PodRightsTests {
         return nil
     }
 
-    @Test("a filter of clsact is known again and taken off with the rights that the mode asks for")
+    @Test("a clsact filter is recognised and removed with the capabilities of the mode")
     func filter() async throws {
         let lab = try VethLab()
         let config = VethLab.config([Endpoint(VethLab.v4(1, 2), port: 9000)], attach: "clsact")
@@ -72,7 +72,7 @@ extension DaemonTests.PodRightsTests {
     }
 
     @Test(
-        "a kernel mode runs with exactly its capabilities, and with one less says which it lacks",
+        "a kernel mode runs with exactly its capabilities, and names the missing one without it",
         arguments: modes)
     func exactly(mode: ForwardingMode) async throws {
         let lab = try VethLab()

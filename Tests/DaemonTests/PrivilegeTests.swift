@@ -12,7 +12,7 @@ extension DaemonTests {
 }
 
 extension DaemonTests.PrivilegeTests {
-    /// What each thread holds: the sets of /proc/PID/task/TID/status, by name.
+    /// The capability sets of each thread by name, from /proc/PID/task/TID/status.
     static func sets(of process: pid_t) throws -> [[String: UInt64]] {
         try FileManager.default.contentsOfDirectory(atPath: "/proc/\(process)/task").map { task in
             let status = try String(
@@ -29,7 +29,7 @@ extension DaemonTests.PrivilegeTests {
 
     private func bits(_ numbers: Int...) -> UInt64 { numbers.reduce(0) { $0 | 1 << UInt64($1) } }
 
-    @Test("in userspace mode every thread gives all of them up once the daemon runs")
+    @Test("in userspace mode every thread releases all of them once the daemon runs")
     func userspace() async throws {
         var config = try ConfigText.simple(metrics: true)
         config.settings = ["workers: 1"]
@@ -41,12 +41,12 @@ extension DaemonTests.PrivilegeTests {
                     #expect(thread[name] == 0, "\(name)")
                 }
             }
-            let line = daemon.log.first { $0.message.hasPrefix("capabilities that are not needed") }
+            let line = daemon.log.first { $0.message.hasPrefix("unneeded capabilities") }
             #expect(line?.fields["kept"] == "none")
         }
     }
 
-    @Test("a reload that needs a released capability is told to restart, and not to run as root")
+    @Test("a reload that needs a released capability advises a restart, not running as root")
     func released() async throws {
         var config = try ConfigText.simple()
         config.settings = ["workers: 1"]
@@ -54,13 +54,13 @@ extension DaemonTests.PrivilegeTests {
             config.listeners[0].more = ["preserve_source: true"]
             try daemon.folder.replace(DaemonUnderTest.configName, with: config.yaml)
             let error = try await daemon.logs(DaemonUnderTest.notReloaded).fields["error"]
-            #expect(error?.contains("CAP_NET_RAW had been given up after the start") == true)
+            #expect(error?.contains("CAP_NET_RAW: released after the start") == true)
             #expect(error?.contains("run as root") == false, "\(error ?? "")")
             #expect(error?.contains("udp-fanout --takeover") == true)
         }
     }
 
-    @Test("what a change of such a configuration needs stays, and a reload that needs it works")
+    @Test("the capabilities that a reload of this configuration needs are kept, and it works")
     func kept() async throws {
         let sink = try Sink()
         var config = try ConfigText.simple(receivers: [sink.endpoint.port])
@@ -79,7 +79,7 @@ extension DaemonTests.PrivilegeTests {
         }
     }
 
-    @Test("settings.keep_capabilities keeps what it names for a reload that needs it")
+    @Test("settings.keep_capabilities keeps capabilities for a reload that needs them")
     func keptByName() async throws {
         let sink = try Sink()
         var config = try ConfigText.simple(receivers: [sink.endpoint.port])
@@ -96,18 +96,18 @@ extension DaemonTests.PrivilegeTests {
         }
     }
 
-    @Test("a reload that asks to keep what has been released says so")
+    @Test("a reload that keeps a released capability logs a warning")
     func keptTooLate() async throws {
         var config = try ConfigText.simple()
         config.settings = ["workers: 1"]
         try await DaemonUnderTest.running(config.yaml) { daemon in
             config.settings.append("keep_capabilities: [net_raw]")
             try await daemon.reload(config.yaml)
-            #expect(daemon.log.contains { $0.message.hasPrefix("CAP_NET_RAW had been given up") })
+            #expect(daemon.log.contains { $0.message.hasPrefix("CAP_NET_RAW: released") })
         }
     }
 
-    /// The capabilities that the drop-in of the userspace unit grants, as the unit leaves them to the daemon.
+    /// The command prefix with the capabilities that the drop-in of the userspace unit grants.
     private static func prefix() throws -> [String] {
         let dropIn = try Files.source("packaging/systemd/capabilities.conf").split(separator: "\n")
         let granted = try #require(dropIn.first { $0.hasPrefix("CapabilityBoundingSet=") })

@@ -5,13 +5,12 @@ import LabNet
 import Testing
 import Tiers
 
-/// What the reports of a daemon say of listeners and receivers that nothing gets to.
+/// Reports of unreachable listeners and receivers.
 @Suite(
     "Out of reach", .tags(.network), .serialized,
     .enabled(if: Privilege.isRoot, "NOT TESTED: needs root"))
 struct ReachTests {
-    /// A listener at whatever addresses its interface has; the daemon has receivers r0 and `far`, to which there is
-    /// no route.
+    /// A listener at the addresses of its interface, with the receivers r0 and `far`, to which there is no route.
     private func config(_ mode: ForwardingMode, _ sinks: [Sink], metrics: UInt16) -> String {
         let bind =
             mode == .xdpNAT
@@ -33,7 +32,7 @@ struct ReachTests {
     }
 
     @Test(
-        "a receiver without a route is out of reach, in every report, until there is one",
+        "a receiver without a route is out of reach in every report until a route is added",
         arguments: [ForwardingMode.tcEBPF, .afXDP, .xdpNAT])
     func receiver(mode: ForwardingMode) async throws {
         let lab = try VethLab()
@@ -56,7 +55,7 @@ struct ReachTests {
                     #expect(answer.output.contains("far is out of reach") == isFar)
                     told.insert(isFar)
                 }
-                #expect(told == [true, false], "both receivers have some")
+                #expect(told == [true, false], "both receivers own slots")
                 try lab.balancer.ip("route add 192.0.2.0/24 via \(VethLab.v4(1, 2))")
                 try await eventually("it is within reach") {
                     try daemon.receiver("far")?.state == .ready
@@ -66,7 +65,7 @@ struct ReachTests {
     }
 
     @Test(
-        "a listener that serves nothing is not ready, says so, and says when it serves again",
+        "a listener that serves nothing is not ready; that, and its return, are logged",
         arguments: [ForwardingMode.tcEBPF, .afXDP])
     func listener(mode: ForwardingMode) async throws {
         let lab = try VethLab()

@@ -24,7 +24,7 @@ extension DaemonTests.ReadinessTests {
         }
     }
 
-    @Test("until a source of receivers has answered it is not, and says which")
+    @Test("a daemon is not ready until its sources of receivers have answered, and names them")
     func notYet() async throws {
         let folder = try ScratchFolder()
         let receivers = folder.path("receivers")
@@ -41,19 +41,19 @@ extension DaemonTests.ReadinessTests {
         try await DaemonUnderTest.running(config, folder: folder) { _ in
             let before = try await HTTP.get("/readyz", port: port)
             #expect(before.status == 503)
-            #expect(before.body == "nothing is known yet of file:\(receivers):1\n")
+            #expect(before.body == "no answer yet from file:\(receivers):1\n")
             #expect(try await HTTP.get("/healthz", port: port).status == 200)
-            // That there is nobody is an answer as well.
-            try folder.write("# nobody\n", to: "receivers")
+            // An empty list is an answer as well.
+            try folder.write("# no receiver\n", to: "receivers")
             try await eventually("it is ready") {
                 try await HTTP.get("/readyz", port: port).status == 200
             }
         }
     }
 
-    @Test("while it ends it is not, and says so")
+    @Test("a daemon that is ending is not ready, and says so")
     func ending() async throws {
-        // A worker that stands still keeps the end waiting, with the metrics server open.
+        // A stopped worker delays the end, while the metrics server stays open.
         var config = try ConfigText.simple(metrics: true)
         config.settings = ["workers: 1"]
         let port = try #require(config.metricsPort)
@@ -70,7 +70,7 @@ extension DaemonTests.ReadinessTests {
     }
 
     @Test(
-        "while a worker hangs with work waiting it is neither ready nor alive, without a service manager too",
+        "while a worker hangs with datagrams waiting it is neither ready nor alive, also without a service manager",
         .enabled(if: Privilege.isRoot))
     func hanging() async throws {
         let sinks = try tallyingSinks(2)

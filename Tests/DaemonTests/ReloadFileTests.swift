@@ -8,7 +8,7 @@ import Testing
 extension DaemonTests {
     @Suite("A changed configuration file")
     struct ReloadFileTests {
-        /// A file and the same one with another listener: a reload that shows.
+        /// A file, and the same with another listener: a visible reload.
         static func pair() throws -> (before: ConfigText, after: ConfigText) {
             let before = try ConfigText.simple(metrics: true)
             var after = before
@@ -21,12 +21,12 @@ extension DaemonTests {
 }
 
 extension DaemonTests.ReloadFileTests {
-    /// A way to give a file other contents.
+    /// A way to change a file.
     enum Way: String, CaseIterable {
         case rename, inPlace = "writing in place", deleted = "deleting and making it anew"
     }
 
-    @Test("is applied by itself, however it was changed", arguments: Way.allCases)
+    @Test("is applied automatically, however it was changed", arguments: Way.allCases)
     func noticed(way: Way) async throws {
         let (before, after) = try Self.pair()
         try await DaemonUnderTest.running(before.yaml) { daemon in
@@ -36,7 +36,7 @@ extension DaemonTests.ReloadFileTests {
             case .inPlace: try daemon.folder.write(after.yaml, to: name)
             case .deleted:
                 unlink(daemon.folder.path(name))
-                // Two looks at least, at a file that is not there.
+                // The watch polls at least twice while the file is missing.
                 try await Task.sleep(for: .milliseconds(700))
                 try daemon.folder.write(after.yaml, to: name)
             }
@@ -50,7 +50,7 @@ extension DaemonTests.ReloadFileTests {
         }
     }
 
-    @Test("is applied when a link on the way to it is swapped, as for a Kubernetes ConfigMap")
+    @Test("is applied when a symbolic link in its path is replaced, as for a Kubernetes ConfigMap")
     func configMap() async throws {
         let (before, after) = try Self.pair()
         let folder = try ScratchFolder()
@@ -77,7 +77,7 @@ extension DaemonTests.ReloadFileTests {
             try daemon.folder.replace(DaemonUnderTest.configName, with: after.yaml)
             daemon.process.send(SIGHUP)
             try await daemon.logs(DaemonUnderTest.reloaded)
-            // The watch has had the time to notice the file as well.
+            // Long enough for the watch to notice the file too.
             try await Task.sleep(for: .milliseconds(900))
             try await daemon.stop()
             #expect(daemon.times("received SIGHUP") == 1)
@@ -88,7 +88,7 @@ extension DaemonTests.ReloadFileTests {
     @Test("that was written while the daemon started is not missed")
     func changedDuringStart() async throws {
         var (before, after) = try Self.pair()
-        // Many listeners take long enough to open for the file to change meanwhile.
+        // Many sockets take long enough to open that the file changes meanwhile.
         before.listeners[0].receivers = (0..<20).map {
             ConfigText.Receiver(name: "r\($0)", port: UInt16(1000 + $0))
         }
@@ -105,7 +105,7 @@ extension DaemonTests.ReloadFileTests {
         try await daemon.stop()
     }
 
-    @Test("that cannot be used changes nothing and is one line; the next good one is active")
+    @Test("that is invalid changes nothing and is one log line; the next valid one is applied")
     func badThenGood() async throws {
         let (before, after) = try Self.pair()
         let port = try #require(before.metricsPort)
@@ -115,7 +115,7 @@ extension DaemonTests.ReloadFileTests {
             #expect(first.value(gauge) == 1)
             let ports = try await SocketTable.ports(of: daemon.pid)
 
-            // Half of it, as an editor that writes in place leaves it for a moment or for ever.
+            // Half of it, as an editor that writes in place may leave it.
             let half = String(after.yaml.prefix(after.yaml.count - 40))
             try daemon.folder.write(half, to: DaemonUnderTest.configName)
             let line = try await daemon.logs(DaemonUnderTest.notReloaded)
@@ -126,7 +126,7 @@ extension DaemonTests.ReloadFileTests {
             let since = "udp_fanout_config_last_reload_success_timestamp_seconds"
             #expect(bad.value(since) == first.value(since))
             #expect(try await SocketTable.ports(of: daemon.pid) == ports)
-            // It looks at the file four times a second; the same bad file is no news.
+            // The watch polls four times a second, and logs the same invalid file once.
             try await Task.sleep(for: .milliseconds(900))
             #expect(daemon.log.count { $0.level == "error" } == 1)
 
@@ -140,7 +140,7 @@ extension DaemonTests.ReloadFileTests {
         }
     }
 
-    @Test("that is gone, unreadable or a folder on SIGHUP leaves the one before in force")
+    @Test("that is missing, unreadable or a folder on SIGHUP keeps the active configuration")
     func missing() async throws {
         let config = try ConfigText.simple()
         try await DaemonUnderTest.running(config.yaml) { daemon in
@@ -157,7 +157,7 @@ extension DaemonTests.ReloadFileTests {
         }
     }
 
-    @Test("with several errors or a hostile name in it is still one line")
+    @Test("with several errors or a hostile name is still one log line")
     func oneLine() async throws {
         let config = try ConfigText.simple()
         try await DaemonUnderTest.running(config.yaml) { daemon in
@@ -171,7 +171,7 @@ extension DaemonTests.ReloadFileTests {
         }
     }
 
-    @Test("that becomes a pipe is refused at once, and read again once it is a file")
+    @Test("that becomes a pipe is refused at once, and is read again once it is a file")
     func pipe() async throws {
         let (before, after) = try Self.pair()
         try await DaemonUnderTest.running(before.yaml) { daemon in

@@ -4,12 +4,12 @@ import Glibc
 import Testing
 
 extension DaemonTests {
-    @Suite("A reload that concerns the metrics server or an address")
+    @Suite("A reload that changes the metrics server or an address")
     struct ReloadMetricsTests {}
 }
 
 extension DaemonTests.ReloadMetricsTests {
-    /// What `metrics` is before and after; ports are counted from a free one.
+    /// The `metrics` section before and after; its ports are added to a free one.
     struct Move: CustomTestStringConvertible {
         let from: (address: String, port: UInt16, path: String)
         let to: (address: String, port: UInt16, path: String)
@@ -59,7 +59,7 @@ extension DaemonTests.ReloadMetricsTests {
         }
     }
 
-    @Test("to a taken metrics port changes nothing, with one line that names it")
+    @Test("to a taken metrics port changes nothing, and one log line names the port")
     func takenMetricsPort() async throws {
         let before = try ConfigText.simple(metrics: true)
         let port = try #require(before.metricsPort)
@@ -84,7 +84,7 @@ extension DaemonTests.ReloadMetricsTests {
         }
     }
 
-    @Test("whose listener cannot be opened leaves the metrics where they were")
+    @Test("whose listener cannot be opened leaves the metrics server where it was")
     func takenListenerPort() async throws {
         let before = try ConfigText.simple(metrics: true)
         let port = try #require(before.metricsPort)

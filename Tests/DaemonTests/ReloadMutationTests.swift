@@ -8,7 +8,7 @@ import Tiers
 extension DaemonTests {
     @Suite("A configuration that is mutated under load", .tags(.load))
     struct ReloadMutationTests {
-        /// The listener under load, with every setting of its own; what follows may be mutated.
+        /// The listener under load, with all its settings; the rest of the file may be mutated.
         static func fixed(_ config: ConfigText) -> String {
             var config = config
             config.metricsPort = nil
@@ -21,7 +21,7 @@ extension DaemonTests {
             return config.yaml
         }
 
-        /// What may be mutated: another listener, the common settings, health and metrics.
+        /// The part that may be mutated: another listener, the common settings, health and metrics.
         static func rest(port: UInt16, metrics: UInt16) -> String {
             """
               - name: "other"
@@ -50,8 +50,8 @@ extension DaemonTests {
             """
         }
 
-        /// Another digit somewhere, which often leaves a good file; or one to three accidents: a byte
-        /// changed, a piece cut out or doubled, two bytes exchanged.
+        /// Changes a digit, which often leaves a valid file, or makes one to three errors: changes a byte, cuts out
+        /// or doubles a piece, or swaps two bytes.
         static func mutated(_ text: String, _ random: inout SplitMix) -> String {
             var bytes = Array(text.utf8)
             let digits = bytes.indices.filter { (0x30...0x39).contains(bytes[$0]) }
@@ -88,10 +88,10 @@ struct SplitMix: RandomNumberGenerator {
 }
 
 extension DaemonTests.ReloadMutationTests {
-    @Test("50 times lives, loses nothing, and ends with the good file applied")
+    @Test("50 times survives, loses nothing, and the valid file is applied")
     func mutations() async throws { try await mutate(50) }
 
-    @Test("500 times lives, loses nothing, and ends with the good file applied", .tags(.exhaustive))
+    @Test("500 times survives, loses nothing, and the valid file is applied", .tags(.exhaustive))
     func manyMutations() async throws { try await mutate(500) }
 
     private func mutate(_ rounds: Int) async throws {
@@ -106,7 +106,7 @@ extension DaemonTests.ReloadMutationTests {
         let outcome = try await DaemonUnderTest.underLoad(config, sinks: sinks) { daemon, load in
             for round in 1...rounds {
                 let text = fixed + Self.mutated(rest, &random)
-                // In place as well, so that half a file may be read.
+                // Also in place, so that half a file may be read.
                 if round % 3 == 0 {
                     try daemon.folder.write(text, to: DaemonUnderTest.configName)
                 } else {
@@ -117,7 +117,7 @@ extension DaemonTests.ReloadMutationTests {
             }
             try daemon.folder.replace(DaemonUnderTest.configName, with: good)
             daemon.process.send(SIGHUP)
-            try await eventually("the good file is active, seed \(seed)") {
+            try await eventually("the valid file is active, seed \(seed)") {
                 let page = try? await MetricsPage.scrape(port)
                 return page?.value("udp_fanout_config_last_reload_successful") == 1
                     && page?.value("udp_fanout_downstream_weight", ["listener": "other"]) == 4
@@ -128,7 +128,7 @@ extension DaemonTests.ReloadMutationTests {
         let results = ["success", "failure"].map {
             page.count("config_reloads_total", ["result": $0])
         }
-        // Signals that come together are one, so there may be fewer reloads than files.
+        // Signals that arrive together are merged, so there may be fewer reloads than files.
         #expect(results.allSatisfy { $0 > rounds / 25 }, "seed \(seed): \(results)")
         #expect(outcome.totals["received"] == "\(outcome.delivery.sent)", "seed \(seed)")
     }

@@ -6,13 +6,13 @@ import Testing
 import Tiers
 
 extension DaemonTests {
-    /// 20 000 numbered datagrams a second to the listener `in`, and none of them is lost.
+    /// 20 000 numbered datagrams a second to the listener `in`; none may be lost.
     @Suite("A reload under load", .tags(.load))
     struct ReloadUnderLoadTests {}
 }
 
 extension DaemonTests.ReloadUnderLoadTests {
-    @Test("loses nothing while receivers come, go and get other weights, 20 times")
+    @Test("loses nothing while receivers are added, removed and reweighted, 20 times")
     func receivers() async throws {
         let sinks = try tallyingSinks(4)
         let config = try ConfigText.simple(receivers: sinks.ports, metrics: true)
@@ -33,7 +33,7 @@ extension DaemonTests.ReloadUnderLoadTests {
         #expect(sinks.allSatisfy { $0.count > 0 })
     }
 
-    @Test("sends a removed receiver nothing more from the moment that it says so")
+    @Test("sends a removed receiver nothing once it is logged")
     func removed() async throws {
         let sinks = try tallyingSinks(2)
         let config = try ConfigText.simple(receivers: sinks.ports)
@@ -41,7 +41,7 @@ extension DaemonTests.ReloadUnderLoadTests {
         without.listeners[0].receivers.removeLast()
         let outcome = try await DaemonUnderTest.underLoad(config, sinks: sinks) { daemon, load in
             try await daemon.swap(without)
-            // What was sent before stands in the sink's queue at most until it is read.
+            // Datagrams sent earlier may still be in the sink's queue.
             try await load.pass(2000)
             let before = sinks[1].arrivals
             try await load.pass(10_000)
@@ -72,7 +72,7 @@ extension DaemonTests.ReloadUnderLoadTests {
         outcome.expectNoLoss()
     }
 
-    @Test("loses nothing of one listener while others are added, moved and removed, 20 times")
+    @Test("loses nothing on one listener while others are added, moved and removed, 20 times")
     func others() async throws {
         let sinks = try tallyingSinks(2)
         let config = try ConfigText.simple(receivers: sinks.ports, metrics: true)
@@ -96,7 +96,7 @@ extension DaemonTests.ReloadUnderLoadTests {
         #expect(outcome.totals["received"] == "\(outcome.delivery.sent)")
     }
 
-    @Test("loses nothing when two listeners change their addresses with each other")
+    @Test("loses nothing when two listeners swap their addresses")
     func exchanged() async throws {
         let sinks = try tallyingSinks(1)
         var config = try ConfigText.simple(receivers: sinks.ports)
@@ -118,7 +118,7 @@ extension DaemonTests.ReloadUnderLoadTests {
         outcome.expectNoLoss()
     }
 
-    @Test("that must be refused loses nothing, though it had opened new sockets before it failed")
+    @Test("that fails after it has opened new sockets loses nothing")
     func refused() async throws {
         let sinks = try tallyingSinks(2)
         var config = try ConfigText.simple(receivers: sinks.ports)
@@ -132,7 +132,7 @@ extension DaemonTests.ReloadUnderLoadTests {
         let holder = try HeldPort(bad.listeners[1].port, SOCK_DGRAM)
         let outcome = try await DaemonUnderTest.underLoad(config, sinks: sinks) { daemon, load in
             for _ in 1...20 {
-                // Whichever of the two stands first in the file.
+                // In both orders of the two listeners in the file.
                 bad.listeners.swapAt(0, 1)
                 try await daemon.refuse(bad)
                 try await load.pass(200)
@@ -142,7 +142,7 @@ extension DaemonTests.ReloadUnderLoadTests {
         outcome.expectNoLoss()
     }
 
-    @Test("loses nothing either, when a second daemon is started on the same file and refuses")
+    @Test("loses nothing when a second daemon is started with the same file and fails")
     func doubleStart() async throws {
         let sinks = try tallyingSinks(2)
         let config = try ConfigText.simple(receivers: sinks.ports)

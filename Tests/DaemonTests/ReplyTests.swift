@@ -7,7 +7,7 @@ import Testing
 extension DaemonTests {
     @Suite("Receivers that reply")
     struct ReplyTests {
-        @Test("are warned of once, and their replies are counted")
+        @Test("are warned about once, and their replies are counted")
         func warned() async throws {
             var sink: Sink? = try Sink(on: .loopback)
             let endpoint = try #require(sink?.endpoint)

@@ -6,13 +6,13 @@ import LabNet
 import Testing
 
 extension DaemonTests {
-    /// Generous limits: the build under test is not optimised.
+    /// The limits are generous, because the build under test is not optimised.
     @Suite("Resources")
     struct ResourceTests {}
 }
 
 extension DaemonTests.ResourceTests {
-    @Test("the daemon takes less than 120 MiB of memory and 100 descriptors with a listener")
+    @Test("the daemon uses less than 120 MiB of memory and 100 descriptors with one listener")
     func start() async throws {
         let config = try ConfigText.simple(metrics: true)
         try await DaemonUnderTest.running(config.yaml) { daemon in
@@ -23,7 +23,7 @@ extension DaemonTests.ResourceTests {
     }
 
     @Test(
-        "descriptors, threads and memory are what they were after 20 reloads, refused ones as well")
+        "descriptors, threads and memory do not grow over 20 reloads, refused ones included")
     func flat() async throws {
         var config = try ConfigText.simple(metrics: true)
         let holder = try HeldPort(try Ports.free(), SOCK_DGRAM)
@@ -51,7 +51,7 @@ extension DaemonTests.ResourceTests {
                 try await daemon.refuse(next)
                 try await daemon.swap(config)
             }
-            // The first one makes what is made once, such as the runtime's threads.
+            // The first cycle creates what is created once, such as the runtime's threads.
             try await cycle(0)
             let before = try usage()
             let memory = try #require(try SocketTable.status("VmRSS", of: daemon.pid))
@@ -62,14 +62,14 @@ extension DaemonTests.ResourceTests {
             }
             let growth = try #require(try SocketTable.status("VmRSS", of: daemon.pid)) - memory
             #expect(growth < 16 << 10, "KiB more: \(growth)")
-            // With a heap for each thread that ever was there are ten.
+            // With a heap for every thread there would be ten.
             #expect(try Self.heaps(of: daemon.pid) < 7)
             config.listeners[0].name = "in"
             try await daemon.stop()
         }
     }
 
-    /// How many heaps its threads have: of each glibc reserves 64 MiB, of which the end is not in use.
+    /// How many heaps its threads have: glibc reserves 64 MiB for each, whose end is unused.
     private static func heaps(of pid: Int32) throws -> Int {
         try String(contentsOfFile: "/proc/\(pid)/maps", encoding: .utf8).split(separator: "\n")
             .count { line in
@@ -81,7 +81,7 @@ extension DaemonTests.ResourceTests {
             }
     }
 
-    /// A daemon that may open `limit` descriptors, with so many receivers and a worker.
+    /// A daemon that may open `limit` descriptors, with this many receivers and one worker.
     private static func limited(
         _ limit: Int, _ config: inout ConfigText, receivers: Int, folder: ScratchFolder
     ) throws -> ChildProcess {
@@ -98,7 +98,7 @@ extension DaemonTests.ResourceTests {
         line.contains("EMFILE") && line.contains("ulimit -n, or LimitNOFILE of the unit")
     }
 
-    @Test("too few descriptors end the start with 1 and the remedy", arguments: [24, 40, 200])
+    @Test("too few descriptors end the start with 1 and a remedy", arguments: [24, 40, 200])
     func tooFewDescriptors(limit: Int) async throws {
         var config = try ConfigText.simple()
         let process = try Self.limited(
@@ -108,7 +108,7 @@ extension DaemonTests.ResourceTests {
         #expect(Self.hasRemedy(said.last ?? ""), "\(said)")
     }
 
-    @Test("too few descriptors for a reload are a line, and everything goes on")
+    @Test("too few descriptors for a reload are one log line, and the daemon continues")
     func tooFewDescriptorsForReload() async throws {
         var config = try ConfigText.simple(metrics: true)
         let folder = try ScratchFolder()
@@ -130,7 +130,7 @@ extension DaemonTests.ResourceTests {
         #expect(try await process.exit() == .exited(0))
     }
 
-    @Test("a user without any privilege can run a userspace listener")
+    @Test("an unprivileged user can run a userspace listener")
     func unprivileged() async throws {
         let sink = try Sink()
         let config = try ConfigText.simple(receivers: [sink.endpoint.port], metrics: true)
@@ -146,13 +146,13 @@ extension DaemonTests.ResourceTests {
         try await eventually("the datagram passes") { sink.count == 1 }
         process.send(SIGTERM)
         #expect(try await process.exit() == .exited(0))
-        // What it asked for and is not granted is a warning with the remedy.
+        // A request that is not granted is a warning with a remedy.
         let warning = process.record.state.errors.compactMap { LogLine($0) }
             .first { $0.level == "warn" }
         #expect(warning?.message.contains("net.core.rmem_max") == true)
     }
 
-    @Test("a port that needs a privilege is refused to a user without it, with the remedy")
+    @Test("a privileged port is refused to an unprivileged user, with a remedy")
     func privilegedPort() async throws {
         let limit = try String(
             contentsOfFile: "/proc/sys/net/ipv4/ip_unprivileged_port_start", encoding: .utf8)
@@ -169,14 +169,14 @@ extension DaemonTests.ResourceTests {
         #expect(said.contains("EACCES") && said.contains("CAP_NET_BIND_SERVICE"), "\(said)")
     }
 
-    /// Lowers a limit for a user of its own: root may start any number of threads.
+    /// Lowers a limit under another user: root may start any number of threads.
     private static func asUser(_ limits: [String]) -> [String] {
         ["/usr/bin/setpriv", "--reuid=23456", "--regid=23456", "--clear-groups"]
             + ["/usr/bin/prlimit"] + limits
     }
 
     @Test(
-        "short of descriptors or threads it starts, or ends with 1 and the remedy; never by a signal",
+        "short of descriptors or threads it starts, or exits with 1 and a remedy; never by a signal",
         .enabled(if: Privilege.isRoot))
     func scarce() async throws {
         var config = try ConfigText.simple(metrics: true)
@@ -210,7 +210,7 @@ extension DaemonTests.ResourceTests {
         config.settings = ["workers: 1"]
         let daemon = try DaemonUnderTest(config.yaml, prefix: Self.asUser(["--nproc=100:100"]))
         try await daemon.isRunning()
-        // A user may lower the limits of its own processes, whatever root may do.
+        // A user may lower the limits of its own processes.
         try Namespace.command(
             "setpriv --reuid=23456 --regid=23456 --clear-groups prlimit --pid \(daemon.pid) --nproc=1:1"
         )

@@ -5,13 +5,13 @@ import LabNet
 import Testing
 import Tiers
 
-/// The end that the units choose for a restart, in a network of veths.
+/// The signal that the units send for a restart, in a network of veths.
 @Suite(
     "A restart in the kernel modes", .tags(.load), .serialized,
     .enabled(if: Privilege.isRoot, "NOT TESTED: needs root"))
 struct RestartTests {
     @Test(
-        "SIGUSR2 ends it in order; the program goes on until the next start; no datagram is lost",
+        "SIGUSR2 ends it in order; the program forwards until the next start; no datagram is lost",
         arguments: [("tc_ebpf", "tcx"), ("tc_ebpf", "clsact"), ("xdp_nat", "auto")])
     func restart(mode: String, attach: String) async throws {
         let lab = try VethLab()

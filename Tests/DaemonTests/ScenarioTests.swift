@@ -5,13 +5,13 @@ import LabNet
 import Testing
 import Tiers
 
-/// The scenario that runs over containers where there is an engine, here in network namespaces.
+/// The container scenario, run in network namespaces.
 @Suite(
     "The scenario of the containers", .tags(.network), .serialized,
     .enabled(if: Privilege.isRoot, "NOT TESTED: needs root"))
 struct ScenarioTests {
     @Test(
-        "each strategy spreads 300 clients over three backends as it promises, and all are answered"
+        "each strategy spreads 300 clients over three receivers as documented, and all get a reply"
     )
     func strategies() async throws {
         let root = (0..<3).reduce(URL(filePath: #filePath)) { url, _ in

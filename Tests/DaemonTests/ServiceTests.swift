@@ -11,7 +11,7 @@ extension DaemonTests {
 }
 
 extension DaemonTests.ServiceTests {
-    @Test("it says when it is ready, when it reloads and is ready again, and when it stops")
+    @Test("it notifies when it is ready, when it reloads and is ready again, and when it stops")
     func notifications() async throws {
         let folder = try ScratchFolder()
         let manager = try NotifySocket(folder)
@@ -21,7 +21,7 @@ extension DaemonTests.ServiceTests {
         ) { daemon in
             try await eventually("ready") { manager.count("READY=1") == 1 }
             #expect(manager.lines.contains("STATUS=1 listeners, 2 receivers"))
-            #expect(!manager.lines.contains("WATCHDOG=1"), "nobody asked for it")
+            #expect(!manager.lines.contains("WATCHDOG=1"), "no watchdog was set")
             daemon.process.send(SIGHUP)
             try await eventually("ready again") { manager.count("READY=1") == 2 }
             let lines = manager.lines
@@ -33,7 +33,7 @@ extension DaemonTests.ServiceTests {
         }
     }
 
-    @Test("the watchdog is fed, and not while a worker hangs", .enabled(if: Privilege.isRoot))
+    @Test("the watchdog is notified, except while a worker hangs", .enabled(if: Privilege.isRoot))
     func watchdog() async throws {
         let folder = try ScratchFolder()
         let manager = try NotifySocket(folder)
@@ -43,19 +43,19 @@ extension DaemonTests.ServiceTests {
             config.yaml,
             environment: ["NOTIFY_SOCKET": manager.path, "WATCHDOG_USEC": "400000"], folder: folder
         ) { daemon in
-            try await eventually("an idle daemon feeds it") { manager.count("WATCHDOG=1") > 5 }
+            try await eventually("an idle daemon notifies it") { manager.count("WATCHDOG=1") > 5 }
             let traffic = try Traffic(to: Endpoint(.loopback, port: config.listeners[0].port))
             let thread = try StoppedThread(named: "fanout-in", of: daemon.pid)
             try await thread.isStopped()
             traffic.send([1])
-            try await daemon.logs("workers hang; the watchdog gets no sign of life")
+            try await daemon.logs("workers hang; watchdog notifications stop")
             let fed = manager.count("WATCHDOG=1")
-            // Longer than the time in which the manager would have had it killed.
+            // Longer than the time after which the manager would have killed it.
             let silence = ContinuousClock.now + .milliseconds(800)
             try await eventually("two periods pass") { ContinuousClock.now > silence }
             #expect(manager.count("WATCHDOG=1") == fed)
             try await thread.release()
-            try await eventually("it goes on once the worker does") {
+            try await eventually("it continues once the worker does") {
                 manager.count("WATCHDOG=1") > fed
             }
             try await eventually("and the datagram is forwarded") {

@@ -13,13 +13,13 @@ extension DaemonTests {
 
 extension DaemonTests.SignalTests {
     @Test(
-        "the end comes after everything that was received is forwarded, with the totals",
+        "it ends after it has forwarded everything received, and logs the totals",
         arguments: [SIGTERM, SIGINT])
     func flushes(signal: Int32) async throws {
         let sinks = [try Sink(), try Sink()]
         let config = try ConfigText.simple(receivers: sinks.ports)
         try await DaemonUnderTest.running(config.yaml) { daemon in
-            // Stopped, it finds the datagrams and the signal at once when it goes on.
+            // When the stopped daemon continues, it finds the datagrams and the signal together.
             daemon.process.send(SIGSTOP)
             let sender = try Traffic(to: Endpoint(.loopback, port: config.listeners[0].port))
             for number in 0..<500 as Range<UInt64> {
@@ -42,10 +42,10 @@ extension DaemonTests.SignalTests {
         }
     }
 
-    @Test("a second signal ends a slow stop at once, with the code of that signal", .tags(.load))
+    @Test("a second signal ends a slow stop at once, with that signal's exit code", .tags(.load))
     func secondSignal() async throws {
-        // A page too long for the sockets' buffers, and a client that does not read it: the stop
-        // waits for it, two seconds at most.
+        // The page is longer than the sockets' buffers, and the client does not read it: the stop waits for the
+        // client, two seconds at most.
         var config = try ConfigText.simple(metrics: true)
         let receivers = (0..<64).map {
             ConfigText.Receiver(name: "receiver-with-a-long-name-\($0)", port: UInt16(1000 + $0))
@@ -77,7 +77,7 @@ extension DaemonTests.SignalTests {
         #expect(page.utf8.count > 1 << 20)
     }
 
-    @Test("two signals at once end it, in order or at once", .tags(.load))
+    @Test("two simultaneous signals end it, in order or at once", .tags(.load))
     func twoSignals() async throws {
         for pair in [(SIGTERM, SIGINT), (SIGINT, SIGTERM), (SIGTERM, SIGTERM)] {
             try await DaemonUnderTest.running(try ConfigText.simple(metrics: true).yaml) { daemon in
@@ -92,7 +92,7 @@ extension DaemonTests.SignalTests {
         }
     }
 
-    @Test("a signal during the start is heeded, whenever it comes")
+    @Test("a signal at any moment of the start is handled")
     func signalDuringStart() async throws {
         let config = try ConfigText.simple(metrics: true)
         for message in ["configuration loaded", "metrics server started"] {
@@ -104,7 +104,7 @@ extension DaemonTests.SignalTests {
         }
     }
 
-    @Test("SIGHUP while it ends starts nothing again")
+    @Test("SIGHUP while it ends restarts nothing")
     func hangUpWhileEnding() async throws {
         let config = try ConfigText.simple(metrics: true)
         for _ in 0..<10 {

@@ -5,7 +5,7 @@ import LabNet
 import Testing
 
 extension DaemonTests {
-    /// The guide's quick smoke test (section 6.1), word for word.
+    /// The guide's quick smoke test (section 6.1), verbatim.
     @Suite("The guide's smoke test")
     struct SmokeTests {
         static let config = """
@@ -43,8 +43,8 @@ extension DaemonTests {
             """
         }
 
-        /// With -w0 nc(1) leaves at once when its input is not there yet, which on a busy machine is
-        /// about one time in ten; this one waits for its input first.
+        /// nc(1) with -w0 exits at once when its input has not arrived yet, on a busy machine about one time in ten.
+        /// This one waits for its input first.
         static let patientNetcat = """
             nc() { local line; IFS= read -r line; command nc "$@" <<< "$line"; }
 
@@ -59,13 +59,13 @@ extension DaemonTests {
 }
 
 extension DaemonTests.SmokeTests {
-    @Test("ten packets reach three sinks, each packet exactly one, and the metrics say ten and ten")
+    @Test("ten packets reach three sinks, each packet exactly one, and the metrics count them")
     func smoke() async throws {
         for port in [19000, 19001, 19002, 19003, 19090] as [UInt16] {
             let holders = try SocketTable.holders(of: port)
             try #require(holders == [], "the guide's port \(port) is in use by \(holders)")
         }
-        // Only to see the lines before the sinks' ten seconds are over.
+        // Shows the lines before the sinks' ten seconds are over.
         let unbuffered = ["PYTHONUNBUFFERED": "1"]
         let sinks = try [19001, 19002, 19003].map {
             try ChildProcess("python3", ["-c", Self.sink($0)], environment: unbuffered)
@@ -79,7 +79,7 @@ extension DaemonTests.SmokeTests {
             #expect(try await sender.exit() == .exited(0))
 
             let lines = { sinks.flatMap { $0.record.state.output }.filter { $0 != "" } }
-            // Fewer show below, with all the numbers.
+            // If fewer arrive, the expectations below fail and show the numbers.
             try? await eventually("ten packets arrive") { lines().count >= 10 }
             let curl = try ChildProcess("curl", ["-s", "http://127.0.0.1:19090/metrics"])
             #expect(try await curl.exit() == .exited(0))

@@ -10,7 +10,7 @@ extension DaemonTests {
 }
 
 extension DaemonTests.StartupTests {
-    @Test("a taken port ends it with 1 and names listener, address, errno and remedy")
+    @Test("a taken port ends it with 1; the error names listener, address, errno and remedy")
     func takenPort() async throws {
         var config = try ConfigText.simple(metrics: true)
         let free = config.listeners[0]
@@ -28,7 +28,7 @@ extension DaemonTests.StartupTests {
         #expect(
             error == """
                 bind listener second on 127.0.0.1:\(taken.port): EADDRINUSE (Address already in use): \
-                another process serves this address; stop it, choose another bind, or write \
+                another process serves this address; stop it, choose another bind, or set \
                 settings.share_port: true to share the port with it
                 """)
         #expect(daemon.times("starting userspace forwarder") == 0)
@@ -79,7 +79,7 @@ extension DaemonTests.StartupTests {
         #expect(holder.port == port)
     }
 
-    @Test("two daemons run on one address when both say share_port, and share its traffic")
+    @Test("two daemons with share_port run on one address and share its traffic")
     func sharedPort() async throws {
         let sinks = try tallyingSinks(2)
         var config = try ConfigText.simple(receivers: [sinks[0].endpoint.port])
@@ -96,19 +96,19 @@ extension DaemonTests.StartupTests {
                 try await second.stop()
             }
         }
-        // The second takes its share of 16 sources, but for one chance in 65 536, and leaves nothing
-        // unforwarded when it goes.
+        // The second gets some of the 16 sources (with a chance of 1 in 65 536 to get none), and leaves nothing
+        // unforwarded when it ends.
         #expect(sinks.allSatisfy { $0.count > 0 })
         outcome.expectNoLoss()
     }
 
-    @Test("kill -9 leaves nothing that hinders the next start")
+    @Test("kill -9 leaves nothing that prevents the next start")
     func killedAndStartedAgain() async throws {
         let config = try ConfigText.simple(metrics: true)
         let port = try #require(config.metricsPort)
         for _ in 0..<5 {
             try await DaemonUnderTest.running(config.yaml) { daemon in
-                // A connection in use when the process dies is the worst case for the port.
+                // A connection in use when the process dies can keep the port taken.
                 let client = try HTTP.connect(port)
                 defer { close(client) }
                 daemon.process.send(SIGKILL)

@@ -7,14 +7,14 @@ import Testing
 @testable import udp_fanout
 
 extension DaemonTests {
-    @Suite("The cost of a status")
+    @Suite("Cost of the status")
     struct StatusCostTests {}
 }
 
 extension DaemonTests.StatusCostTests {
-    /// A release build takes a tenth of a debug build's time: 50 ms are promised.
+    /// A release build takes a tenth of a debug build's time; its limit is 50 ms.
     @Test(
-        "64 listeners of 1 024 receivers each are told in time that grows with their number alone")
+        "the time for 64 listeners of 1 024 receivers each grows linearly with their number")
     func many() throws {
         var listeners: [Listener] = []
         for number in 0..<64 {

@@ -7,7 +7,7 @@ import Testing
 import Tiers
 
 extension DaemonTests {
-    /// Four workers, 64 sources that count up one sequence each from 4 ports, one receiver.
+    /// Four workers, 64 sources with one sequence each from 4 ports, one receiver.
     @Suite("Workers that are steered by source", .tags(.load), .timeLimit(.minutes(1)))
     struct SteeringTests {
         static let workers = ["workers: 4", "recv_buf_size: 8388608"]
@@ -30,11 +30,11 @@ extension DaemonTests {
             return try Load(sources, sharing: 4, rate: rate, total: total, sizes: [64, 64, 500])
         }
 
-        /// What arrived of `report`, and how many datagrams the kernel dropped at the listener.
+        /// What arrived of the load in `report`, and how many datagrams the kernel dropped at the listener.
         static func outcome(
             of report: LoadReport, at sink: Sink, _ daemon: DaemonUnderTest
         ) async throws -> (delivery: Delivery, dropped: UInt64) {
-            // A datagram that is lost never comes; the numbers below then tell which it was.
+            // A lost datagram never arrives; the numbers below then show which one it was.
             try? await eventually(within: .seconds(3), "all arrive") {
                 sink.arrivals >= report.datagrams
             }
@@ -51,7 +51,7 @@ extension DaemonTests {
 }
 
 extension DaemonUnderTest {
-    /// The same for a user who owns nothing.
+    /// The same for an unprivileged user.
     init(unprivileged config: String) throws {
         folder = try ScratchFolder()
         let path = try folder.write(config, to: Self.configName)
@@ -60,7 +60,7 @@ extension DaemonUnderTest {
 }
 
 extension DaemonTests.SteeringTests {
-    @Test("keep each source's order at 50 000 datagrams a second, and lose none")
+    @Test("keep each source's order at 50 000 datagrams a second and lose none")
     func ordered() async throws {
         let sink = try Sink(keepsPayloads: false)
         let config = try Self.config(sink)
@@ -75,10 +75,10 @@ extension DaemonTests.SteeringTests {
     }
 
     @Test(
-        "do so for a user without any privilege", .enabled(if: Privilege.isRoot, "needs root"))
+        "do so for an unprivileged user", .enabled(if: Privilege.isRoot, "needs root"))
     func unprivileged() async throws {
         let sink = try Sink(keepsPayloads: false)
-        // What the kernel grants any user, so that nothing is warned about.
+        // A buffer that the kernel grants any user, so that there is no warning.
         let config = try Self.config(sink, settings: ["workers: 4"])
         let daemon = try DaemonUnderTest(unprivileged: config.yaml)
         try await daemon.isRunning()
@@ -86,11 +86,11 @@ extension DaemonTests.SteeringTests {
         #expect(daemon.log.allSatisfy { $0.level == "info" }, "\(daemon.log)")
         let report = try await Self.load(config, total: 100_000).finish()
         let (delivery, dropped) = try await Self.outcome(of: report, at: sink, daemon)
-        // The system's default buffer may overflow on a busy machine; order is kept all the same.
+        // The default buffer may overflow on a busy machine; the order must still be kept.
         #expect(delivery.isExact(droppedAtListener: dropped), "\(delivery), \(dropped) dropped")
     }
 
-    @Test("are left to the kernel with steer: kernel, and a source's order with them")
+    @Test("are chosen by the kernel with steer: kernel, which does not keep a source's order")
     func kernel() async throws {
         let sink = try Sink(keepsPayloads: false)
         let config = try Self.config(sink, settings: Self.workers + ["steer: kernel"])
@@ -104,7 +104,7 @@ extension DaemonTests.SteeringTests {
         }
     }
 
-    @Test("become more, fewer and steered otherwise under load without any loss, 20 times")
+    @Test("change in number and steering under load without loss, 20 times")
     func changed() async throws {
         let sink = try Sink(keepsPayloads: false)
         let config = try Self.config(sink)

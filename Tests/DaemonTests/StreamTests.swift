@@ -11,7 +11,7 @@ extension DaemonTests {
 }
 
 extension DaemonTests.StreamTests {
-    @Test("check fails when its output does not arrive")
+    @Test("check fails when its output cannot be written")
     func checkToFullDevice() async throws {
         let folder = try ScratchFolder()
         try folder.write(try ConfigText.simple().yaml, to: "config.yaml")
@@ -20,16 +20,16 @@ extension DaemonTests.StreamTests {
         let process = try ChildProcess(
             Files.daemon, ["check", "--dump"], output: .inherited(device), folder: folder)
         #expect(try await process.exit() == .exited(1))
-        #expect(process.record.state.errors == ["check: standard output takes no more"])
+        #expect(process.record.state.errors == ["check: cannot write to standard output"])
     }
 
-    @Test("it lives on when no process reads its log any more")
+    @Test("it continues when no process reads its log any more")
     func logReaderGone() async throws {
         let sink = try Sink()
         let config = try ConfigText.simple(receivers: [sink.endpoint.port])
         try await DaemonUnderTest.running(config.yaml) { daemon in
             daemon.process.record.hangUp(2)
-            // What it says of these would have nowhere to go.
+            // These log lines have no reader.
             for _ in 0..<3 { daemon.process.send(SIGHUP) }
             let sender = try Traffic(to: Endpoint(.loopback, port: config.listeners[0].port))
             try await eventually("a datagram passes") {
@@ -41,7 +41,7 @@ extension DaemonTests.StreamTests {
         }
     }
 
-    @Test("it starts, serves and ends with a log that takes nothing and never will")
+    @Test("it starts, serves and ends while its log pipe is full")
     func logStalled() async throws {
         let sink = try Sink()
         let config = try ConfigText.simple(receivers: [sink.endpoint.port], metrics: true)
@@ -66,7 +66,7 @@ extension DaemonTests.StreamTests {
         #expect(try await process.exit() == .exited(0))
     }
 
-    @Test("started with closed standard streams, it writes its log into no other descriptor")
+    @Test("started with closed standard streams, it writes its log to no other descriptor")
     func closedStreams() async throws {
         let sink = try Sink()
         let config = try ConfigText.simple(receivers: [sink.endpoint.port])

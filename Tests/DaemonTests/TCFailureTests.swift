@@ -6,9 +6,9 @@ import LabNet
 import Testing
 import Tiers
 
-/// What happens to daemons in mode tc_ebpf, and what they leave. docs/failure-modes.md says which fault is whose.
+/// Failures of daemons in mode tc_ebpf, and what they leave behind (docs/failure-modes.md).
 @Suite(
-    "Mode tc_ebpf through faults", .tags(.load), .serialized,
+    "Failures of mode tc_ebpf", .tags(.load), .serialized,
     .enabled(if: Privilege.isRoot, "NOT TESTED: needs root"))
 struct TCFailureTests {
     /// A map as `bpftool -j map show` prints it.
@@ -17,8 +17,8 @@ struct TCFailureTests {
         let bytes_value: Int?
     }
 
-    /// The tables of listeners with room for so many receivers, of whatever program on this machine:
-    /// programs keep their maps, and hooks and links their programs.
+    /// The listener tables with room for this many receivers, of all programs on this machine. Programs keep their
+    /// maps, and hooks and links keep their programs.
     private func tables(room: Int) throws -> Int {
         let bytes = 64 + 56 * room + 2 * MaglevTable.size(capacity: room)
         let shown = try Shell.output("bpftool -j map show")
@@ -31,18 +31,18 @@ struct TCFailureTests {
     }
 
     @Test(
-        "killed and started again, nothing grows: objects, pins, filters, descriptors",
+        "over kill -9 and restarts nothing grows: objects, pins, filters, descriptors",
         arguments: ["tcx", "clsact"])
     func killed(attach: String) async throws { try await kill(5, attach: attach) }
 
     @Test(
-        "killed and started again 50 times, nothing grows", .tags(.exhaustive),
+        "over kill -9 and 50 restarts nothing grows", .tags(.exhaustive),
         arguments: ["tcx", "clsact"])
     func killedOften(attach: String) async throws { try await kill(50, attach: attach) }
 
     private func kill(_ rounds: Int, attach: String) async throws {
         let lab = try VethLab()
-        // Nobody else on this machine has tables of this size.
+        // No other program on this machine has tables of this size.
         let room = Int.random(in: 400...1000)
         try await lab.balancer.run(ownMounts: true) {
             let before = try VethLab.state()
@@ -77,12 +77,12 @@ struct TCFailureTests {
         }
     }
 
-    /// The line of a filter has its program's number, and tag; so does its mark.
+    /// Removes the program's number and tag from the line of a filter and from its mark.
     private static func withoutNumbers(_ text: String) -> String {
         text.replacing(#/:\[\d+\]| id \d+| tag \w+|filter-\d+/#, with: "")
     }
 
-    @Test("a second daemon is refused with the reason, and not one datagram moves")
+    @Test("a second daemon is refused with the reason, and no datagram is affected")
     func doubleStart() async throws {
         let lab = try VethLab()
         try await lab.balancer.run(ownMounts: true) {
@@ -109,7 +109,7 @@ struct TCFailureTests {
     }
 
     @Test(
-        "two daemons that send to each other: a datagram goes round until its TTL ends, and is counted"
+        "two daemons that send to each other: a datagram loops until its TTL expires, and is counted"
     )
     func ring() async throws {
         let lab = try VethLab(receivers: 1)
@@ -136,8 +136,8 @@ struct TCFailureTests {
             }
             for daemon in [near, far] { try await daemon.isRunning() }
             try lab.traffic().send([1, 2, 3])
-            // The client's TTL is 64, and each listener takes one off until the last finds 1.
-            try await eventually("it has gone round to its end") {
+            // The client's TTL is 64, and each listener decrements it until the last finds 1.
+            try await eventually("it has expired") {
                 let pages = try [lab.balancer, lab.receivers[0]].map { network in
                     try network.enter {
                         try MetricsPage(Shell.output("curl -s http://127.0.0.1:9090/metrics"))
@@ -162,7 +162,7 @@ struct TCFailureTests {
         }
     }
 
-    @Test("what a killed daemon left goes when the next one serves the address in userspace")
+    @Test("what a killed daemon left is removed when the next one serves the address in userspace")
     func otherMode() async throws {
         let lab = try VethLab()
         try await lab.balancer.run(ownMounts: true) {

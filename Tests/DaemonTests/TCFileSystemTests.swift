@@ -6,7 +6,7 @@ import LabNet
 import Testing
 import Tiers
 
-/// A daemon in mode tc_ebpf and the BPF file system that it finds.
+/// Mode tc_ebpf and the BPF file system.
 @Suite(
     "Mode tc_ebpf and its pins", .tags(.network), .serialized,
     .enabled(if: Privilege.isRoot, "NOT TESTED: needs root"))
@@ -55,7 +55,7 @@ struct TCFileSystemTests {
         }
     }
 
-    @Test("what an older version left at the hook, whatever its tables, is replaced in one step")
+    @Test("an older version's program at the hook is replaced in one step, whatever its tables")
     func otherLayout() async throws {
         try await withoutFileSystem { lab, sinks in
             let receivers = sinks.map(\.endpoint)
@@ -80,7 +80,7 @@ struct TCFileSystemTests {
         }
     }
 
-    @Test("a pin in its place that is no link is thrown away, and the daemon starts")
+    @Test("a pin of the same name that is no link is removed, and the daemon starts")
     func foreignPin() async throws {
         try await withoutFileSystem { lab, sinks in
             let yaml = VethLab.config(sinks.map(\.endpoint), attach: "tcx")
@@ -91,7 +91,7 @@ struct TCFileSystemTests {
                 .trimmingCharacters(in: .newlines)
             try #require(pin != "")
             try FileManager.default.removeItem(atPath: pin)
-            // The kernel tells a map's entries where it tells a link's interface.
+            // The kernel reports a map's entries in the field where it reports a link's interface.
             let index = try #require(pin.firstMatch(of: #/interface-(\d+)-/#)).output.1
             try Namespace.command(
                 "bpftool map create \(pin) type array key 4 value 4 entries \(index) name other")
@@ -103,7 +103,7 @@ struct TCFileSystemTests {
         }
     }
 
-    @Test("an object that is not one of ours is refused before anything is touched")
+    @Test("an object of another program is refused before anything changes")
     func foreignObject() async throws {
         try await withoutFileSystem { _, sinks in
             let yaml = VethLab.config(sinks.map(\.endpoint))

@@ -19,7 +19,7 @@ struct TCModeTests {
     }
 
     @Test(
-        "killed, it goes on forwarding; started again, it takes over; neither costs a datagram",
+        "after kill -9 the program forwards on; a restart takes it over; neither loses a datagram",
         arguments: [
             (attach: "tcx", Receivers.written), (attach: "tcx", Receivers.found),
             (attach: "tcx", Receivers.vanished), (attach: "clsact", Receivers.written),
@@ -72,7 +72,7 @@ struct TCModeTests {
         }
     }
 
-    @Test("an interface that is deleted and made again is served again")
+    @Test("an interface that is deleted and created again is served again")
     func recreated() async throws {
         let lab = try VethLab()
         try await lab.balancer.run(ownMounts: true) {
@@ -95,7 +95,7 @@ struct TCModeTests {
     }
 
     @Test(
-        "a program that somebody takes off the interface is put back, and that is said",
+        "a program that is detached from outside is attached again, and that is logged",
         arguments: ["tcx", "clsact"])
     func takenOff(attach: String) async throws {
         let lab = try VethLab()
@@ -121,7 +121,7 @@ struct TCModeTests {
         }
     }
 
-    @Test("an interface that a reload no longer names is left at once")
+    @Test("a reload detaches from an interface that it no longer names")
     func leftByReload() async throws {
         let lab = try VethLab()
         try await lab.balancer.run(ownMounts: true) {
@@ -141,13 +141,13 @@ struct TCModeTests {
                 try await daemon.reload(one)
                 #expect(try pins() == 1)
                 try lab.traffic().send([UInt8](repeating: 0, count: 64))
-                try await eventually("the other goes on") { sinks.arrivals == 1 }
+                try await eventually("the other interface is still served") { sinks.arrivals == 1 }
                 try await daemon.stop()
             }
         }
     }
 
-    @Test("a renamed interface goes on being served, also through a change of receivers")
+    @Test("a renamed interface stays served, also over a change of receivers")
     func renamed() async throws {
         let lab = try VethLab()
         try await lab.balancer.run(ownMounts: true) {

@@ -5,19 +5,19 @@ import LabNet
 import Testing
 import Tiers
 
-/// scripts/takeovers.py, which counts what takeovers lose by the numbers of the publisher's datagrams.
+/// scripts/takeovers.py, which counts the losses of takeovers by the numbers of the publisher's datagrams.
 @Suite(
     "The loss of takeovers", .tags(.load), .serialized,
     .enabled(if: Privilege.isRoot, "NOT TESTED: needs root"))
 struct TakeoverLossTests {
-    /// What a build without optimisation can do beside a publisher of the same kind.
+    /// Datagrams a second that an unoptimised daemon and publisher can handle.
     private static let rate = 5000
 
     private static let script = (0..<3).reduce(URL(filePath: #filePath)) { url, _ in
         url.deletingLastPathComponent()
     }.appending(path: "scripts/takeovers.py").path
 
-    @Test("is nothing in userspace, tc_ebpf and xdp_nat, by a script that counts it")
+    @Test("is zero in userspace, tc_ebpf and xdp_nat, as the script counts it")
     func nothing() async throws {
         let process = try ChildProcess(
             Self.script,

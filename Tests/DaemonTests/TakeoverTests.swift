@@ -7,13 +7,13 @@ import Testing
 import Tiers
 
 extension DaemonTests {
-    /// A daemon takes another one's place under load, and not a datagram is lost.
+    /// A daemon takes over from another one under load, and no datagram is lost.
     @Suite("A takeover", .tags(.load))
     struct TakeoverTests {}
 }
 
 extension DaemonTests.TakeoverTests {
-    private static let goesOn = "the process that was to take over has failed; this one goes on"
+    private static let goesOn = "takeover by another process failed; this process continues"
 
     private func takeoverChain(_ config: ConfigText) async throws -> TakeoverChain {
         let target = Endpoint(.loopback, port: config.listeners[0].port)
@@ -23,7 +23,7 @@ extension DaemonTests.TakeoverTests {
     }
 
     @Test(
-        "loses nothing, keeps the order and has exact books over both, with one worker or three",
+        "loses nothing, keeps the order, and the counters of both add up, with one worker or three",
         arguments: [1, 3])
     func takesOver(workers: Int) async throws {
         let sinks = try tallyingSinks(2)
@@ -40,7 +40,7 @@ extension DaemonTests.TakeoverTests {
         try await chain.settle(sinks)
     }
 
-    @Test("loses nothing when workers, receivers or the address are others")
+    @Test("loses nothing when workers, receivers or the address change")
     func altered() async throws {
         let sinks = try tallyingSinks(3)
         let config = try ConfigText.simple(receivers: sinks.ports)
@@ -64,7 +64,7 @@ extension DaemonTests.TakeoverTests {
         #expect(received == Int(report.datagrams))
     }
 
-    @Test("forwards what an address had received that the new configuration does not serve")
+    @Test("forwards the queued datagrams of an address that the new configuration drops")
     func addressGone() async throws {
         let sinks = try tallyingSinks(1)
         var config = try ConfigText.simple(receivers: sinks.ports)
@@ -92,7 +92,7 @@ extension DaemonTests.TakeoverTests {
                 == chain.total("forwarded", listener: "other"))
     }
 
-    @Test("that fails at its configuration, its sockets or its metrics leaves the daemon as it was")
+    @Test("that fails at its configuration, sockets or metrics leaves the old daemon as it was")
     func refused() async throws {
         let sinks = try tallyingSinks(2)
         var config = try ConfigText.simple(receivers: sinks.ports, metrics: true)
@@ -112,7 +112,7 @@ extension DaemonTests.TakeoverTests {
         _ = try await chain.refuse(bad.yaml)
         try await chain.current.logs(Self.goesOn)
 
-        // By then the old daemon reads no more, and everything has been handed over.
+        // At this step the old daemon reads no more, and has handed everything over.
         let tcp = try HeldPort(try Ports.free(), SOCK_STREAM, listens: true)
         bad = config
         bad.metricsPort = tcp.port
@@ -127,7 +127,7 @@ extension DaemonTests.TakeoverTests {
     }
 
     @Test(
-        "by a process that is killed half-way leaves the daemon as it was, and nothing is lost",
+        "by a process that is killed halfway leaves the old daemon as it was, and nothing is lost",
         arguments: ["release"])
     func killed(step: String) async throws {
         let sinks = try tallyingSinks(2)
@@ -150,7 +150,7 @@ extension DaemonTests.TakeoverTests {
         try await chain.settle(sinks)
     }
 
-    @Test("by a process that is killed when it has begun leaves the daemon as it was")
+    @Test("by a process that is killed at the beginning leaves the old daemon as it was")
     func killedAtBeginning() async throws {
         let sinks = try tallyingSinks(2)
         let config = try ConfigText.simple(receivers: sinks.ports, metrics: true)
@@ -162,7 +162,7 @@ extension DaemonTests.TakeoverTests {
         try await chain.settle(sinks)
     }
 
-    @Test("a receiver that is drained or down stays so")
+    @Test("keeps drained and unhealthy receivers as they are")
     func inheritedState() async throws {
         let sinks = try tallyingSinks(3)
         var config = try ConfigText.simple(receivers: sinks.ports)
@@ -177,7 +177,7 @@ extension DaemonTests.TakeoverTests {
         try await chain.settle(sinks)
     }
 
-    @Test("where no daemon runs it is a start like any other")
+    @Test("is an ordinary start where no daemon runs")
     func alone() async throws {
         let config = try ConfigText.simple()
         try await DaemonUnderTest.running(config.yaml, ["--takeover"]) { daemon in

@@ -6,12 +6,12 @@ import LabNet
 import Testing
 import Tiers
 
-/// Takeovers into other modes, and processes that are ended in mid-takeover, in a network of veths.
+/// Takeovers to other modes, and processes that end during a takeover, in a network of veths.
 @Suite(
-    "A takeover that goes elsewhere", .tags(.network), .serialized,
+    "A takeover that changes the mode or is interrupted", .tags(.network), .serialized,
     .enabled(if: Privilege.isRoot, "NOT TESTED: needs root"))
 struct TakeoverTestsEnds {
-    private static let goesOn = "the process that was to take over has failed; this one goes on"
+    private static let goesOn = "takeover by another process failed; this process continues"
 
     private func config(_ mode: String, _ receivers: [Endpoint]) -> String {
         let text = VethLab.config(receivers, mode: mode, settings: "recv_buf_size: 8388608")
@@ -20,7 +20,7 @@ struct TakeoverTestsEnds {
     }
 
     @Test(
-        "by one of another mode leaves no socket behind: there and back, and back by a reload",
+        "to another mode leaves no socket behind: there and back, and back by a reload",
         arguments: ["tc_ebpf", "xdp_nat"])
     func thereAndBack(mode: String) async throws {
         let lab = try VethLab()
@@ -45,7 +45,7 @@ struct TakeoverTestsEnds {
         }
     }
 
-    @Test("that fails in another mode takes its program along", arguments: ["tc_ebpf", "xdp_nat"])
+    @Test("that fails in another mode removes its program", arguments: ["tc_ebpf", "xdp_nat"])
     func failsElsewhere(mode: String) async throws {
         let lab = try VethLab()
         try await lab.balancer.run(ownMounts: true) {
@@ -88,7 +88,7 @@ struct TakeoverTestsEnds {
     }
 
     @Test(
-        "by a process that is asked to end is given up; the old daemon goes on, and tells who asks for a reload",
+        "is aborted when its process is asked to end; the old daemon continues, and refuses reloads until then",
         arguments: [SIGINT, SIGTERM, SIGUSR2])
     func released(signal: Int32) async throws {
         let lab = try VethLab()
@@ -113,7 +113,7 @@ struct TakeoverTestsEnds {
     }
 
     @Test(
-        "goes on when the old daemon is killed; one that is asked to end waits for it",
+        "continues when the old daemon is killed; one that is asked to end waits for it",
         arguments: [(SIGKILL, "tc_ebpf"), (SIGKILL, "xdp_nat"), (SIGTERM, "tc_ebpf")])
     func orphaned(signal: Int32, mode: String) async throws {
         let lab = try VethLab()
@@ -139,7 +139,7 @@ struct TakeoverTestsEnds {
     }
 
     @Test(
-        "that hangs longer than the old daemon can wait has the sockets, with all that is in them"
+        "that hangs longer than the old daemon can wait keeps the sockets and their queued datagrams"
     )
     func hangs() async throws {
         let lab = try VethLab()

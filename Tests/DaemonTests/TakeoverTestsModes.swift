@@ -11,7 +11,7 @@ import Tiers
     "A takeover in the kernel modes", .tags(.load), .serialized,
     .enabled(if: Privilege.isRoot, "NOT TESTED: needs root"))
 struct TakeoverTestsModes {
-    private static let goesOn = "the process that was to take over has failed; this one goes on"
+    private static let goesOn = "takeover by another process failed; this process continues"
 
     private func takeoverChain(
         _ lab: VethLab, _ config: String
@@ -20,7 +20,7 @@ struct TakeoverTestsModes {
     }
 
     @Test(
-        "the program at the hook is exchanged in one step: nothing is lost, the books are exact over all",
+        "the program at the hook is replaced in one step: nothing is lost, the counters of all daemons add up",
         arguments: [("tc_ebpf", "tcx"), ("tc_ebpf", "clsact"), ("xdp_nat", "auto")])
     func takesOver(mode: String, attach: String) async throws {
         let lab = try VethLab()
@@ -37,7 +37,7 @@ struct TakeoverTestsModes {
         }
     }
 
-    @Test("one that fails leaves the hook to the old daemon, which loses nothing")
+    @Test("a failed one leaves the hook to the old daemon, which loses nothing")
     func refused() async throws {
         let lab = try VethLab()
         try await lab.balancer.run(ownMounts: true) {
@@ -56,7 +56,7 @@ struct TakeoverTestsModes {
     }
 
     @Test(
-        "one with other receivers that fails leaves the clients of xdp_nat to servers that there are"
+        "a failed one with other receivers leaves the clients of xdp_nat with their existing servers"
     )
     func refusedWithOthers() async throws {
         let lab = try VethLab()
@@ -78,13 +78,13 @@ struct TakeoverTestsModes {
             try await chain.load.pass(1000)
             let before = sinks[2].arrivals
             try await chain.load.pass(5000)
-            #expect(sinks[2].arrivals == before, "whom the daemon in force does not have")
+            #expect(sinks[2].arrivals == before, "a receiver that the running daemon does not have")
             try await chain.takeOver(config([0, 1]))
             try await chain.settle(sinks)
         }
     }
 
-    @Test("one that is killed half-way leaves the hook to the old daemon; nothing is lost")
+    @Test("one that is killed halfway leaves the hook to the old daemon; nothing is lost")
     func killed() async throws {
         let lab = try VethLab()
         try await lab.balancer.run(ownMounts: true) {
@@ -101,7 +101,7 @@ struct TakeoverTestsModes {
             let report = await chain.load.stop()
             try await eventually("all arrive") { sinks.arrivals >= report.datagrams }
             try await chain.current.stop()
-            // What the program of a killed one counted is gone with it.
+            // The counters of a killed daemon's program are gone with it.
             let delivery = Delivery(of: report, at: sinks)
             #expect(delivery.lost == 0 && delivery.duplicates == 0, "\(delivery)")
         }
@@ -121,13 +121,13 @@ struct TakeoverTestsModes {
             }
             let chain = try await takeoverChain(lab, config("userspace"))
             try await chain.takeOver(config("tc_ebpf"))
-            // What is in the sockets by then is overtaken at the hook.
+            // Datagrams that are still in the sockets are overtaken at the hook.
             try await chain.settle(sinks, isOrdered: false)
         }
     }
 
     @Test(
-        "af_xdp is taken over as well; what arrives between two sockets of a queue is the stack's")
+        "af_xdp is taken over too; datagrams between two sockets of a queue go to the stack")
     func sockets() async throws {
         let lab = try VethLab()
         try await lab.balancer.run(ownMounts: true) {
@@ -141,7 +141,7 @@ struct TakeoverTestsModes {
             let report = await chain.load.stop()
             let forwarded = { UInt64(chain.total("forwarded")) }
             try await chain.current.stop()
-            try await eventually("what was forwarded arrives") { sinks.arrivals == forwarded() }
+            try await eventually("all that was forwarded arrives") { sinks.arrivals == forwarded() }
             let delivery = Delivery(of: report, at: sinks)
             #expect(delivery.duplicates == 0 && delivery.damaged == 0, "\(delivery)")
             #expect(chain.total("received") == chain.total("forwarded"))

@@ -7,7 +7,7 @@ import LabNet
 import Testing
 
 extension DaemonTests {
-    /// Old daemons that end, or are stopped, just when another process is about to take their place.
+    /// Old daemons that end, or are stopped, just when another process takes over.
     @Suite("A takeover that races with an end")
     struct TakeoverTestsRaces {}
 }
@@ -19,9 +19,9 @@ extension DaemonTests.TakeoverTestsRaces {
         try await eventually("the port is served") { sinks.arrivals > seen }
     }
 
-    /// Connections to the control socket of a daemon, those that wait to be taken too.
+    /// Connections to a daemon's control socket, including those not yet accepted.
     private func clients(of daemon: DaemonUnderTest) throws -> Int {
-        // The listener is one line more (proc_net(5)), by the name that the socket had before it got its place.
+        // The listener has a line of its own (proc_net(5)), under the name of the socket before it was renamed.
         let table = try String(contentsOfFile: "/proc/net/unix", encoding: .utf8)
         let name = "\(daemon.controlPath).\(daemon.pid)"
         return table.split(separator: "\n").count { $0.hasSuffix(name) } - 1
@@ -39,7 +39,7 @@ extension DaemonTests.TakeoverTestsRaces {
             folder: daemon.folder)
     }
 
-    @Test("goes on as a start when the old daemon is killed before it answers")
+    @Test("continues as a start when the old daemon is killed before it answers")
     func killedBeforeAnswer() async throws {
         let sinks = try tallyingSinks(2)
         let config = try ConfigText.simple(receivers: sinks.ports, metrics: true)
@@ -54,14 +54,14 @@ extension DaemonTests.TakeoverTestsRaces {
         try await next.stop()
     }
 
-    @Test("waits for an old daemon that has been asked to end, and then serves")
+    @Test("waits for an old daemon that is ending, and then serves")
     func endingAlready() async throws {
         let sinks = try tallyingSinks(2)
         var config = try ConfigText.simple(receivers: sinks.ports, metrics: true)
         config.settings = ["workers: 1"]
         let old = try DaemonUnderTest(config.yaml)
         try await old.isRunning()
-        // The end waits for the worker, with the port in its hands and the control socket closed.
+        // The ending daemon waits for the worker; it holds the port and has closed the control socket.
         let worker = try StoppedThread(named: "fanout-in", of: old.pid)
         try await worker.isStopped()
         old.process.send(SIGTERM)
@@ -77,7 +77,7 @@ extension DaemonTests.TakeoverTestsRaces {
         try await next.stop()
     }
 
-    @Test("follows at once on one whose process was killed")
+    @Test("can begin at once after one whose process was killed")
     func secondAtOnce() async throws {
         let sinks = try tallyingSinks(2)
         let config = try ConfigText.simple(receivers: sinks.ports, metrics: true)
@@ -94,7 +94,7 @@ extension DaemonTests.TakeoverTestsRaces {
             let killed = try DaemonUnderTest(
                 nil, ["--takeover", "--config", slow], folder: old.folder)
             try await killed.logs("taking over")
-            // Stopped, the daemon finds the end of the one and the question of the other at once.
+            // A stopped daemon sees the end of the first process and the request of the second together.
             current.process.send(SIGSTOP)
             killed.process.send(SIGKILL)
             #expect(try await killed.process.exit() == .killed(SIGKILL))
@@ -110,7 +110,7 @@ extension DaemonTests.TakeoverTestsRaces {
         withExtendedLifetime(silent) {}
     }
 
-    @Test("of a daemon that is stopped is given up within seconds, or at once when it is asked to")
+    @Test("from a stopped daemon is aborted within seconds, or at once on a signal")
     func stopped() async throws {
         let sinks = try tallyingSinks(2)
         let config = try ConfigText.simple(receivers: sinks.ports, metrics: true)
@@ -142,7 +142,7 @@ extension DaemonTests.TakeoverTestsRaces {
         }
     }
 
-    @Test("or a start whose process gets SIGHUP in its first milliseconds goes on")
+    @Test("or a start continues when the process gets SIGHUP in its first milliseconds")
     func earlyHangUp() async throws {
         let sinks = try tallyingSinks(2)
         let config = try ConfigText.simple(receivers: sinks.ports, metrics: true)
@@ -150,7 +150,7 @@ extension DaemonTests.TakeoverTestsRaces {
         for _ in 0..<5 {
             let old = current
             let next = try old.map(takeOver) ?? DaemonUnderTest(config.yaml)
-            // The first that it does is to turn SIGPIPE and this one off.
+            // It ignores SIGPIPE and SIGHUP first of all.
             try await eventually("it has begun") {
                 let ignored = try SocketTable.mask("SigIgn", of: next.pid)
                 return ignored & (1 << UInt64(SIGPIPE - 1)) != 0

@@ -80,7 +80,7 @@ struct FlowKeyProgramTests {
         #expect(run.output.prefix(8) != packet.prefix(8))
     }
 
-    @Test("a packet shorter than a flow is aborted and left alone", arguments: [14, 39])
+    @Test("a packet shorter than a flow is aborted and unchanged", arguments: [14, 39])
     func short(length: Int) throws {
         let packet = [UInt8](repeating: 7, count: length)
         let run = try program(seed: 0).testRun(data: packet)

@@ -50,7 +50,7 @@ struct PacketParserTests {
         }
     }
 
-    @Test("distinguishes the first fragment from later ones", arguments: [IPAddress.Family.v4, .v6])
+    @Test("tells first fragments from later ones", arguments: [IPAddress.Family.v4, .v6])
     func fragments(family: IPAddress.Family) throws {
         var datagram = try PacketCase.datagram(family)
         datagram.fragment = .init(identification: 0x1234, range: 0..<16, isLast: false)

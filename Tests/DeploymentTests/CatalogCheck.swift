@@ -30,7 +30,7 @@ enum CatalogCheck {
         }
     }
 
-    /// What stands in `{{…}}` of a legend, or behind `$labels.` of an annotation.
+    /// The names in `{{…}}` of a legend, or after `$labels.` in an annotation.
     static func expectTemplate(_ text: String, of query: String, _ title: String) throws {
         let metrics = try PromQuery(query).metrics.compactMap(Metric.named)
         let known = ofTarget.union(metrics.flatMap(\.labels))

@@ -75,7 +75,7 @@ struct CrossTests {
         ),
     ]
 
-    /// Listeners of mode tc_ebpf: how each is to be attached, and to what.
+    /// Listeners of mode tc_ebpf: attach mode and interface of each.
     private static func hooked(_ hooks: [(attach: String, interface: String)]) -> Reading {
         file(
             hooks.enumerated().map { number, hook in

@@ -18,7 +18,7 @@ struct PathTests {
             try ServerFixture(folder: first.folder)
         }
         #expect(error?.refusal == .taken(pid: getpid()))
-        #expect(error.map { "\($0)".contains("a daemon that runs has it") } == true)
+        #expect(error.map { "\($0)".contains("a running daemon uses it") } == true)
         #expect(try ControlClient(path: first.path).ask(ControlRequest(.reload)).ok)
     }
 

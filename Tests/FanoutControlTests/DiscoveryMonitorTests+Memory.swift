@@ -9,7 +9,7 @@ import Synchronization
 import Testing
 
 extension DiscoveryMonitorTests {
-    @Test("what was found is kept, also when it ends at once")
+    @Test("what was found is saved, even if it ends at once")
     func kept() async throws {
         let memory = Memory()
         let (monitor, reconciler) = following()
@@ -27,7 +27,7 @@ extension DiscoveryMonitorTests {
         #expect(memory.counts == [subject("s"): 4])
     }
 
-    @Test("at a start what was kept holds until the source answers; one line tells of either case")
+    @Test("a start uses what was saved until the source answers; one line reports either case")
     func recalled() async throws {
         let memory = Memory(
             DiscoveryView([
@@ -59,7 +59,7 @@ extension DiscoveryMonitorTests {
         #expect(await monitor.view().sets.mapValues(\.endpoints.count) == [subject("s"): 0])
     }
 
-    @Test("what cannot be kept is told of once, and nothing is kept for another process's start")
+    @Test("a failed save is reported once, and saves nothing for another process")
     func unkept() async throws {
         let memory = Memory()
         let (monitor, reconciler) = following()
@@ -69,7 +69,7 @@ extension DiscoveryMonitorTests {
         let task = Task { await reconciler.run() }
         defer { task.cancel() }
         try await made.all[0].find(1...3)
-        let warning = "receivers are not remembered for the next start"
+        let warning = "receivers are not saved for the next start"
         try await until { lines.count(warning) == 1 }
         try await made.all[0].find(1...4)
         memory.isFull.store(false, ordering: .relaxed)
@@ -77,7 +77,7 @@ extension DiscoveryMonitorTests {
         #expect(memory.counts.isEmpty && lines.count(warning) == 1)
     }
 
-    @Test("a place that is another one gets everything, whatever becomes of the one before")
+    @Test("a new file gets everything, whatever happens to the old one")
     func moved() async throws {
         let (slow, other) = (Memory(), Memory())
         let (monitor, reconciler) = following()
@@ -94,7 +94,7 @@ extension DiscoveryMonitorTests {
         await monitor.stop(keeps: true)
     }
 
-    @Test("a place that works is written to at once, though the one before did not")
+    @Test("a new file is written at once, even if writes to the old one failed")
     func movedAway() async throws {
         let (full, other) = (Memory(), Memory())
         full.isFull.store(true, ordering: .relaxed)
@@ -104,19 +104,19 @@ extension DiscoveryMonitorTests {
         let task = Task { await reconciler.run() }
         defer { task.cancel() }
         try await made.all[0].find(1...3)
-        try await until { lines.count("receivers are not remembered for the next start") == 1 }
+        try await until { lines.count("receivers are not saved for the next start") == 1 }
         await monitor.remember(in: other)
         try await until { other.counts == [subject("s"): 3] }
-        #expect(lines.count("receivers are remembered again for the next start") == 0)
+        #expect(lines.count("receivers are saved again for the next start") == 0)
         await monitor.stop(keeps: true)
     }
 }
 
-/// What a process would leave to the next.
+/// What one process saves for the next.
 final class Memory: DiscoveryMemory {
     private let view: Mutex<DiscoveryView>
     let isFull = Atomic(false)
-    /// Whether who writes has to wait.
+    /// Whether a write has to wait.
     let isHeld = Atomic(false)
     let isBeingWritten = Atomic(false)
 

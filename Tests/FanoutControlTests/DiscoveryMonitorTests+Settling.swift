@@ -7,7 +7,7 @@ import Synchronization
 import Testing
 
 extension DiscoveryMonitorTests {
-    @Test("a reload can wait for what it brings, though not for ever")
+    @Test("a reload waits for new sources, with a time limit")
     func settles() async throws {
         try await following(state(["a": "s"])) { monitor, _ in
             let next = state(["a": "t"])
@@ -22,14 +22,14 @@ extension DiscoveryMonitorTests {
     }
 
     private static let stay = "k8s discovery: no answer yet, the last-known receivers stay active"
-    private static let nobody =
+    private static let noReceiver =
         "k8s discovery: no answer yet, and no receiver is known until there is one"
 
     private func endpoints(_ listener: String) async -> [String]? {
         await plane.listeners[listener]?.downstreams.map(\.endpoint.description)
     }
 
-    @Test("who received for a listener before stands in for it alone, until its source answers")
+    @Test("last-known receivers are used for their listener alone, until its source answers")
     func lastKnowns() async throws {
         let before = state(["a": "s", "b": "t"])
         try await following(before) { monitor, reconciler in
@@ -48,7 +48,7 @@ extension DiscoveryMonitorTests {
             #expect(await endpoints("b") == ["10.0.0.3:9000"])
             #expect(await endpoints("c") == [])
             #expect(lines.lines(Self.stay).map { $0.fields["listeners"] } == ["a,b"])
-            #expect(lines.lines(Self.nobody).map { $0.fields["listeners"] } == ["c"])
+            #expect(lines.lines(Self.noReceiver).map { $0.fields["listeners"] } == ["c"])
             #expect(told.count == 2)
             #expect(await monitor.view().lastKnowns.count == 2)
             try await made.all[2].find([9])
@@ -59,7 +59,7 @@ extension DiscoveryMonitorTests {
         }
     }
 
-    @Test("stand-ins go on over further reloads, and end with the source that they stand in for")
+    @Test("last-known receivers survive further reloads, and end with their source")
     func lastKnownsGoOn() async throws {
         let before = state(["a": "s"])
         try await following(before) { monitor, reconciler in
@@ -71,7 +71,7 @@ extension DiscoveryMonitorTests {
                 _ = await monitor.settle(next, after: previous, within: .milliseconds(20))
                 #expect(
                     previous.applying(await monitor.view()).listeners[0].downstreams.count == 2,
-                    "whoever looks meanwhile finds the state before as it was")
+                    "meanwhile the previous state is unchanged")
                 try await reconciler.apply(next)
                 await monitor.follow([next])
                 #expect(await count("a") == 2)
@@ -83,7 +83,7 @@ extension DiscoveryMonitorTests {
         }
     }
 
-    @Test("stand-ins are kept for the next start, which goes on with them")
+    @Test("last-known receivers are saved for the next start, which uses them")
     func lastKnownsKept() async throws {
         let memory = Memory()
         let (before, next) = (state(["a": "s"]), state(["a": "t"]))
@@ -106,11 +106,11 @@ extension DiscoveryMonitorTests {
         #expect(next.applying(view).listeners[0].downstreams.count == 2)
         #expect(next.unknownSubjects(in: view).isEmpty)
         #expect(lines.lines(Self.stay).map { $0.fields["listeners"] } == ["a", "a"])
-        #expect(lines.count(Self.nobody) == 0)
+        #expect(lines.count(Self.noReceiver) == 0)
         await monitor.stop(keeps: false)
     }
 
-    @Test("addresses that the host gets and loses are acted upon, though no source finds anything")
+    @Test("new and lost host addresses take effect, even if no source finds anything")
     func hostAddresses() async throws {
         let own = Mutex<Set<IPAddress>?>([])
         let (monitor, reconciler) = following { own.withLock { $0 } }
@@ -127,7 +127,7 @@ extension DiscoveryMonitorTests {
         try await until { await monitor.view().ownAddresses == [address] }
         try await until { await count() == 1 }
         own.withLock { $0 = nil }
-        // A reload follows both states, of which either may be in force in the end.
+        // A reload follows both states; either may become active.
         await monitor.follow([wildcard, state(["a": "s"])])
         #expect(await monitor.view().ownAddresses == [address])
         await monitor.follow([state(["a": "s"])])

@@ -100,7 +100,7 @@ struct DiscoveryMonitorTests {
         await monitor.stop(keeps: true)
     }
 
-    @Test("a listener begins with nobody and follows what is found")
+    @Test("a listener starts without receivers and follows its source")
     func follows() async throws {
         try await following(state(["a": "s"])) { _, _ in
             #expect(await count() == 0)
@@ -113,7 +113,7 @@ struct DiscoveryMonitorTests {
     }
 
     @Test(
-        "listeners of one service share one source; a source goes on as long as somebody needs it")
+        "listeners of one service share one source; a source runs as long as one needs it")
     func shares() async throws {
         try await following(state(["a": "s", "b": "s", "c": "t"])) { monitor, reconciler in
             #expect(made.all.count == 2)
@@ -135,7 +135,7 @@ struct DiscoveryMonitorTests {
         }
     }
 
-    @Test("no ready endpoint is warned of once, and told when it is over")
+    @Test("no ready endpoint: warned once, and logged when it is over")
     func noneReady() async throws {
         let warning = "k8s discovery: 0 ready endpoints"
         try await following(state(["a": "s"])) { _, _ in
@@ -153,7 +153,7 @@ struct DiscoveryMonitorTests {
         }
     }
 
-    @Test("more than max_downstream are counted and warned of once")
+    @Test("more than max_downstream: counted and warned once")
     func surplus() async throws {
         let warning = "more receivers were found than settings.max_downstream allows"
         try await following(state(["a": "s"], atMost: 4)) { monitor, _ in
@@ -168,7 +168,7 @@ struct DiscoveryMonitorTests {
         }
     }
 
-    @Test("who would send in a loop, and who does not suit, are counted and warned of once")
+    @Test("receivers that loop or do not suit are counted and warned once")
     func unused() async throws {
         let loop = "receivers that discovery found form a forwarding loop, and are not used"
         let unsuitable = "receivers that were found do not suit the listener, and are not used"
@@ -192,7 +192,7 @@ struct DiscoveryMonitorTests {
         }
     }
 
-    @Test("a plane that does not follow is asked again, though nothing more is found")
+    @Test("a failed plane is asked again, even if nothing more is found")
     func retries() async throws {
         try await following(state(["a": "s"])) { _, _ in
             await plane.failNext(
@@ -203,7 +203,7 @@ struct DiscoveryMonitorTests {
     }
 
     @Test(
-        "what was applied by another way is led back, though the source is where it was before")
+        "a change that was applied in another way is undone, even if the source is unchanged")
     func backAgain() async throws {
         try await following(state(["a": "s"])) { _, reconciler in
             try await made.all[0].find(1...3)
@@ -220,7 +220,7 @@ struct DiscoveryMonitorTests {
         }
     }
 
-    @Test("a hundred changes a second make a few, and the last of them counts")
+    @Test("a hundred changes a second are merged into a few, and the last one counts")
     func coalesces() async throws {
         try await following(state(["a": "s"])) { _, _ in
             let before = await plane.changes.count
@@ -237,7 +237,7 @@ struct DiscoveryMonitorTests {
         }
     }
 
-    @Test("a thousand endpoints are active within 50 ms of being found")
+    @Test("a thousand endpoints are active within 50 ms after they are found")
     func quick() async throws {
         try await following(state(["a": "s"], atMost: 1024)) { _, _ in
             try await made.all[0].find(1...10)

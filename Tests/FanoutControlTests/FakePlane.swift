@@ -10,13 +10,12 @@ enum Second: FakeMode { static let mode = ForwardingMode.tcEBPF }
 enum Third: FakeMode { static let mode = ForwardingMode.xdpNAT }
 enum Fourth: FakeMode { static let mode = ForwardingMode.afXDP }
 
-/// A plane that forwards nothing: it follows changes, writes down what it was asked, and fails or
-/// waits when told to.
+/// A plane that forwards nothing: it follows changes, records what it was asked, and fails or waits on request.
 actor FakePlane<Mode: FakeMode>: DataPlane {
     static var mode: ForwardingMode { Mode.mode }
 
     private(set) var changes: [Change] = []
-    /// What it was told of ahead.
+    /// The changes that it was asked to anticipate.
     private(set) var anticipated: [Change] = []
     private(set) var listeners: [String: Listener] = [:]
     private(set) var isStopped = false
@@ -25,7 +24,7 @@ actor FakePlane<Mode: FakeMode>: DataPlane {
     private var gate: CheckedContinuation<Void, Never>?
     private var holds = false
 
-    /// - Parameter failures: how each apply ends, in turn; those beyond succeed.
+    /// - Parameter failures: the result of each apply; further ones succeed.
     init(failures: [PlaneError?] = []) { self.failures = failures }
 
     func anticipate(_ change: Change) { anticipated.append(change) }
@@ -40,7 +39,7 @@ actor FakePlane<Mode: FakeMode>: DataPlane {
         }
     }
 
-    /// How each check ends from now on that would leave it more listeners than it has room for.
+    /// The error of each check that would leave it more listeners than it has room for.
     private var objection: (error: PlaneError, room: Int)?
 
     func object(_ error: PlaneError?, room: Int = 0) { objection = error.map { ($0, room) } }
@@ -50,10 +49,10 @@ actor FakePlane<Mode: FakeMode>: DataPlane {
         if let objection, count > objection.room { throw objection.error }
     }
 
-    /// Has the next apply end so.
+    /// Makes the next apply throw `error`.
     func failNext(_ error: PlaneError) { failures = [error] }
 
-    /// Keeps the next apply from ending until `release`.
+    /// Makes the next apply wait for `release`.
     func hold() { holds = true }
 
     var isHolding: Bool { gate != nil }
@@ -65,7 +64,7 @@ actor FakePlane<Mode: FakeMode>: DataPlane {
     }
 
     func counters() -> [ListenerCounters] {
-        // Not in order: sorting is the reconciler's.
+        // Not sorted: the reconciler sorts.
         listeners.keys.sorted(by: >).map { ListenerCounters(listener: $0, mode: Mode.mode) }
     }
 

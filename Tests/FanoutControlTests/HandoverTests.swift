@@ -7,7 +7,7 @@ import Logging
 import Testing
 import Tiers
 
-/// The reconciler's side of a takeover: planes leave what they have to another process, and take it back.
+/// The reconciler's side of a takeover: planes hand over to another process, and take back.
 @Suite("A handover", .tags(.network))
 struct HandoverTests {
     private let first = FakePlane<First>()
@@ -30,7 +30,7 @@ struct HandoverTests {
             })
     }
 
-    /// Which planes have left what they had.
+    /// Which planes have handed over.
     private var left: [Bool] {
         get async { [await first.isRelinquished, await second.isRelinquished] }
     }
@@ -60,7 +60,7 @@ struct HandoverTests {
         #expect(line.fields == ["mode": "userspace", "error": "\(trouble)"])
     }
 
-    @Test("that fails at a plane of the new process leaves to the former what was taken by then")
+    @Test("that fails in the new process is not rolled back: the old process continues")
     func failedStart() async throws {
         let reconciler = reconciler(hasOldProcess: true)
         await second.failNext(trouble)
@@ -68,10 +68,10 @@ struct HandoverTests {
             try await reconciler.apply(state(.userspace, .tcEBPF))
         }
         #expect(await left == [true, false])
-        #expect(await first.changes.count == 1, "nothing is led back")
+        #expect(await first.changes.count == 1, "nothing is rolled back")
     }
 
-    @Test("once it is done, a change that fails is led back as any other")
+    @Test("once it is done, a failed change is rolled back as usual")
     func laterFailure() async throws {
         let reconciler = reconciler(hasOldProcess: true)
         try await reconciler.apply(state(.userspace))

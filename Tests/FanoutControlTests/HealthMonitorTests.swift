@@ -8,7 +8,7 @@ import Synchronization
 import Testing
 import Tiers
 
-/// A probe that sends nothing: the test says what came of each.
+/// A probe that sends nothing: the test sets the results.
 final class FakeProbe: HealthProbe {
     private struct State {
         var plans: [ProbePlan] = []
@@ -85,7 +85,7 @@ struct HealthMonitorTests {
         try await body(monitor, reconciler)
     }
 
-    @Test("refusals disable a downstream without probes, and it is to be tried each interval")
+    @Test("refusals disable a downstream without probes; it is tried again each interval")
     func refusals() async throws {
         try await following { monitor, reconciler in
             var policy = policy
@@ -107,7 +107,7 @@ struct HealthMonitorTests {
             #expect(await monitor.report.healthStatuses[counters.downstreams[0].endpoint] == false)
             let line = lines.lines.first { $0.message == "downstream marked unhealthy, disabling" }
             #expect(line?.fields["probe"] == "passive" && line?.fields["result"] == "refused")
-            // A reload without the key takes it back.
+            // A reload without the key enables it again.
             try await reconciler.apply(state())
             #expect(await ready() == ["d1", "d2"])
         }
@@ -133,7 +133,7 @@ struct HealthMonitorTests {
         }
     }
 
-    @Test("a new configuration keeps out who is known to be down")
+    @Test("a new configuration keeps unhealthy receivers out")
     func reload() async throws {
         try await following { monitor, reconciler in
             probe.tell(.timeout, of: target(1), times: 3)
@@ -147,7 +147,7 @@ struct HealthMonitorTests {
         }
     }
 
-    @Test("a plane that does not follow is asked again when the next results come")
+    @Test("a failed plane is asked again when the next results come")
     func retries() async throws {
         try await following { _, reconciler in
             await plane.failNext(
@@ -160,7 +160,7 @@ struct HealthMonitorTests {
         }
     }
 
-    @Test("what was applied by another way is led back, though all are as they were before")
+    @Test("a change that was applied in another way is undone, even if no status changed")
     func backAgain() async throws {
         try await following { _, reconciler in
             await plane.failNext(
@@ -175,7 +175,7 @@ struct HealthMonitorTests {
         }
     }
 
-    @Test("many that turn at once make few changes")
+    @Test("many status changes at once make few changes")
     func coalesces() async throws {
         try await following { monitor, reconciler in
             let many = state(200)
@@ -189,7 +189,7 @@ struct HealthMonitorTests {
         }
     }
 
-    @Test("after the end no result brings a listener back")
+    @Test("after stop no result brings a receiver back")
     func stopped() async throws {
         try await following { monitor, reconciler in
             _ = await reconciler.stop()
@@ -200,7 +200,7 @@ struct HealthMonitorTests {
         }
     }
 
-    @Test("probes that cannot begin leave everything as it was")
+    @Test("probes that cannot start change nothing")
     func refused() async throws {
         try await following { monitor, reconciler in
             let error = HealthError(
@@ -213,7 +213,7 @@ struct HealthMonitorTests {
         }
     }
 
-    @Test("kernel modes keep their ports from the probes, since no socket does")
+    @Test("probes avoid the ports of kernel-mode listeners, which have no socket")
     func avoidedPorts() async throws {
         let monitor = HealthMonitor(probe: probe, logger: lines.logger)
         try await monitor.follow(checks, state(1, .tcEBPF))
@@ -222,7 +222,7 @@ struct HealthMonitorTests {
         #expect(probe.plans.last?.avoidedPorts == [])
     }
 
-    @Test("with too few healthy ones all are used, and the log says when that begins and ends")
+    @Test("with too few healthy receivers all are used; the log reports start and end")
     func failOpen() async throws {
         try await following { monitor, reconciler in
             var policy = policy

@@ -28,7 +28,7 @@ struct ReconcilerTests {
             })
     }
 
-    @Test("gives each plane the listeners of its mode, as a difference to what it has")
+    @Test("gives each plane the listeners of its mode, as a difference to its state")
     func split() async throws {
         let second = FakePlane<Second>()
         let reconciler = Reconciler(planes: [first, second], logger: silent)
@@ -90,7 +90,7 @@ struct ReconcilerTests {
         #expect(await second.listeners.isEmpty)
     }
 
-    @Test("leads all planes back when one cannot let go of what another has by then")
+    @Test("rolls all planes back when one cannot release what another needs")
     func keepsHold() async throws {
         let second = FakePlane<Second>(failures: [nil, Self.trouble])
         let reconciler = Reconciler(planes: [first, second], logger: silent)
@@ -105,7 +105,7 @@ struct ReconcilerTests {
         #expect(await second.listeners.isEmpty)
     }
 
-    @Test("moves in one step what cannot stand beside what it succeeds")
+    @Test("moves in one step what cannot coexist with its replacement"")
     func oneStep() async throws {
         let second = FakePlane<Second>()
         let log = LogRecorder()
@@ -121,7 +121,7 @@ struct ReconcilerTests {
     }
 
     private static let gap =
-        "listeners go before those of other modes that succeed them; there may be a gap"
+        "listeners stop before their replacements in other modes start; there may be a gap"
 
     @Test("says where listeners exchange their ports, and nothing where one succeeds another")
     func exchange() async throws {
@@ -174,8 +174,8 @@ struct ReconcilerTests {
         #expect(await second.changes.count == 2)
     }
 
-    @Test("leads the first plane back when the second cannot follow, and says why")
-    func leadsBack() async throws {
+    @Test("rolls the first plane back when the second fails, and reports why")
+    func rollsBack() async throws {
         let second = FakePlane<Second>(failures: [nil, Self.trouble])
         let reconciler = Reconciler(planes: [first, second], logger: silent)
         let before = DesiredState(listeners: [listener("a"), listener("b", .tcEBPF)])
@@ -188,13 +188,13 @@ struct ReconcilerTests {
         #expect(await second.listeners == ["b": listener("b", .tcEBPF)])
         #expect(await first.changes.count == 3)
 
-        // The state before is active: the same wish leads to the same change, and now it works.
+        // The previous state is active: the same goal gives the same change, which now succeeds.
         let change = try await reconciler.apply(after)
         #expect(change.added.map(\.name) == ["c"])
         #expect(await first.listeners.keys.sorted() == ["a", "c"])
     }
 
-    @Test("does not ask the planes behind one that cannot follow")
+    @Test("does not ask the planes after one that failed")
     func stopsAtTheFirstFailure() async throws {
         let failing = FakePlane<First>(failures: [Self.trouble])
         let second = FakePlane<Second>()
@@ -204,7 +204,7 @@ struct ReconcilerTests {
         #expect(await second.changes.isEmpty)
     }
 
-    @Test("applies changes one by one, each to the state that the previous one left")
+    @Test("applies changes one by one, each to the result of the previous one")
     func serial() async throws {
         let reconciler = Reconciler(planes: [first], logger: silent)
         await first.hold()
@@ -212,7 +212,7 @@ struct ReconcilerTests {
         while await !first.isHolding { await Task.yield() }
         let b = Task { try await reconciler.apply(DesiredState(listeners: [listener("b")])) }
         let end = Task { await reconciler.stop() }
-        // Neither may begin while the first is on its way. Yielding gives them every chance to.
+        // Neither may start while the first runs. Yielding gives them every chance to.
         for _ in 0..<1000 { await Task.yield() }
         #expect(await first.changes.count == 1)
         #expect(await !first.isStopped)
@@ -221,7 +221,7 @@ struct ReconcilerTests {
         #expect(before.added.map(\.name) == ["a"])
         let change = try await b.value
         _ = await end.value
-        // Whichever of the two came first, the second change saw what was in force by then.
+        // Whichever came first, the second change is based on the result of the first.
         #expect(change.added.map(\.name) == ["b"])
         #expect(await first.changes.count == 2)
     }
@@ -240,7 +240,7 @@ struct ReconcilerTests {
         #expect(await second.isStopped)
         #expect(await reconciler.counters() == [])
 
-        // What is asked for afterwards starts from nothing.
+        // The next change starts from nothing.
         let change = try await reconciler.apply(DesiredState(listeners: [listener("a")]))
         #expect(change.added.map(\.name) == ["a"])
     }

@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 
-/// What was waited for did not come about.
+/// The condition did not come true.
 struct NeverHappened: Error {}
 
-/// Asks again and again until `condition` holds, for ten seconds at most.
+/// Polls until `condition` holds, for at most ten seconds.
 func until(_ condition: () async throws -> Bool) async throws {
     let end = ContinuousClock.now + .seconds(10)
     while try await !condition() {

@@ -56,7 +56,7 @@ struct WarmingTests {
         #expect(await plane.changes.count == changes, "between two steps nothing changes")
         clock.advance(by: .seconds(1000))
         try await until { await tenths == [10, 10] }
-        // A change that comes when all is over begins it anew.
+        // A change after the end starts anew.
         try await reconciler.apply(state(receivers: 3))
         #expect(await tenths == [10, 10, 1])
         clock.advance(by: .seconds(900))

@@ -6,7 +6,7 @@ import Glibc
 import Testing
 import Tiers
 
-/// Our own reader and printer of addresses, held against those of the C library.
+/// Compares our address parser and printer with those of the C library.
 @Suite("IP addresses agree with the C library", .tags(.unit))
 struct AddressAgreementTests {
     @Test("what is printed reads back as the same address", arguments: 0..<4)
@@ -44,7 +44,7 @@ struct AddressAgreementTests {
             #expect(ours == readByLibrary(text), "'\(text)'")
             accepted += ours == nil ? 0 : 1
         }
-        // Both verdicts must be tried in earnest.
+        // Both outcomes must occur often.
         #expect((1_000...4_500).contains(accepted))
     }
 

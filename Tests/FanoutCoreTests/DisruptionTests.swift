@@ -9,7 +9,7 @@ import Tiers
 /// are in docs/decisions/0003-slot-tables.md.
 @Suite("Disruption of hash-keyed tables", .tags(.unit))
 struct DisruptionTests {
-    /// Keys that move though their receiver stays, at most.
+    /// Maximum share of keys that move although their receiver stays.
     static let limit = 0.02
 
     @Test(
@@ -33,7 +33,7 @@ struct DisruptionTests {
         }
     }
 
-    /// Lets some receivers leave, one at a time.
+    /// Removes some receivers, one at a time.
     private func expectLittleMoves(
         in set: [Downstream], capacity: Int, leaving: Int, _ random: inout SplitMix64
     ) {
@@ -82,7 +82,7 @@ struct DisruptionTests {
         #expect(Double(moved.count) / Double(clients) <= 1 / Double(count) + Self.limit)
     }
 
-    @Test("who comes back finds its keys where it left them", arguments: Balance.hashed)
+    @Test("a receiver that comes back gets its keys back", arguments: Balance.hashed)
     func comeback(_ balance: Balance) {
         var random = SplitMix64(seed: 77)
         let set = DownstreamSet.random(12, weights: 1...5, using: &random)

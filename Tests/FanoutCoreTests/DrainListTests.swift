@@ -41,7 +41,7 @@ struct DrainListTests {
         #expect(names("a/d", state) == ["a/d"], "with its listener goes before alone")
     }
 
-    @Test("have weight 0 in the state that is wanted, and nothing else changes")
+    @Test("have weight 0 in the desired state, and nothing else changes")
     func applying() {
         let before = state(["a": ["x", "y"], "b": ["x"]])
         let drains = DrainList([DrainList.Entry(listener: "a", downstream: "x")])

@@ -5,9 +5,9 @@ import FanoutCore
 import Testing
 import Tiers
 
-@Suite("Drop reasons and the ledger", .tags(.unit))
+@Suite("Drop reasons and accounting", .tags(.unit))
 struct DropReasonTests {
-    @Test("each reason has a place of its own and none is left over")
+    @Test("each reason has its own index and none is unused")
     func indices() {
         let indices = DropReason.allCases.map(\.index)
         #expect(indices.sorted() == Array(0..<Int(LB_DROP_REASONS.rawValue)))
@@ -26,7 +26,7 @@ struct DropReasonTests {
         #expect(Set(listeners) == [.noHealthy, .oversize])
     }
 
-    @Test("the ledger is balanced when each datagram is forwarded or has a reason")
+    @Test("the counters add up when each datagram is forwarded or has a reason")
     func accounting() {
         var counters = ListenerCounters(listener: "syslog", mode: .userspace)
         #expect(counters.isBalanced)
@@ -39,7 +39,7 @@ struct DropReasonTests {
         #expect(counters.packetsDropped == 3)
     }
 
-    @Test("what the kernel threw away before it was received is no part of the ledger")
+    @Test("kernel drops before reception are not part of the accounting")
     func kernelDrops() {
         var counters = ListenerCounters(listener: "syslog", mode: .userspace)
         counters.kernelDrops = 5

@@ -55,7 +55,7 @@ struct EndpointTests {
         #expect(throws: Endpoint.Malformed.shape) { try Endpoint(parsing: text) }
     }
 
-    @Test("every refusal says what to write instead")
+    @Test("every error says what to write instead")
     func reasons() {
         #expect(Endpoint.Malformed.shape.reason.contains("[2001:db8::1]:514"))
         #expect(

@@ -57,7 +57,7 @@ struct ExplanationTests {
         #expect(try taker("192.0.2.1:514", [wide, exact, hook]) == "hook")
     }
 
-    @Test("a hash leads to the slot's owner, a counter to nobody in particular")
+    @Test("a hash determines the slot's owner, a counter determines no receiver")
     func keys() throws {
         let ends = (try Endpoint(parsing: "192.0.2.9:7"), try Endpoint(parsing: "192.0.2.1:514"))
         let hashed = try listener("in", "192.0.2.1:514")
@@ -81,7 +81,7 @@ struct ExplanationTests {
         #expect(three.reasons.last?.contains("no_healthy") == true)
     }
 
-    @Test("what remembers clients is explained by associations, and takes any of its ports")
+    @Test("a mode with associations explains them, and takes all of its ports")
     func associations() throws {
         let client = try Endpoint(parsing: "192.0.2.9:7")
         var listener = try listener("in", "192.0.2.1:1000", .xdpNAT, balance: .roundRobin)
@@ -91,8 +91,8 @@ struct ExplanationTests {
         var one = try #require(Explanation(from: client, to: to, in: state))
         #expect(one.receiver == nil && !one.isAssociated)
         #expect(one.reasons.contains { $0.contains("has no association") })
-        #expect(one.reasons.last?.contains("association by association") == true)
-        // Of the receivers' ports, 1000 is that of `bind`: its stands for each.
+        #expect(one.reasons.last?.contains("each new association") == true)
+        // Receiver port 1000 equals that of `bind`, so it stands for each port.
         one.associate(with: try Endpoint(parsing: "10.0.0.1:1000"))
         #expect(one.receiver == nil)
         one.associate(with: try Endpoint(parsing: "10.0.0.1:515"))
@@ -106,6 +106,6 @@ struct ExplanationTests {
         listener.balance = .random
         let random = Explanation(
             from: client, to: to, in: DesiredState(listeners: [listener]))
-        #expect(random?.reasons.last?.contains("a client says nothing") == true)
+        #expect(random?.reasons.last?.contains("the client does not determine") == true)
     }
 }

@@ -4,7 +4,7 @@ import FanoutCore
 import Testing
 import Tiers
 
-@Suite("A status on a target", .tags(.unit))
+@Suite("The health status of a target", .tags(.unit))
 struct HealthStatusTests {
     /// Results as letters, `+` a success and `-` a failure, and the status after each: `U`p or `D`own.
     struct Course: Sendable, CustomTestStringConvertible {
@@ -43,7 +43,7 @@ struct HealthStatusTests {
         #expect(healthStatuses == course.healthStatuses)
     }
 
-    @Test("the first success of a target is told, and the next is not")
+    @Test("the first success of a target is reported, the next is not")
     func firstSuccess() {
         var status = HealthStatus()
         let policy = HealthPolicy()
@@ -52,7 +52,7 @@ struct HealthStatusTests {
         #expect(status.note(true, policy) == nil)
     }
 
-    @Test("the third fall and each after it doubles what a return takes, up to 16 times")
+    @Test("the third fall and each further one doubles the successes to return, up to 16 times")
     func damping() {
         let policy = HealthPolicy(rise: 1, fall: 1)
         var status = HealthStatus()
@@ -66,7 +66,7 @@ struct HealthStatusTests {
         #expect(needed == [1, 1, 2, 4, 8, 16, 16, 16])
     }
 
-    @Test("20 results in a row that agree make good for a fall", arguments: [true, false])
+    @Test("20 consecutive results that agree cancel a fall", arguments: [true, false])
     func forgiving(up: Bool) {
         let policy = HealthPolicy(rise: 1, fall: 1)
         var status = HealthStatus()
@@ -89,7 +89,7 @@ struct HealthStatusTests {
         "whatever a receiver does, the changes it costs are bounded",
         arguments: [UInt64(1), 2, 3, 4, 5], [(1, 1), (1, 3), (2, 2)])
     func churn(seed: UInt64, thresholds: (Int, Int)) {
-        // The worst there is: it turns as soon as its status has.
+        // The worst case: results that flip as soon as the status has.
         let policy = HealthPolicy(rise: thresholds.0, fall: thresholds.1)
         var (spiteful, random) = (HealthStatus(), HealthStatus())
         var state = seed

@@ -44,7 +44,7 @@ struct HealthTableTests {
         #expect(table(HealthPolicy(kind: .icmp, port: 80), listeners).targets.count == 2)
     }
 
-    @Test("a verdict that turns names every downstream that it concerns")
+    @Test("a status change names every receiver that it concerns")
     func users() {
         let policy = HealthPolicy(fall: 1)
         var table = table(
@@ -57,7 +57,7 @@ struct HealthTableTests {
         #expect(table.report.probes == [.timeout: 1])
     }
 
-    @Test("what this host could not send says nothing of a receiver")
+    @Test("a probe that this host could not send says nothing about a receiver")
     func errors() {
         let policy = HealthPolicy()
         var table = table(policy, [listener("a", [endpoint(1)])])
@@ -66,7 +66,7 @@ struct HealthTableTests {
         #expect(table.probes == [.error: 10])
     }
 
-    @Test("a downstream keeps its verdict when the listeners or the way of probing change")
+    @Test("a receiver keeps its status when the listeners or the way of probing change")
     func followed() {
         let policy = HealthPolicy()
         var table = table(policy, [listener("a", [endpoint(1), endpoint(2)])])

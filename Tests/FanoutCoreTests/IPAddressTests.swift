@@ -81,7 +81,7 @@ struct IPAddressTests {
         #expect(mapped.hashValue == IPAddress(v4: 0xc000_0201).hashValue)
     }
 
-    @Test("an IPv4 address keeps no zone, whoever offers one")
+    @Test("an IPv4 address has no zone, even if one is given")
     func zoneOfIPv4() {
         let plain = IPAddress(v4: 1)
         #expect(IPAddress(high: plain.high, low: plain.low, zone: "eth0") == plain)
@@ -95,7 +95,7 @@ struct IPAddressTests {
     }
 
     @Test(
-        "an address knows what kind it is",
+        "an address reports its kind",
         arguments: [
             ("0.0.0.0", "wildcard"), ("::", "wildcard"), ("0.0.0.1", ""), ("::2", ""),
             ("127.0.0.1", "loopback"), ("127.255.255.254", "loopback"), ("::1", "loopback"),

@@ -4,7 +4,7 @@ import FanoutCore
 import Testing
 import Tiers
 
-@Suite("Who received before, for as long as a new source has not answered", .tags(.unit))
+@Suite("Last-known receivers, until a new source answers", .tags(.unit))
 struct LastKnownTests {
     private static let list = DiscoverySubject.file(path: "/list", port: nil)
     private static let service = DiscoverySubject.endpointSlices(
@@ -24,7 +24,7 @@ struct LastKnownTests {
         Downstream(name: "r-" + text, endpoint: try Endpoint(parsing: text), weight: weight)
     }
 
-    /// What the listeners have after a change to sources that are silent.
+    /// The listeners after a change to silent sources.
     private func outcome(
         from previous: [Listener], to next: [Listener], _ view: DiscoveryView = DiscoveryView()
     ) -> [Listener] {
@@ -35,7 +35,7 @@ struct LastKnownTests {
     }
 
     @Test(
-        "they receive as they did, at their own ports and weights, for the listener of their name")
+        "they keep their ports and weights, for the listener of the same name")
     func own() throws {
         let a = [try receiver("10.0.0.1:7"), try receiver("10.0.0.2:8", weight: 0)]
         let b = [try receiver("10.0.0.3:9", weight: 5)]
@@ -49,7 +49,7 @@ struct LastKnownTests {
         #expect(next.map(\.downstreams) == [b, a, []])
     }
 
-    @Test("an answer ends it, also that there is nobody")
+    @Test("an answer ends them, even an empty one")
     func answered() throws {
         let previous = [try listener("a", with: [try receiver("10.0.0.1:7")])]
         let next = DesiredState(listeners: [try listener("a", Self.service)])
@@ -89,7 +89,7 @@ struct LastKnownTests {
         #expect(whole.listeners[0].downstreams.isEmpty)
     }
 
-    @Test("nobody receives whom the listener cannot forward to, nor more than it may have")
+    @Test("they exclude families that the listener cannot forward to, and the surplus")
     func fitting() throws {
         let previous = try ["10.0.0.3:1", "10.0.0.2:1", "[fd00::1]:1", "10.0.0.4:1"].map {
             try receiver($0, weight: $0.hasPrefix("10.0.0.2") ? 0 : 1)
@@ -103,7 +103,7 @@ struct LastKnownTests {
         #expect(own[0].downstreams == [previous[2]], "one family only, its own")
     }
 
-    @Test("addresses that were found stay served, those of the former configuration do not")
+    @Test("addresses that were found stay served, previously configured ones do not")
     func addresses() throws {
         func vip(_ service: String) -> DiscoverySubject {
             .loadBalancer(.init(namespace: "n", service: service))

@@ -4,11 +4,11 @@ import FanoutCore
 import Testing
 import Tiers
 
-@Suite("Receivers that are found and lead back to their listener, or are another's", .tags(.unit))
+@Suite("Discovered receivers that loop, or belong to another listener", .tags(.unit))
 struct LoopTests {
     private func endpoint(_ text: String) throws -> Endpoint { try Endpoint(parsing: text) }
 
-    /// One whose receivers stand in the file `name`.
+    /// A listener whose receivers are in the file `name`.
     private func finding(
         _ name: String, at bind: String, _ mode: ForwardingMode = .userspace,
         by interface: String? = nil
@@ -25,7 +25,7 @@ struct LoopTests {
             downstreams: [Downstream(name: "r", endpoint: try endpoint(receiver))])
     }
 
-    /// What the listeners are left with, and how many they go without.
+    /// The receivers that are left, and how many were removed.
     private func outcome(
         of listeners: [Listener], finding found: [String: [String]], on host: [String] = [],
         _ reason: DiscoveryReport.Unused = .loop
@@ -49,7 +49,7 @@ struct LoopTests {
     }
 
     @Test(
-        "a listener is no receiver of its own, however it is addressed",
+        "a listener is never its own receiver, however it is addressed",
         arguments: [
             ("10.0.0.1:514", "10.0.0.1:514"), ("0.0.0.0:514", "127.0.0.1:514"),
             ("[::]:514", "127.0.0.9:514"), ("[::]:514", "[::1]:514"),
@@ -61,7 +61,7 @@ struct LoopTests {
         #expect(loops == ["a": 1])
     }
 
-    @Test("a wildcard takes what is sent to an address that another socket is bound to")
+    @Test("a wildcard takes datagrams to an address that another socket is bound to")
     func wildcard() throws {
         let listeners = [
             try finding("a", at: "0.0.0.0:514"),
@@ -71,7 +71,7 @@ struct LoopTests {
         #expect(receivers["a"] == [] && loops == ["a": 1])
     }
 
-    @Test("a wildcard takes what is sent to any address of the host")
+    @Test("a wildcard takes datagrams to any address of the host")
     func host() throws {
         let (receivers, loops) = try outcome(
             of: [try finding("a", at: "0.0.0.0:514")],
@@ -79,7 +79,7 @@ struct LoopTests {
         #expect(receivers["a"] == ["10.0.0.5:515", "10.0.0.6:514"] && loops == ["a": 1])
     }
 
-    @Test("of a ring the last listener goes without, and what the configuration says stays")
+    @Test("in a loop the last listener loses its receiver; configured receivers stay")
     func ring() throws {
         let listeners = [
             try finding("a", at: "10.0.0.1:1"), try finding("b", at: "10.0.0.1:2"),
@@ -93,7 +93,7 @@ struct LoopTests {
         #expect(loops == ["b": 1])
     }
 
-    @Test("a chain is no ring, nor is an endpoint on another port or host")
+    @Test("a chain is no loop, nor is an endpoint on another port or host")
     func chain() throws {
         let listeners = [
             try finding("a", at: "10.0.0.1:1"), try finding("b", at: "10.0.0.1:2"),

@@ -33,7 +33,7 @@ struct PastCountsTests {
         #expect(past[receiver(1)]?.packetsForwarded == 7)
     }
 
-    @Test("are kept one by one for the last to leave, as one sum for all others; nothing is lost")
+    @Test("are kept one by one for the last to leave, as one sum for the others; nothing is lost")
     func bounded() {
         var past = Past()
         for first in stride(from: 0, to: 5000, by: 250) {
@@ -52,7 +52,7 @@ struct PastCountsTests {
         #expect(past[receiver(4999)] == sums(1))
     }
 
-    @Test("take no memory for who has counted nothing")
+    @Test("take no memory for receivers that counted nothing")
     func nothing() {
         var past = Past()
         for number in 0..<5000 { past.add(ReceiverSums(), of: receiver(number)) }
@@ -61,7 +61,7 @@ struct PastCountsTests {
         #expect(past == Past())
     }
 
-    @Test("of two add up, whoever has left which")
+    @Test("of two objects add up, whichever receivers have left")
     func addUp() {
         var (one, other) = (Past(), Past())
         one.add(sums(1), of: receiver(1))

@@ -4,7 +4,7 @@ import FanoutCore
 import Testing
 import Tiers
 
-@Suite("Which of the endpoints found receive", .tags(.unit))
+@Suite("The choice of receivers among endpoints", .tags(.unit))
 struct ReceiverChoiceTests {
     private static let subject = DiscoverySubject.endpointSlices(
         .init(namespace: "n", service: "s"))
@@ -36,8 +36,7 @@ struct ReceiverChoiceTests {
     }
 
     @Test(
-        "ready ones receive, those on their way out have weight 0 beside them, the rest are left out"
-    )
+        "ready endpoints receive, terminating ones have weight 0 beside them, others are left out")
     func ready() throws {
         let choice = choice(
             try listener(), try found("10.0.0.3"), try found("10.0.0.1", nil, .terminating),
@@ -48,7 +47,7 @@ struct ReceiverChoiceTests {
         #expect(choice.ready == 1 && choice.terminating == 1 && choice.notReady == 1)
     }
 
-    @Test("when nobody is ready, those on their way out receive; else nobody does")
+    @Test("without a ready endpoint, terminating ones receive; without those, none")
     func terminating() throws {
         let leaving = choice(
             try listener(), try found("10.0.0.1", nil, .terminating),
@@ -59,7 +58,7 @@ struct ReceiverChoiceTests {
         #expect(ReceiverChoice(for: try listener(), among: nil).downstreams.isEmpty)
     }
 
-    @Test("a port is chosen by its number or its name; one that declares no ports has any number")
+    @Test("a port is chosen by number or name; an endpoint without ports has any number")
     func ports() throws {
         let other = try found("10.0.0.2", ports: [DiscoveredPort(name: "data", number: 9001)])
         let none = try found("10.0.0.3", ports: [])
@@ -85,7 +84,7 @@ struct ReceiverChoiceTests {
         #expect(alone.downstreams.count == 1 && alone.unreached == 3)
         let port = choice(bound, try found("10.0.0.2", ports: [DiscoveredPort(number: 1)]))
         #expect(port.unreached == 1)
-        // A name of both families is no fault.
+        // A name of both families is suitable.
         var named = try listener("192.0.2.1:514", preserves: true)
         named.discovery = ListenerDiscovery(
             receivers: .dns(DNSQuery(name: "r.example", port: 9000)), port: .any)
@@ -96,7 +95,7 @@ struct ReceiverChoiceTests {
         #expect(choice(dual, try found("fd00::1"), try found("10.0.0.1")).unreached == 1)
     }
 
-    @Test("names are the pods' own, else the endpoint; of two equal ones the second is told apart")
+    @Test("names are the pods' own, else the endpoint; a duplicate gets the endpoint appended")
     func names() throws {
         let choice = choice(
             try listener(), try found("10.0.0.1", "web-0", .terminating),

@@ -95,7 +95,7 @@ struct RefusalTableTests {
         #expect(course.table.refusing == [Self.endpoint(1)])
     }
 
-    @Test("what is shorter than an interval is not judged")
+    @Test("less than an interval is not judged")
     func early() {
         var course = Course(Self.policy, [[1]])
         for _ in 0..<3 {
@@ -107,7 +107,7 @@ struct RefusalTableTests {
         #expect(course.table.note(course.counters, at: course.time) == [])
     }
 
-    @Test("listeners that share a receiver share its status, and all are told")
+    @Test("listeners that share a receiver share its status, and all are reported")
     func shared() {
         var course = Course(Self.policy, [[1], [1, 2]])
         _ = course.interval(refused: 1)
@@ -132,7 +132,7 @@ struct RefusalTableTests {
         #expect(course.table.note(course.counters, at: course.time + .seconds(9)) == nil)
     }
 
-    @Test("who is known to be out before the first look stays out until it proves itself")
+    @Test("a receiver known to be out before the first look stays out until it proves itself")
     func assumed() {
         var table = RefusalTable()
         let course = Course(Self.policy, [[1, 2]])

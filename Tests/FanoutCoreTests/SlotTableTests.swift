@@ -8,7 +8,7 @@ import Tiers
 
 @Suite("Slot tables", .tags(.unit))
 struct SlotTableTests {
-    @Test("a key meets the owner of slot key mod n")
+    @Test("a key goes to the owner of slot key mod n")
     func owner() {
         let table = SlotTable(slots: [7, 8, 9])
         #expect([0, 1, 2, 3, UInt32.max].map { table.owner(of: $0) } == [7, 8, 9, 7, 7])
@@ -17,7 +17,7 @@ struct SlotTableTests {
     @Test(
         "without a ready receiver the table is empty and no key has an owner",
         arguments: Balance.allCases)
-    func nobody(_ balance: Balance) {
+    func noReceiver(_ balance: Balance) {
         for weights in [[], [0], [0, 0, 0]] as [[UInt16]] {
             let table = balance.slotTable(for: DownstreamSet.weighted(weights), capacity: 64)
             #expect(table == .empty)

@@ -4,7 +4,7 @@ import FanoutCore
 import Testing
 import Tiers
 
-/// Times are the test's own: nothing here waits.
+/// Times are set by the test: nothing here waits.
 @Suite("A slow start", .tags(.unit))
 struct SlowStartTests {
     private let start = ContinuousClock.now
@@ -25,7 +25,7 @@ struct SlowStartTests {
         ])
     }
 
-    /// The tenths that each receiver has.
+    /// The tenths of each receiver.
     private func tenths(
         _ slowStart: inout SlowStart, _ state: DesiredState, after seconds: Int
     ) -> [Int] {
@@ -33,7 +33,8 @@ struct SlowStartTests {
             .map(\.warmth)
     }
 
-    @Test("is for those that come to others: a tenth of the weight at first, all after nine tenths")
+    @Test(
+        "is for receivers that join others: a tenth of the weight at first, all after nine tenths")
     func rises() {
         var slowStart = SlowStart()
         #expect(tenths(&slowStart, state([receiver(1)]), after: 0) == [10], "the first of all")
@@ -48,7 +49,7 @@ struct SlowStartTests {
         #expect(slowStart.next == nil)
     }
 
-    @Test("is for those that are healthy again or drained no more, too, and begins anew each time")
+    @Test("also is for recovered and undrained receivers, and starts anew each time")
     func again() {
         var slowStart = SlowStart()
         let well = state([receiver(1), receiver(2)])
@@ -64,7 +65,7 @@ struct SlowStartTests {
         }
     }
 
-    @Test("is not for those that nobody else is there beside: a scale to zero and back")
+    @Test("is not for receivers without others beside them: a scale to zero and back")
     func fromNobody() {
         var slowStart = SlowStart()
         _ = tenths(&slowStart, state([]), after: 0)
@@ -74,7 +75,7 @@ struct SlowStartTests {
         #expect(tenths(&slowStart, all, after: 3) == [10, 10, 10])
     }
 
-    @Test("is for listeners that want it, for as long as they want it")
+    @Test("is for listeners with the setting, for as long as they have it")
     func optional() {
         var slowStart = SlowStart()
         let one = [receiver(1)]
@@ -82,7 +83,7 @@ struct SlowStartTests {
         _ = tenths(&slowStart, state(one, seconds: 0), after: 0)
         #expect(tenths(&slowStart, state(two, seconds: 0), after: 1) == [10, 10])
         #expect(slowStart.next == nil)
-        #expect(tenths(&slowStart, state(two), after: 2) == [10, 10], "nobody has come")
+        #expect(tenths(&slowStart, state(two), after: 2) == [10, 10], "no receiver has joined")
         let three = two + [receiver(3)]
         #expect(tenths(&slowStart, state(three), after: 3) == [10, 10, 1])
         #expect(tenths(&slowStart, state(three, seconds: 0), after: 4) == [10, 10, 10])
@@ -90,7 +91,7 @@ struct SlowStartTests {
     }
 
     @Test(
-        "gives the share that the tenths say, and each step moves next to no other's keys",
+        "gives the share of the tenths, and each step moves almost no other keys",
         arguments: Balance.allCases, [UInt16(1), 3, 20_000])
     func shares(balance: Balance, weight: UInt16) {
         func table(_ tenths: Int) -> [UInt16] {

@@ -28,7 +28,7 @@ struct SmoothOrderTests {
         #expect(order([65_535, 65_535]) == "ab")
     }
 
-    @Test("turns go by endpoint, whatever the order of the config")
+    @Test("the order follows the endpoints, whatever the order of the config")
     func byEndpoint() {
         let set = Array(DownstreamSet.weighted([5, 1, 1]).reversed())
         let table = Balance.roundRobin.slotTable(for: set, capacity: 64)
@@ -36,7 +36,7 @@ struct SmoothOrderTests {
     }
 
     @Test(
-        "equal receivers take strict turns, so that counts never differ by more than one",
+        "equal receivers alternate strictly, so that counts never differ by more than one",
         arguments: [2, 3, 64, 1024])
     func strictTurns(count: Int) {
         let set = DownstreamSet.weighted(Array(repeating: 7, count: count))
@@ -45,7 +45,7 @@ struct SmoothOrderTests {
     }
 
     @Test(
-        "weights with no small common measure stay in a table of bounded length",
+        "weights without a small common divisor stay in a table of bounded length",
         arguments: [2, 64, 1024])
     func approximated(count: Int) {
         let set = DownstreamSet.weighted((0..<count).map { 65_535 - UInt16($0) })
@@ -56,7 +56,7 @@ struct SmoothOrderTests {
         }
     }
 
-    @Test("nobody waits longer than its weight allows, to within one turn of each other receiver")
+    @Test("no receiver waits longer than its weight allows, plus one step of each other receiver")
     func spacing() {
         let weights: [UInt16] = [40_000, 39_999, 20_011]
         let set = DownstreamSet.weighted(weights)

@@ -29,7 +29,7 @@ extension DiscoveryTests.AccessTests {
         #expect(stage.cluster.requests.allSatisfy { $0.authorization == "Bearer sesame" })
     }
 
-    @Test("a client certificate stands in for a token, as a file or as data")
+    @Test("a client certificate replaces a token, as a file or as data")
     func clientCertificate() async throws {
         let stage = try stage(asksForCertificate: true)
         let identity = stage.cluster.identity

@@ -120,7 +120,7 @@ extension DiscoveryTests.DNSTests {
         #expect(refused.sets.isEmpty)
     }
 
-    @Test("a name that leads back to itself, and an answer about other names, are no answers")
+    @Test("an alias loop and a reply about other names are no answers")
     func loops() async throws {
         let server = try FakeDNS()
         server.set([.address("r.example", "10.0.0.1", ttl: 1)])

@@ -34,7 +34,7 @@ extension DiscoveryTests.FileTests {
             try read(text) == [
                 "10.0.0.1:9000", "10.0.0.2:9001", "[fd00::1]:9002", "[fd00::2]:9000",
             ])
-        #expect(try read("# nobody\n") == [])
+        #expect(try read("# none\n") == [])
     }
 
     @Test("an INI file: the lines below [Real Servers], whatever else there is")

@@ -73,7 +73,7 @@ extension DiscoveryTests.RememberedReceiversTests {
         #expect(names == ["r"], "nothing is left beside it")
     }
 
-    @Test("so is what stands in for a source, for the listener and the source that it was for")
+    @Test("so are last-known receivers, for their listener and source")
     func lastKnowns() throws {
         let lastKnown = LastKnown(
             downstreams: [

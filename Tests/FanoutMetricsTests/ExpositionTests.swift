@@ -75,7 +75,7 @@ struct ExpositionTests {
         }
     }
 
-    @Test("every sample bears the labels that the catalogue names, in that order")
+    @Test("every sample has the labels of the catalogue, in that order")
     func labelsFollowTheCatalogue() throws {
         let text = page(.of([.sample("one", downstreams: 2)]))
         let byName = Dictionary(

@@ -176,8 +176,8 @@ struct HostileClientTests {
 }
 
 extension RawClient {
-    /// Asks for the metrics, and returns when the server has read that: it stands in one piece with
-    /// another request, which has been answered.
+    /// Requests the metrics, and returns when the server has read the request: it is sent together with an earlier
+    /// request, which has been answered.
     fileprivate func ask() throws {
         let requests = ["/healthz", "/metrics"].map {
             "GET \($0) HTTP/1.1\r\nHost: localhost\r\n\r\n"

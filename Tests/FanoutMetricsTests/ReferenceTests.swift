@@ -16,7 +16,7 @@ struct ReferenceTests {
         #expect(page == MetricsReference.markdown)
     }
 
-    @Test("tells of every label that a metric bears, and of no other")
+    @Test("describes every label that a metric has, and no other")
     func labels() {
         let told = MetricsReference.labelMeanings.map(\.label)
         #expect(Set(told).count == told.count)

@@ -31,7 +31,7 @@ struct StatusDataTests {
         return (try JSONDecoder().decode(Numbers.self, from: Data(data.body)), page.text)
     }
 
-    @Test("they stand in the page's order, with sums over all listeners")
+    @Test("they are in the page's order, with sums over all listeners")
     func order() async throws {
         var second = ListenerCounters.sample("two", downstreams: 1)
         second.packetsReceived = 1

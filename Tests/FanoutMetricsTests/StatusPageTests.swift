@@ -8,7 +8,7 @@ import Tiers
 
 @Suite("the status page", .tags(.unit))
 struct StatusPageTests {
-    /// A listener in force with receivers of which the second is drained and the third fails its probes.
+    /// A listener with active receivers: the second is drained and the third fails its probes.
     static func snapshot(receivers: Int = 3) -> DaemonSnapshot {
         var counters = ListenerCounters.sample("syslog", downstreams: receivers)
         for index in counters.downstreams.indices {

@@ -34,9 +34,9 @@ public struct KernelRelease: Comparable, Sendable, CustomStringConvertible {
     /// The first with programs of type sk_reuseport that migrate the connections of a closing listener.
     public static let takesMigration = KernelRelease(5, 14)
 
-    /// The first with XDP programs for multi-buffer packets (`xdp.frags`), as xdp_steer.bpf.c and xdp_nat.bpf.c are, and
     /// The first with XDP programs for multi-buffer packets (`xdp.frags`), as xdp_steer.bpf.c and xdp_nat.bpf.c are,
     /// and with live frames in test runs.
+    public static let takesFrags = KernelRelease(5, 18)
 
     /// The first that verifies xdp_nat.bpf.c: a global function's argument may be the key of a map.
     public static let takesNAT = KernelRelease(6, 2)

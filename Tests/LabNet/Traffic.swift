@@ -53,7 +53,7 @@ public final class Traffic: Sendable {
         return (bytes.count + segment - 1) / segment
     }
 
-    /// Sends `count` datagrams without a meaning in one call.
+    /// The same with `count` arbitrary bytes.
     @discardableResult
     public func sendSuperPacket(bytes count: Int, segment: Int) -> Int {
         sendSuperPacket((0..<count).map { UInt8(truncatingIfNeeded: $0) }, segment: segment)

@@ -5,9 +5,8 @@ import LabNet
 
 extension Promise {
     static let departures: [Promise] = [
-        Promise("a receiver that is added again keeps its counters, without a gap or repeat")
-        {
-            stage in try await checkReturn(stage)
+        Promise("a receiver that is added again keeps its exact counters") { stage in
+            try await checkReturn(stage)
         },
         Promise("thousands of receivers that came and went leave one sum") { stage in
             try await checkChurn(stage)

@@ -11,7 +11,7 @@ extension PublisherTests {
 }
 
 extension PublisherTests.MessageTests {
-    @Test("five messages leave one a second, the first at once, numbered from 0")
+    @Test("five messages are sent, one a second, the first at once, numbered from 0")
     func five() async throws {
         let sink = try Sink()
         let run = try await PublisherRun("5", to: sink.endpoint)
@@ -38,7 +38,7 @@ extension PublisherTests.MessageTests {
     }
 
     @Test(
-        "a size pads every message with spaces, up to the largest that IP carries",
+        "--size pads every message with spaces, up to the largest that IP carries",
         arguments: [
             (IPAddress.loopback, 14), (.loopback, 64), (.loopback, 1400), (.loopback, 65_507),
             (.loopback6, 14), (.loopback6, 65_487),
@@ -56,7 +56,7 @@ extension PublisherTests.MessageTests {
         }
     }
 
-    @Test("numbers of more digits push the mark along, also where the size is just enough")
+    @Test("longer numbers move the exclamation mark, also where the size is just enough")
     func digits() async throws {
         let sink = try Sink()
         let run = try await PublisherRun("1001 --rate 0 --json --size 17", to: sink.endpoint)
@@ -67,7 +67,7 @@ extension PublisherTests.MessageTests {
         #expect(Set(sink.datagrams.map(\.payload.count)) == [17])
     }
 
-    @Test("with --quiet there is the report alone; with --json messages go to standard error")
+    @Test("--quiet prints only the report; --json sends messages to standard error")
     func streams() async throws {
         let sink = try Sink()
         let quiet = try await PublisherRun("2 --rate 10 --quiet", to: sink.endpoint)

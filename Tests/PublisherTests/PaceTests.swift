@@ -9,7 +9,7 @@ import Tiers
 extension PublisherTests {
     @Suite("Rate and end", .tags(.load))
     struct RateTests {
-        /// Processor time that a process has used, in ticks of 10 ms (proc(5), fields 14 and 15).
+        /// CPU time of a process, in ticks of 10 ms (proc(5), fields 14 and 15).
         static func ticks(of pid: pid_t) throws -> Int {
             let text = try String(contentsOfFile: "/proc/\(pid)/stat", encoding: .utf8)
             let behindName = try #require(text.split(separator: ")").last)
@@ -33,7 +33,7 @@ extension PublisherTests.RateTests {
         try await eventually("all datagrams") { sink.arrivals == 2000 }
     }
 
-    @Test("datagrams leave as they fall due, not in a heap")
+    @Test("datagrams leave when they are due, not in one burst")
     func paced() async throws {
         let sink = try Sink()
         let begin = ContinuousClock.now
@@ -47,17 +47,17 @@ extension PublisherTests.RateTests {
         #expect(report.seconds >= 2.98)
     }
 
-    @Test("a slow rate costs no processor time")
+    @Test("a slow rate costs no CPU time")
     func idle() async throws {
         let sink = try Sink()
         let process = try PublisherRun.start("4 --workers 4", to: sink.endpoint)
         try await eventually("three datagrams") { sink.count == 3 }
-        // Starting up takes some; two seconds of a busy loop in one thread would be 200.
+        // The start takes some ticks; two seconds of a busy loop in one thread would take 200.
         #expect(try Self.ticks(of: process.pid) < 40)
         _ = try await process.exit()
     }
 
-    @Test("a rate that no machine reaches ends with the duration all the same")
+    @Test("a run at an unreachable rate still ends with the duration")
     func unattainable() async throws {
         for rate in ["0", "1e9"] {
             let sink = try Sink(keepsPayloads: false)
@@ -70,7 +70,7 @@ extension PublisherTests.RateTests {
         }
     }
 
-    @Test("whichever of N and the duration comes first ends the run")
+    @Test("N or the duration ends the run, whichever comes first")
     func first() async throws {
         let sink = try Sink()
         let byCount = try await PublisherRun(
@@ -102,7 +102,7 @@ extension PublisherTests.RateTests {
         try await eventually("all datagrams") { sink.arrivals == report.sent }
     }
 
-    @Test("a text report also ends a run that a signal ended")
+    @Test("a run ended by a signal also prints a text report")
     func signalText() async throws {
         let sink = try Sink()
         let process = try PublisherRun.start("0", to: sink.endpoint)

@@ -11,7 +11,7 @@ extension PublisherTests {
 }
 
 extension PublisherTests.ProgressTests {
-    @Test("in a pipe a fast run says a line a second and then its report")
+    @Test("in a pipe a fast run prints a line a second and then its report")
     func pipe() async throws {
         let sink = try Sink(keepsPayloads: false)
         let run = try await PublisherRun("0 --rate 1000 --duration 2.5", to: sink.endpoint)
@@ -26,14 +26,14 @@ extension PublisherTests.ProgressTests {
         #expect(run.output[2].hasPrefix("sent 2500 of 2500 datagrams"))
     }
 
-    @Test("on a terminal the line is written over, and the report takes its place")
+    @Test("on a terminal the line is rewritten in place, and the report replaces it")
     func terminal() async throws {
         let sink = try Sink(keepsPayloads: false)
         let command =
             "'\(PublisherRun.program)' 127.0.0.1 \(sink.endpoint.port) 0 --rate 100 --duration 2.5"
         let script = try ChildProcess("script", ["-qec", command, "/dev/null"])
         #expect(try await script.exit() == .exited(0))
-        // The terminal makes CR LF of each end of line.
+        // The terminal turns each line end into CR LF.
         let lines = script.record.state.output.map { $0.replacing(/\r$/, with: "") }
         try #require(lines.count == 1, "\(lines)")
         let parts = lines[0].components(separatedBy: "\u{1b}[K")
@@ -52,7 +52,7 @@ extension PublisherTests.ProgressTests {
         #expect(try await process.exit() == .exited(0))
     }
 
-    @Test("more workers than sources are not started, and that is said")
+    @Test("more workers than sources are not started, and a message says so")
     func spareWorkers() async throws {
         let sink = try Sink()
         let run = try await PublisherRun(

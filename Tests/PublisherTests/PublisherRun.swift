@@ -7,7 +7,7 @@ import LabNet
 import Testing
 import Tiers
 
-/// The built executable, judged from outside. One test at a time: they measure rates.
+/// The built executable, tested from outside. The tests run one at a time, because they measure rates.
 @Suite("The publisher", .tags(.network), .serialized)
 enum PublisherTests {}
 
@@ -55,7 +55,7 @@ struct PublisherRun: Sendable {
         (output, errors) = (process.record.state.output, process.record.state.errors)
     }
 
-    /// The report, where `--json` promises that there is nothing else.
+    /// The report of `--json`, which must be the only output.
     var report: Report {
         get throws {
             #expect(code == 0 && output.count == 1, "\(output) \(errors)")
@@ -65,8 +65,9 @@ struct PublisherRun: Sendable {
 }
 
 extension Sink {
-    /// The number in each datagram, by source, in the order of arrival. What bears no number of the
-    /// publisher's is an error.
+    /// The number in each datagram, by source, in order of arrival.
+    ///
+    /// - Throws: when a datagram carries no number of the publisher.
     func numbers() throws -> [IPAddress: [UInt64]] {
         var numbers: [IPAddress: [UInt64]] = [:]
         for datagram in datagrams {

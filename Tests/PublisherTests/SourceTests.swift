@@ -21,7 +21,7 @@ extension PublisherTests {
 
 extension PublisherTests.SourceTests {
     @Test(
-        "every number leaves once, datagram k from source k mod S, each source's in order",
+        "every number is sent once, datagram k from source k mod S, in order by source",
         arguments: [
             Spread(total: 1, sources: "127.0.0.9", count: 1, flags: "--rate 0"),
             Spread(total: 64, sources: "127.0.0.9", count: 1, flags: "--rate 0"),
@@ -54,7 +54,7 @@ extension PublisherTests.SourceTests {
         let numbers = try sink.numbers()
         #expect(numbers.count == Int(min(spread.count, spread.total)))
         let all = numbers.values.flatMap(\.self).sorted()
-        // Compared before they are expected: a failure would print every number.
+        // Compared outside #expect, because a failure would print every number.
         let isComplete = all.elementsEqual(0..<spread.total)
         #expect(isComplete, "\(all.count) numbers, \(Set(all).count) different")
         for (source, own) in numbers {
@@ -62,7 +62,7 @@ extension PublisherTests.SourceTests {
             let isInTurn = own.elementsEqual(expected)
             #expect(isInTurn, "\(source): \(own.prefix(5)) and so on")
         }
-        // One port a source means that one socket sent all of it, which is one worker's.
+        // One port for a source shows that one socket, and so one worker, sent all its datagrams.
         let ports = Dictionary(grouping: sink.datagrams, by: \.source.address)
         for (source, list) in ports {
             #expect(Set(list.map(\.source.port)).count == 1, "\(source)")
@@ -81,7 +81,7 @@ extension PublisherTests.SourceTests {
     }
 
     @Test(
-        "a block of real addresses lends all but its first and last, evenly",
+        "a block uses all its addresses but the first and last, evenly",
         .enabled(if: Privilege.isRoot))
     func blockOf254() async throws {
         let setup = ["link set lo up", "route add local 10.7.0.0/24 dev lo"]
@@ -98,7 +98,7 @@ extension PublisherTests.SourceTests {
         }
     }
 
-    @Test("65536 sources leave one process that has a socket a worker")
+    @Test("one process sends from 65536 sources with a socket a worker")
     func largeBlock() async throws {
         let sink = try Sink(keepsPayloads: false)
         let process = try PublisherRun.start(
@@ -106,7 +106,7 @@ extension PublisherTests.SourceTests {
         try await eventually("some datagrams") { sink.count > 1000 }
         let descriptors = try FileManager.default.contentsOfDirectory(
             atPath: "/proc/\(process.pid)/fd")
-        // Its own are five; whatever started the tests may have left it more.
+        // Its own are five; it may inherit more from the test runner.
         #expect(descriptors.count < 100)
         process.send(SIGINT)
         let report = try await PublisherRun(ending: process).report
@@ -114,7 +114,7 @@ extension PublisherTests.SourceTests {
         try await eventually("all datagrams") { sink.arrivals == report.sent }
     }
 
-    @Test("an IPv6 block lends every address once AnyIP is set up", .enabled(if: Privilege.isRoot))
+    @Test("an IPv6 block uses every address once AnyIP is set up", .enabled(if: Privilege.isRoot))
     func anyIP() async throws {
         let setup = ["link set lo up", "-6 route add local fd00:7::/112 dev lo"]
         try await Namespace.run(setup) {

@@ -11,38 +11,38 @@ extension PublisherTests {
 }
 
 extension PublisherTests.TroubleTests {
-    @Test("connected sockets see every refusal, and sent and failed are what was attempted")
+    @Test("connected sockets see every refusal, and sent plus failed equals attempted")
     func refusals() async throws {
-        let nobody = try Endpoint.free()
-        let one = try await PublisherRun("100 --rate 0 --connect --json", to: nobody).report
-        // Each send is answered by ICMP before the next, which is then refused in its place.
+        let closed = try Endpoint.free()
+        let one = try await PublisherRun("100 --rate 0 --connect --json", to: closed).report
+        // ICMP answers each datagram before the next send, which then fails instead.
         #expect(one.sent == 50 && one.errors == ["ECONNREFUSED": 50])
         #expect(one.attempted == 100 && one.failed == 50 && one.bytes < 50 * 15)
         let many = try await PublisherRun(
-            "1000 --rate 0 --connect --json --workers 3 --sources 127.0.3.0/28", to: nobody
+            "1000 --rate 0 --connect --json --workers 3 --sources 127.0.3.0/28", to: closed
         ).report
         #expect(many.attempted == 1000 && many.sent + many.failed == 1000)
-        // Sixteen sources of 62 or 63 datagrams each, of which the first and every other is sent.
+        // Sixteen sources of 62 or 63 datagrams each; every second one is sent, beginning with the first.
         #expect(many.errors == ["ECONNREFUSED": 16 * 31])
-        let blind = try await PublisherRun("100 --rate 0 --json", to: nobody).report
+        let blind = try await PublisherRun("100 --rate 0 --json", to: closed).report
         #expect(blind.sent == 100 && blind.errors == [:])
     }
 
-    @Test("a refusal is said beside its message, and counted in the report")
+    @Test("a refusal is printed with its message, and counted in the report")
     func refusalText() async throws {
-        let nobody = try Endpoint.free()
-        let run = try await PublisherRun("2 --rate 10 --connect", to: nobody)
+        let closed = try Endpoint.free()
+        let run = try await PublisherRun("2 --rate 10 --connect", to: closed)
         #expect(run.code == 0 && run.errors == [])
         try #require(run.output.count == 4, "\(run.output)")
         #expect(
-            run.output[1] == "failed Hello World 1! to \(nobody) from 127.0.0.1: "
+            run.output[1] == "failed Hello World 1! to \(closed) from 127.0.0.1: "
                 + "ECONNREFUSED (Connection refused)")
         #expect(run.output[2].hasPrefix("sent 1 of 2 datagrams, 14 bytes"))
         #expect(run.output[3] == "failed 1: ECONNREFUSED (Connection refused)")
     }
 
     @Test(
-        "sources that vanish fail by themselves: the rest of the batch still leaves",
+        "sources that vanish fail alone: the rest of the batch is still sent",
         .enabled(if: Privilege.isRoot))
     func vanishing() async throws {
         let setup = [
@@ -62,13 +62,13 @@ extension PublisherTests.TroubleTests {
             #expect(report.failed > 100)
             try await eventually("what was sent") { sink.arrivals == report.sent }
             let staying = try sink.numbers().filter { $0.key.v4 >> 16 == 0x0a07 }
-            // 14 of 28 sources; turns are equal but for the last round.
+            // 14 of 28 sources; each has an equal share but for the last round.
             #expect(staying.values.map(\.count).reduce(0, +) >= 4500)
         }
     }
 
     @Test(
-        "what prevents a run is said with its remedy, and exits 1",
+        "a run that cannot begin prints the cause and a remedy, and exits 1",
         arguments: [
             ("127.0.0.1 9 1 --sources 192.0.2.7", ["192.0.2.7", "ip addr add 192.0.2.7/32"]),
             ("127.0.0.1 9 1 --sources 127.0.0.1,192.0.2.7", ["192.0.2.7", "ip route add local"]),
@@ -84,7 +84,7 @@ extension PublisherTests.TroubleTests {
     }
 
     @Test(
-        "bad usage names the argument and what to write, and exits 2",
+        "bad usage names the argument and the valid values, and exits 2",
         arguments: [
             ("", ["<ip>"]),
             ("127.0.0.1", ["<port>"]),
@@ -121,7 +121,7 @@ extension PublisherTests.TroubleTests {
     func badUsage(words: String, says: [String]) async throws {
         let run = try await PublisherRun(words)
         #expect(run.code == 2 && run.output == [])
-        // The first line; the usage below it names everything.
+        // The first line only: the usage below it names every argument.
         let message = try #require(run.errors.first)
         for part in says { #expect(message.contains(part), "\(run.errors)") }
     }

@@ -12,7 +12,7 @@ extension ReusePortTests {
     struct ErrorTests {}
 }
 
-/// What `body` throws.
+/// The error that `body` throws.
 private func failure(_ body: () throws -> Void) throws -> ReusePortError {
     do {
         try body()
@@ -23,7 +23,7 @@ private func failure(_ body: () throws -> Void) throws -> ReusePortError {
 }
 
 extension ReusePortTests.ErrorTests {
-    @Test("one line names the operation, the subject, the errno and what helps")
+    @Test("one line names the operation, the subject, the errno and a remedy")
     func line() throws {
         let group = try Place().group("netflow", count: 3)
         let endpoint = try Endpoint.free()
@@ -35,12 +35,12 @@ extension ReusePortTests.ErrorTests {
         #expect(error.operation == "join slot 2 of" && error.subject == "group netflow")
         #expect(
             "\(error)"
-                == "join slot 2 of group netflow: EEXIST: a member that lives has the slot: "
-                + "end it, or take another slot")
+                == "join slot 2 of group netflow: EEXIST: a live member has the slot: "
+                + "end it, or use another slot")
         try membership.leave()
     }
 
-    @Test("a join that cannot be says why")
+    @Test("a refused join says why")
     func joins() throws {
         let group = try Place().group(count: 2)
         let endpoint = try Endpoint.free()
@@ -73,7 +73,7 @@ extension ReusePortTests.ErrorTests {
         try membership.leave()
     }
 
-    @Test("a group that cannot be opened or made says why")
+    @Test("a group that cannot be opened or created says why")
     func opens() throws {
         let place = try Place()
         func code(
@@ -108,7 +108,7 @@ extension ReusePortTests.ErrorTests {
         #expect(try failure(destroy).code == .notFound)
     }
 
-    @Test("an address that somebody has without SO_REUSEPORT is in use")
+    @Test("an address that a socket without SO_REUSEPORT has is in use")
     func inUse() throws {
         let endpoint = try Endpoint.free()
         let holder = try Socket(family: AF_INET, type: Int32(SOCK_DGRAM.rawValue))
@@ -117,7 +117,7 @@ extension ReusePortTests.ErrorTests {
         #expect(error.code == .addressInUse && "\(error)".contains("\(endpoint)"), "\(error)")
     }
 
-    @Test("without privilege a new group is refused, with the way around it")
+    @Test("without privilege a new group is refused with a remedy")
     func unprivileged() async throws {
         let place = try Place()
         let text = try await Privilege.without {
@@ -131,13 +131,13 @@ extension ReusePortTests.ErrorTests {
         #expect(lonely.remedy.contains("CAP_BPF"))
     }
 
-    @Test("a pin root that is not there, or no BPF file system, is not an empty one")
+    @Test("a missing pin root, or one on no BPF file system, is an error, not an empty list")
     func lists() throws {
         let error = try failure { _ = try ReusePortGroup.pinned(below: "/nowhere/at/all") }
         #expect(error.code == .noBPFFileSystem, "\(error)")
     }
 
-    @Test("a socket to an interface that is not there names it")
+    @Test("the error for an unknown interface names it")
     func noInterface() throws {
         let address = try #require(IPAddress("fe80::1%nosuch0"))
         let error = try failure {

@@ -12,7 +12,7 @@ extension ReusePortTests {
 }
 
 extension ReusePortTests.FailoverTests {
-    /// What a failure has to leave alone, and what becomes of the rest.
+    /// Checks which sources move when a member ends by `end`, and where they go.
     private static func checkFailover(_ end: (Members) throws -> Void) throws {
         let group = try Place().group(count: 3)
         let members = try Members(group, count: 3, on: try .free())
@@ -28,12 +28,12 @@ extension ReusePortTests.FailoverTests {
         let during = try members.homes()
         for source in sources {
             if before[source] == 1 {
-                #expect([0, 2].contains(during[source]), "\(source) met \(during[source] ?? -1)")
+                #expect([0, 2].contains(during[source]), "\(source) reached \(during[source] ?? -1)")
             } else {
                 #expect(during[source] == before[source], "\(source)")
             }
         }
-        // The orphans are shared out, not heaped on one.
+        // Several members share the dead member's sources.
         let heirs = sources.filter { before[$0] == 1 }.map { during[$0] }
         #expect(heirs.count { $0 == 0 } > orphans / 4 && heirs.count { $0 == 2 } > orphans / 4)
         #expect(try group.counters(slot: 1).missed == UInt64(orphans))
@@ -49,17 +49,17 @@ extension ReusePortTests.FailoverTests {
     }
 
     @Test(
-        "a member that leaves is stood in for, no other's source moves, and all return with it")
+        "a fallback replaces a member that leaves; no other source moves, and all return with it")
     func leaving() throws {
         try Self.checkFailover { try $0.leave(1) }
     }
 
-    @Test("a member whose socket closes is stood in for, and its sources return with it")
+    @Test("a fallback replaces a member whose socket closes; its sources return with it")
     func dying() throws {
         try Self.checkFailover { $0.die(1) }
     }
 
-    @Test("a seventh of the members stays when six die at once: every source goes to it")
+    @Test("when six of seven members die at once, every source goes to the seventh")
     func oneIsLeft() throws {
         let group = try Place().group(count: 7)
         let members = try Members(group, count: 7, on: try .free())
@@ -70,8 +70,8 @@ extension ReusePortTests.FailoverTests {
         #expect(try Sums(group).left == 0)
     }
 
-    @Test("with nobody in a slot the kernel chooses, and the group counts it")
-    func nobody() throws {
+    @Test("when all slots are empty the kernel chooses, and the group counts it")
+    func noMember() throws {
         let group = try Place().group(count: 2)
         let members = try Members(group, count: 2, on: try .free())
         try members.leave(0)
@@ -81,7 +81,7 @@ extension ReusePortTests.FailoverTests {
         #expect(try Sums(group) == Sums(missed: 20, left: 20))
     }
 
-    @Test("the group outlives its members: started again, they meet their old sources")
+    @Test("the group outlives its members: when they start again, they get their old sources")
     func allDie() throws {
         let place = try Place()
         let sources = IPAddress.v4Sources(200)
@@ -99,7 +99,7 @@ extension ReusePortTests.FailoverTests {
         #expect(try Sums(place.group()) == Sums(selected: 400))
     }
 
-    @Test("pins are removed while members live: one that restarts joins them, and no source moves")
+    @Test("after the pins of live members are removed, a restarted one joins them; no source moves")
     func pinsRemoved() throws {
         let place = try Place()
         let group = try place.group(count: 3)
@@ -117,7 +117,7 @@ extension ReusePortTests.FailoverTests {
         try spray.send(from: sources)
         #expect(try members.homes() == before)
         #expect(try again.members().count == 3)
-        // The living group's counters, and pins that lead to them.
+        // The counters of the live group, through its new pins.
         #expect(try Sums(again) == Sums(selected: 400))
         #expect(try Sums(place.group()) == Sums(selected: 400))
         try members.leave(0)

@@ -14,7 +14,7 @@ extension ReusePortTests {
 }
 
 extension ReusePortTests.GroupTests {
-    @Test("what was agreed about a group is there for whoever opens it again")
+    @Test("a group keeps its settings, and every process that opens it sees them")
     func info() throws {
         let place = try Place()
         let endpoint = try Endpoint.free()
@@ -68,7 +68,7 @@ extension ReusePortTests.GroupTests {
         return try group.join(try ReusePortSocket(boundTo: endpoint), slot: 0)
     }
 
-    @Test("a caller's descriptor that was closed and used anew is not taken out of its slot")
+    @Test("a caller's descriptor that was closed and reused is not removed from its slot")
     func recycled() throws {
         let group = try Place().group(count: 2)
         let endpoint = try Endpoint.free()
@@ -85,7 +85,7 @@ extension ReusePortTests.GroupTests {
         close(descriptor)
     }
 
-    @Test("a private group leaves nothing behind and works like any other")
+    @Test("a private group works like any other and leaves nothing behind")
     func privately() throws {
         let group = try ReusePortGroup(private: GroupOptions(count: 2))
         #expect(group.name == nil)
@@ -98,7 +98,7 @@ extension ReusePortTests.GroupTests {
         #expect(try Sums(group) == Sums(selected: 10))
     }
 
-    @Test("groups below a root are found by name, and gone once destroyed")
+    @Test("groups below a root are listed by name until they are destroyed")
     func pinned() throws {
         let place = try Place()
         #expect(try ReusePortGroup.pinned(below: place.pins.path) == [])
@@ -112,7 +112,7 @@ extension ReusePortTests.GroupTests {
         #expect(place.pins.pins("a") == [])
     }
 
-    @Test("attach puts the program in charge of sockets that another process has bound")
+    @Test("attach lets the program choose among sockets that another process has bound")
     func attach() throws {
         let group = try Place().group(count: 1)
         let endpoint = try Endpoint.free()
@@ -130,7 +130,7 @@ extension ReusePortTests.GroupTests {
         options.log = { level, line in lines.add(level, line) }
         do {
             _ = try ReusePortGroup(private: options)
-            Issue.record("a program of nonsense was loaded")
+            Issue.record("an invalid program was loaded")
         } catch {
             #expect(error.code == .programRefused || error.code == .invalid, "\(error)")
         }
@@ -145,7 +145,7 @@ extension ReusePortTests.GroupTests {
         }
     }
 
-    @Test("a receive buffer is granted as asked for, and read back in the same measure")
+    @Test("a receive buffer is granted as requested, and reported in the same unit")
     func buffer() throws {
         let socket = try ReusePortSocket(boundTo: try .free(), receiveBuffer: 3_000_000)
         #expect(socket.receiveBuffer == 3_000_000)

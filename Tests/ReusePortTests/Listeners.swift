@@ -39,7 +39,7 @@ final class Listeners {
 
     private func close(_ descriptor: Int32) { Glibc.close(descriptor) }
 
-    /// Accepts what waits at a listener: the peers.
+    /// Accepts the waiting connections of a listener; returns the peers.
     func accept(_ slot: Int) throws -> [IPAddress] {
         var peers: [IPAddress] = []
         while true {

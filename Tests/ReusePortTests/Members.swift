@@ -37,17 +37,17 @@ final class Members {
     /// Leaves the slot and keeps the socket, which must not be used any more.
     func leave(_ slot: Int) throws { try sockets[slot]?.leave() }
 
-    /// Closes the socket as the end of its process would: the slot is emptied by the kernel.
+    /// Closes the socket as the end of its process would: the kernel empties the slot.
     func die(_ slot: Int) {
         guard let held = sockets.removeValue(forKey: slot) else { return }
-        // An adopted number that is closed twice would be another process's by then; so another socket
-        // takes its place, which nobody knows.
+        // A descriptor that is closed twice may have become another one meanwhile. So an unused socket takes over
+        // the number.
         let other = socket(AF_INET, Int32(SOCK_DGRAM.rawValue), 0)
         dup2(other, held.socket.descriptor)
         close(other)
     }
 
-    /// Who got a datagram from which source since the last call, and how many.
+    /// The datagrams since the last call: by source, how many each slot received.
     func arrivals() throws -> [IPAddress: [Int: Int]] {
         var result: [IPAddress: [Int: Int]] = [:]
         var batch = ReceiveBatch(capacity: 256, maximumBytes: 64)
@@ -61,7 +61,7 @@ final class Members {
         return result
     }
 
-    /// The one slot that each source met.
+    /// The one slot that received each source.
     func homes() throws -> [IPAddress: Int] {
         try arrivals().mapValues { slots in slots.count == 1 ? slots.first!.key : -1 }
     }
@@ -78,8 +78,7 @@ extension ReusePortSocket {
     }
 }
 
-/// One socket that sends from as many addresses as one likes: those of 127.0.0.0/8, or of a prefix that a
-/// namespace holds for its own.
+/// One socket that sends from many addresses: those of 127.0.0.0/8, or of a prefix local to a namespace.
 final class Spray {
     private let socket: Socket
     private let destination: Endpoint
@@ -133,7 +132,7 @@ extension IPAddress {
     }
 }
 
-/// A namespace in which fd00:1::/64 is this host, every address of it.
+/// Runs a closure in a namespace in which every address of fd00:1::/64 is local.
 func withV6Sources<Value: Sendable>(
     _ body: @Sendable () async throws -> Value
 ) async throws -> Value {

@@ -12,7 +12,7 @@ extension ReusePortTests {
 }
 
 extension ReusePortTests.MigrationTests {
-    @Test("connections that wait at a listener that dies are moved to another one: all of them")
+    @Test("all connections that wait at a dying listener are moved to another one")
     func migration() async throws {
         let group = try Place().group(count: 2)
         let listeners = try Listeners(count: 2, on: try .free())
@@ -31,13 +31,13 @@ extension ReusePortTests.MigrationTests {
         }
         #expect(Set(moved) == Set(sources))
         #expect(connections.count == 4)
-        // The first choice is gone when they move, so the other one stands in.
+        // The first choice is gone when they move, so the other member is the fallback.
         #expect(try group.counters(slot: 1).fallback == 4)
         try first.leave()
         try second.leave()
     }
 
-    /// Keeps a connection in an array, which takes no noncopyable values.
+    /// Boxes a connection, because an array takes no noncopyable values.
     private final class Connected {
         let socket: Socket
         init(_ socket: consuming Socket) { self.socket = socket }

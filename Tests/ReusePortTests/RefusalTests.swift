@@ -25,7 +25,7 @@ extension ReusePortTests.RefusalTests {
         throw Failed("nothing was thrown", 0)
     }
 
-    @Test("an error tells what its operation means by it, and nothing of others")
+    @Test("an error explains what its errno means for its operation only")
     func words() throws {
         let place = try Place()
         let group = try place.group(count: 2)
@@ -50,7 +50,7 @@ extension ReusePortTests.RefusalTests {
         try membership.leave()
     }
 
-    @Test("a privileged port is a matter of the socket, not of a group")
+    @Test("a privileged port is an error of the socket, not of a group")
     func port() async throws {
         let error = try await Privilege.without {
             try Self.failure { () throws(ReusePortError) in
@@ -61,7 +61,7 @@ extension ReusePortTests.RefusalTests {
         #expect(!error.remedy.contains("group"), "\(error)")
     }
 
-    @Test("a program that is none is refused, the log says why, and no kernel is called old")
+    @Test("an invalid program is refused, the log says why, and the kernel's age is not blamed")
     func program() throws {
         let heard = Mutex<[String]>([])
         var options = GroupOptions(count: 1)
@@ -77,7 +77,7 @@ extension ReusePortTests.RefusalTests {
         #expect(!heard.withLock { $0 }.isEmpty)
     }
 
-    @Test("a join that is refused leaves the count; one that succeeds brings its own")
+    @Test("a refused join keeps the count; one that succeeds sets its own")
     func count() throws {
         let place = try Place()
         let endpoint = try Endpoint.free()
@@ -96,7 +96,7 @@ extension ReusePortTests.RefusalTests {
         try first.leave()
     }
 
-    @Test("the object of the distribution's clang is taken as well as that of the toolchain's")
+    @Test("objects of the distribution's clang and of the toolchain's clang are accepted")
     func compilers() async throws {
         let folder = try ScratchFolder()
         let root = (0..<3).reduce(URL(filePath: #filePath)) { url, _ in

@@ -11,7 +11,7 @@ extension ReusePortTests {
 }
 
 extension ReusePortTests.ResizeTests {
-    @Test("a fourth of 4096 sources moves when three members become four, and to the fourth")
+    @Test("when three members become four, a fourth of 4096 sources moves to the fourth")
     func resize() throws {
         let place = try Place()
         let group = try place.group(count: 3)
@@ -31,11 +31,11 @@ extension ReusePortTests.ResizeTests {
         let between = moved.filter { after[$0] != 3 }
         #expect(moved.count <= 4096 * 30 / 100, "\(moved.count) moved")
         #expect(moved.count - between.count >= 4096 * 23 / 100)
-        // Survivors exchange no more than the tables of the other planes do (2 %).
+        // The other members exchange no more than in the tables of the other planes (2 %).
         #expect(between.count <= 4096 * 2 / 100, "\(between.count) moved between survivors")
     }
 
-    @Test("a lower count is refused while a member sits above it, and taken once it has left")
+    @Test("a lower count is refused while a member has a slot above it, and accepted afterwards")
     func lower() throws {
         let place = try Place()
         let group = try place.group(count: 3)

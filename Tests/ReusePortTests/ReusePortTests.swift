@@ -6,8 +6,8 @@ import ReusePortLB
 import Testing
 import Tiers
 
-/// The library against real sockets and the real program. One test at a time: several send by the
-/// thousand and count every packet.
+/// The library with real sockets and the real program. The tests run one at a time: several send thousands of
+/// packets and count every one.
 @Suite(
     "ReusePortLB", .tags(.network), .serialized,
     .enabled(if: Privilege.isRoot, "NOT TESTED: loading kernel programs needs root"))

@@ -21,7 +21,7 @@ extension ReusePortTests.SequenceTests {
     }
 
     @Test(
-        "datagrams come in order with their bytes and sources; an empty one too; a long one is cut")
+        "datagrams arrive in order with bytes and sources, also empty ones; a long one is cut")
     func content() async throws {
         let socket = try ReusePortSocket(boundTo: try .free())
         let sender = try Traffic(to: try socket.bound)
@@ -42,7 +42,7 @@ extension ReusePortTests.SequenceTests {
         try await Self.ended()
     }
 
-    @Test("an IPv6 source is told as it is")
+    @Test("an IPv6 source is reported unchanged")
     func v6() async throws {
         let socket = try ReusePortSocket(boundTo: try .free(on: .loopback6))
         let sender = try Traffic(to: try socket.bound)
@@ -52,14 +52,14 @@ extension ReusePortTests.SequenceTests {
     }
 
     @Test(
-        "a consumer that stops is waited for: what does not fit is lost in the kernel and counted")
+        "the sequence waits for a consumer that stops; the kernel drops and counts the excess")
     func backPressure() async throws {
         let socket = try ReusePortSocket(boundTo: try .free(), receiveBuffer: 100_000)
         let sender = try Traffic(to: try socket.bound)
         var iterator = socket.datagrams(batch: 8, batchesAhead: 2).makeAsyncIterator()
         sender.send([0])
         _ = try await iterator.next()
-        // Slow enough for a reader that did not stop to keep up with.
+        // Slow enough for a reader that does not stop.
         let sent = try await sender.run(rate: 4000, duration: .milliseconds(500)).datagrams
         let total = Int(sent)
         let lost = Int(socket.kernelDrops)
@@ -72,7 +72,7 @@ extension ReusePortTests.SequenceTests {
             }
             numbers.append(number)
         }
-        // What was not lost there is read: in order, none twice, and not one missing beyond them.
+        // All others are read in order, without duplicates.
         #expect(numbers.count + lost == total && numbers == numbers.sorted())
         #expect(Set(numbers).count == numbers.count)
         #expect(Int(socket.kernelDrops) == lost)
@@ -148,7 +148,7 @@ extension ReusePortTests.SequenceTests {
         try await Self.ended()
     }
 
-    @Test("once the receiver is woken for good, a sequence gives what is queued and ends")
+    @Test("after wakeReceiver a sequence delivers what is queued and ends")
     func woken() async throws {
         let socket = try ReusePortSocket(boundTo: try .free())
         let sender = try Traffic(to: try socket.bound)
@@ -166,7 +166,7 @@ extension ReusePortTests.SequenceTests {
         #expect(try await again.next() == nil)
     }
 
-    @Test("50 sequences leave neither thread nor descriptor behind, however they end")
+    @Test("50 sequences leave no thread or descriptor behind, however they end")
     func leaks() async throws {
         let socket = try ReusePortSocket(boundTo: try .free())
         let sender = try Traffic(to: try socket.bound)
@@ -181,7 +181,7 @@ extension ReusePortTests.SequenceTests {
         try await eventually("descriptors are as before") { Probe.descriptors() <= before }
     }
 
-    @Test("what is left in the queue after retiring is read to its end, also in a cancelled task")
+    @Test("the queue is read to its end after retiring, also in a cancelled task")
     func draining() async throws {
         let group = try ReusePortGroup(private: GroupOptions(count: 2))
         let socket = try ReusePortSocket(boundTo: try .free())

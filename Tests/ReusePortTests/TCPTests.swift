@@ -33,10 +33,10 @@ extension ReusePortTests.TCPTests {
         try third.leave()
     }
 
-    @Test("IPv4: the connections of a source reach the listener of the table, by the program")
+    @Test("IPv4: the program sends a source's connections to the listener in the table")
     func v4() throws { try Self.checkSources(IPAddress.v4Sources(32), on: .loopback) }
 
-    @Test("IPv6: the connections of a source reach the listener of the table, by the program")
+    @Test("IPv6: the program sends a source's connections to the listener in the table")
     func v6() async throws {
         try await withV6Sources {
             try Self.checkSources(
@@ -44,7 +44,7 @@ extension ReusePortTests.TCPTests {
         }
     }
 
-    @Test("UDP and TCP members of one group share its slots, each protocol by itself")
+    @Test("UDP and TCP members of one group have the same slots, independently")
     func both() throws {
         let group = try Place().group(count: 1)
         let listeners = try Listeners(count: 1, on: try .free())

@@ -33,7 +33,7 @@ extension ReusePortTests.TableTests {
     }
 
     @Test(
-        "the table in the kernel is the one that every plane has for as many receivers",
+        "the table in the kernel equals every plane's table for as many receivers",
         arguments: [1, 2, 3, 4, 5, 16, 63, 128])
     func equal(count: Int) throws {
         let place = try Place()
@@ -41,7 +41,7 @@ extension ReusePortTests.TableTests {
         #expect(try Self.owners(place) == Prediction(count: count).table.slots)
     }
 
-    @Test("a table that came about by resizing is the one of a new group")
+    @Test("a table after a resize equals that of a new group")
     func resized() throws {
         let place = try Place()
         let group = try place.group(count: 3)

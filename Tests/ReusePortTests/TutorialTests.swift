@@ -6,7 +6,7 @@ import LabNet
 import ReusePortLB
 import Testing
 
-// The tutorial's program; the article quotes these lines as they stand.
+// The tutorial's program; the article quotes these lines verbatim.
 func collect(slot: Int, at endpoint: Endpoint, pinRoot: String?) async throws -> Int {
     let group = try ReusePortGroup("netflow", GroupOptions(count: 3, pinRoot: pinRoot))
     let socket = try ReusePortSocket(boundTo: endpoint, receiveBuffer: 4 << 20)
@@ -39,7 +39,7 @@ extension ReusePortTests.TutorialTests {
         return try String(contentsOf: root.appending(path: path), encoding: .utf8)
     }
 
-    @Test("the article's program is the one that is compiled here, and has ten lines")
+    @Test("the article's program is the compiled one, and has ten lines")
     func quoted() throws {
         let article = try Self.source(
             "Sources/ReusePortLB/ReusePortLB.docc/CollectorInTenLines.md")
@@ -49,7 +49,7 @@ extension ReusePortTests.TutorialTests {
         #expect(quote.split(separator: "\n").count <= 10)
     }
 
-    @Test("the front page's program is one that is compiled here")
+    @Test("the front page's program is the compiled one")
     func frontPage() throws {
         let page = try Self.source("README.md")
         let block = try #require(page.firstMatch(of: /```swift\n((?s:.*?))```/)).output.1
@@ -62,7 +62,7 @@ extension ReusePortTests.TutorialTests {
         #expect(here.contains("\n" + quote))
     }
 
-    @Test("three of them are cancelled one after the other under load: every byte is counted")
+    @Test("when three are cancelled one after the other under load, every byte is counted")
     func runs() async throws {
         let place = try Place()
         let endpoint = try Endpoint.free()
@@ -71,7 +71,7 @@ extension ReusePortTests.TutorialTests {
             Task { try await collect(slot: slot, at: endpoint, pinRoot: root) }
         }
         let look = try await opened(place)
-        try await eventually("all three are in") { try look.members().count == 3 }
+        try await eventually("all three have joined") { try look.members().count == 3 }
         let spray = try Spray(to: endpoint)
         let sources = IPAddress.v4Sources(250)
         for round in 0..<20 {
@@ -86,7 +86,7 @@ extension ReusePortTests.TutorialTests {
         #expect(try look.members() == [])
     }
 
-    /// The group, once one of the three has made it.
+    /// The group, once one of the three has created it.
     private func opened(_ place: Place) async throws -> ReusePortGroup {
         try await eventually("the group is there") {
             (try? ReusePortGroup("netflow", place.options(existingOnly: true))) != nil

@@ -11,7 +11,7 @@ extension ReusePortTests {
 }
 
 extension ReusePortTests.UDPTests {
-    /// Three members, sources by the dozen, four datagrams each.
+    /// Checks three members with dozens of sources, four datagrams each.
     ///
     /// - Parameter destination: where the members are sent to; nil: where they are bound.
     static func checkSources(
@@ -28,16 +28,16 @@ extension ReusePortTests.UDPTests {
             #expect(arrivals[source] == [home: 4], "\(source)")
         }
         #expect(Set(arrivals.values.flatMap(\.keys)) == [0, 1, 2])
-        // The program ran for each of them: the kernel's own choice counts nothing.
+        // The program ran for each datagram: the kernel's own choice counts nothing.
         #expect(try Sums(group) == Sums(selected: UInt64(sources.count * 4)))
     }
 
-    @Test("IPv4: each source meets the member that the table of every plane names, by the program")
+    @Test("IPv4: the program sends each source to the member in every plane's table")
     func v4() throws {
         try Self.checkSources(IPAddress.v4Sources(48), on: .loopback)
     }
 
-    @Test("IPv6: each source meets the member that the table of every plane names, by the program")
+    @Test("IPv6: the program sends each source to the member in every plane's table")
     func v6() async throws {
         try await withV6Sources {
             try Self.checkSources(
@@ -45,7 +45,7 @@ extension ReusePortTests.UDPTests {
         }
     }
 
-    @Test("a member on [::] meets the IPv4 sources that a member on an IPv4 address would")
+    @Test("a member on [::] gets the same IPv4 sources as a member on an IPv4 address")
     func dualStack() throws {
         try Self.checkSources(IPAddress.v4Sources(48), on: .any6, destination: .loopback)
     }
@@ -90,7 +90,7 @@ extension ReusePortTests.UDPTests {
         case .sourceIP: #expect(met == 1)
         case .fourTuple:
             #expect(met == 4)
-            // All 25 of a flow met one member.
+            // All 25 datagrams of a flow reached one member.
             for count in counts { #expect(count % 25 == 0) }
         case .roundRobin, .random:
             for count in counts { #expect(abs(Int(count) - 250) < 100, "\(counts)") }

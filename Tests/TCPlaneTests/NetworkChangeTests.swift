@@ -70,7 +70,7 @@ extension TCPlaneTests {
         }
 
         @Test(
-            "a receiver behind an interface that goes down and up; both are logged")
+            "an interface to a receiver may go down and up, and both are logged")
         func receiverDownAndUp() async throws {
             let log = LogRecorder()
             try await withPost(log: log) { lab, post in

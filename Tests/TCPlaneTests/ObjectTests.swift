@@ -90,7 +90,7 @@ extension TCPlaneTests {
             #expect(error.reason.split(separator: "\n").count <= 14, "\(error)")
             #expect(error.remedy.contains("needs Linux \(KernelRelease.takesFanout), and this is"))
             #expect(!error.remedy.contains("CAP_"), "nothing is missing: \(error)")
-            let whole = try #require(outcome.log.lines("the kernel's words").first)
+            let whole = try #require(outcome.log.lines("the verifier's log").first)
             #expect(whole.level == .debug)
             #expect(whole.fields["log"]?.contains("GPL") == true)
         }

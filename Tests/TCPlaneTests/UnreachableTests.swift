@@ -102,7 +102,7 @@ extension TCPlaneTests {
                     : ("ipv6.conf.all", "net.ipv6.conf.all.forwarding=1")
                 #expect(
                     said.fields["reason"]
-                        == "net.\(scope).forwarding is 0, and the way to them needs the kernel to forward"
+                        == "net.\(scope).forwarding is 0, and the path to them needs IP forwarding"
                 )
                 #expect(said.fields["remedy"] == "sysctl -w \(remedy)")
 

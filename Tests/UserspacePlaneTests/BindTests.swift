@@ -44,7 +44,7 @@ extension UserspacePlaneTests {
             }
         }
 
-        @Test("joins another socket's address when share_port says so")
+        @Test("joins another socket's address with share_port")
         func sharedPort() async throws {
             let foreign = try Foreign(sharing: true)
             var listener = try Stage.userspace.listener(to: [])

@@ -14,7 +14,7 @@ extension XDPNATPlaneTests {
         private static let byStack =
             "packets leave by the network stack, the driver does not transmit XDP frames"
         private static let refusal =
-            "the network stack drops answers, their source is an address of this host"
+            "the network stack drops replies, their source is an address of this host"
 
         @Test(
             "where drivers do not transmit, every query is answered through the stack",

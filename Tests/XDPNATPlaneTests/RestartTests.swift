@@ -145,7 +145,7 @@ extension XDPNATPlaneTests {
                 let small = net.listener(servers, nat: NATSettings(maxAssociations: 64))
                 let rig = try await net.rig([small], logger: log.logger)
                 #expect(
-                    log.lines("associations are forgotten, clients are given servers anew").count
+                    log.lines("associations are lost, clients get new servers").count
                         == 1)
                 #expect(try await client.ask("2", net.service()).text == "a 2")
                 await rig.stop()

@@ -75,7 +75,7 @@ struct RingTests {
         #expect(near.reserve(upTo: 9).count == 2)
     }
 
-    @Test("an empty ring gives nothing, and reserved entries are not visible yet", arguments: starts)
+    @Test("an empty ring gives nothing, and reserved entries are not visible", arguments: starts)
     func empty(start: UInt32) {
         let memory = RingMemory<UInt64>(size: 4, of: 0, start: start)
         var near = FillRing(owning: memory.producing(), socket: 0)

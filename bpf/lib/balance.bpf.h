@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: (BSD-2-Clause OR GPL-2.0-only) */
 /*
- * balance.bpf.h: the tables of the kernel modes and the way through them: key, slot, receiver. Every
- * program that includes this has the maps of its own.
+ * balance.bpf.h: the tables of the kernel modes and the lookups in them: key, slot, receiver. Every
+ * program that includes this has its own maps.
  */
 #ifndef LB_BALANCE_BPF_H
 #define LB_BALANCE_BPF_H
@@ -11,9 +11,9 @@
 #include <lb/packet.h>
 #include <lb/tables.h>
 
-/* What the loader checks before it trusts an object that it was given. */
+/* The loader checks it before it accepts a given object. */
 const volatile __u32 lb_abi = LB_ABI_VERSION;
-/* Room of every table; the loader sets both before it makes the maps. */
+/* The capacity of every table; the loader sets both before it creates the maps. */
 const volatile __u32 lb_receivers_max = 64;
 const volatile __u32 lb_slots_max = LB_SLOTS_MIN;
 
@@ -37,8 +37,9 @@ struct {
 	__array(values, struct table_map);
 } tables SEC(".maps");
 
-/* Whose turn it is, by listener. A program that chooses for each packet counts on each CPU; one that chooses
- * seldom defines LB_SHARED_ROUND_ROBIN and has one count, so that no receiver is chosen twice in a round. */
+/* The position of round robin, by listener. A program that chooses for each packet counts on each CPU; one
+ * that chooses seldom defines LB_SHARED_ROUND_ROBIN and has one count, so that no receiver is chosen twice
+ * in a round. */
 struct {
 #ifdef LB_SHARED_ROUND_ROBIN
 	__uint(type, BPF_MAP_TYPE_ARRAY);
@@ -71,7 +72,7 @@ static __always_inline __u32 key_of_flow(const struct lb_table *table, const str
 #ifdef LB_SHARED_ROUND_ROBIN
 	key = __sync_fetch_and_add(turn, 1);
 #else
-	/* A number below that of the slots is its own slot, without a division. */
+	/* A number below the number of slots is its own slot, without a division. */
 	key = *turn;
 	*turn = key + 1 < table->slots ? key + 1 : 0;
 #endif

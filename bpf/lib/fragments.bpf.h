@@ -10,8 +10,8 @@
 #include <lb/packet.h>
 #include <lb/tables.h>
 
-/* How long a fate holds. The fragments of a datagram come within moments of each other; a sender of
- * 65536 fragmented datagrams a second uses an IPv4 identification again after one. */
+/* How long a fate is valid. The fragments of a datagram arrive within moments of each other; a sender of
+ * 65536 fragmented datagrams a second reuses an IPv4 identification after one. */
 #define LB_FRAGMENT_NS 1000000000ULL
 
 struct {
@@ -33,7 +33,7 @@ static __always_inline struct lb_fragment_key fragment_key(const struct __sk_buf
 	return key;
 }
 
-/* The fate of a datagram; null when it is open. */
+/* The fate of a datagram; null when it is not decided. */
 static __always_inline struct lb_fragment *find_fate(const struct lb_fragment_key *key, __u64 now)
 {
 	struct lb_fragment *known = bpf_map_lookup_elem(&fragments, key);
@@ -42,13 +42,13 @@ static __always_inline struct lb_fragment *find_fate(const struct lb_fragment_ke
 }
 
 /*
- * Settles the fate of a datagram, by its first fragment or by a later one that came before.
+ * Decides the fate of a datagram, by its first fragment or by a later one that came before.
  *
- * Of two CPUs that settle it at once, one does.
+ * If two CPUs decide it at once, one wins.
  *
  * @receiver  null unless it was sent
- * @return    whether it is as wanted; 0 when it had been passed to the stack or, for a later fragment,
- *            when the first was quicker
+ * @return    whether it is the wanted one; 0 when it had been passed to the stack or, for a later
+ *            fragment, when the first was quicker
  */
 static __always_inline int settle(const struct lb_fragment_key *key, enum lb_fate fate,
 				  const struct lb_receiver *receiver)
@@ -60,8 +60,8 @@ static __always_inline int settle(const struct lb_fragment_key *key, enum lb_fat
 		settled.receiver = *receiver;
 	if (known && (known->fate == LB_FATE_PASSED || fate == LB_FATE_PASSED))
 		return known->fate == fate;
-	/* An identification that comes round again may be written over; so may a first fragment that
-	 * comes twice, since the later ones follow the second. */
+	/* A reused identification may be overwritten; so may a first fragment that comes twice, since the
+	 * later ones follow the second. */
 	if (known)
 		return !bpf_map_update_elem(&fragments, key, &settled, BPF_ANY);
 	if (!bpf_map_update_elem(&fragments, key, &settled, BPF_NOEXIST))

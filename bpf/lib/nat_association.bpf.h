@@ -1,15 +1,14 @@
 /* SPDX-License-Identifier: (BSD-2-Clause OR GPL-2.0-only) */
 /*
- * nat_association.bpf.h: which server a client is associated with, and who may be.
+ * nat_association.bpf.h: the associations of clients with servers, and their limits.
  *
- * An association that a client made and no server has answered lies in the maps `unanswered`, so that a
- * flood of unanswered sources evicts only its like. The first reply moves it to those
- * of `associations`; what a server begins starts there. Both forget the least recently used when they are
- * full, and only then.
+ * An association that a client made and no server has answered is in the maps `unanswered`, so that a
+ * flood of unanswered sources evicts only such entries. The first reply moves it to `associations`; those
+ * that a server makes start there. A full map evicts the least recently used entry; nothing else does.
  *
- * Two CPUs may want to make one association at once; then the slower one takes what the other made. The
- * kernel may give the entry of a forgotten association to another client while a program still holds it:
- * so an association changes by compare and exchange alone, and its owner only from one that is gone.
+ * Two CPUs may make one association at once; then the slower one uses that of the other. The kernel may
+ * reuse the entry of an evicted association for another client while a program still holds it: so an
+ * association changes only by compare and exchange, and its owner only if the previous one is removed.
  */
 #ifndef LB_NAT_ASSOCIATION_BPF_H
 #define LB_NAT_ASSOCIATION_BPF_H
@@ -17,11 +16,11 @@
 #include "balance.bpf.h"
 #include "nat_maps.bpf.h"
 
-/* Whether associations wait for an answer in a map of their own; the loader sets it. */
+/* Whether associations wait for a reply in maps of their own; the loader sets it. */
 const volatile __u8 lb_nat_waits = 1;
 
-/* The loader sets the sizes, to powers of two: of others the kernel uses less. Those of a family that no
- * listener has are 1. */
+/* The loader sets the sizes, to powers of two: of other sizes the kernel uses less. Without a listener of a
+ * family its maps have size 1. */
 #define NAT_ASSOCIATIONS(name, key_type, entries)                                                  \
 	struct {                                                                                   \
 		__uint(type, BPF_MAP_TYPE_LRU_HASH);                                               \
@@ -36,14 +35,16 @@ NAT_ASSOCIATIONS(unanswered4, __u64, 32768);
 NAT_ASSOCIATIONS(unanswered6, struct lb_nat_client, 32768);
 
 /*
- * How many associations servers may begin where clients have their interface, too: as many as fill a sixteenth of the maps at once, and after that one
- * each lb_nat_begin_ns, which fill them in five minutes. Anyone who can send with a server's address begins
- * some; clients that send more often than that stay younger than these, so the maps forget others first.
+ * How many associations servers may start where clients share their interface: at once as many as fill a
+ * sixteenth of the maps, and after that one each lb_nat_begin_ns, which fills them in five minutes. Any
+ * host that can send with a server's address starts some; clients that send more often than that stay
+ * younger than these, so the maps evict others first.
  */
 const volatile __u64 lb_nat_begin_ns = 300000000000ULL / 1048576;
 #define NAT_BEGIN_CREDIT_NS (300000000000ULL / 16)
 
-/* When the associations that servers have begun are paid for: CLOCK_MONOTONIC in nanoseconds. */
+/* Rate limit of the associations that servers start: the time up to which they are accounted for, in
+ * nanoseconds of CLOCK_MONOTONIC. */
 struct {
 	__uint(type, BPF_MAP_TYPE_ARRAY);
 	__uint(max_entries, 1);
@@ -51,7 +52,7 @@ struct {
 	__type(value, __u64);
 } begun SEC(".maps");
 
-/* Whether a server may begin another association; when several CPUs ask at once, some may be refused. */
+/* Whether a server may start another association; when several CPUs ask at once, some may be refused. */
 static __always_inline int may_begin(void)
 {
 	__u64 now = bpf_ktime_get_coarse_ns(), credit = NAT_BEGIN_CREDIT_NS, before, from;
@@ -73,7 +74,7 @@ static __always_inline int may_begin(void)
 	return 0;
 }
 
-/* A client, as the maps of its family know it. */
+/* A client, in the key format of its family's maps. */
 struct nat_client {
 	struct lb_nat_client key;
 	__u32 is_v6;
@@ -105,8 +106,8 @@ static __always_inline struct lb_nat_association *find_unanswered(const struct n
 			     : bpf_map_lookup_elem(&unanswered4, &client->key);
 }
 
-/* An answer adds to the maps of those that were answered before it deletes from the others, so in this
- * order none is missed. */
+/* A reply adds to the maps of answered ones before it deletes from the others, so in this order none is
+ * missed. */
 static __always_inline struct lb_nat_association *find_association(const struct nat_client *client)
 {
 	struct lb_nat_association *known = find_unanswered(client);
@@ -129,11 +130,11 @@ static __always_inline long put_unanswered(const struct nat_client *client,
 }
 
 /*
- * Gives a client without a living association to a server.
+ * Associates a client without a valid association with a server.
  *
- * @known   its association with a server that is gone; null when it has none
- * @waits   whether an answer is yet to come
- * @return  the association in the end, which may be with another server when another CPU was quicker; 0
+ * @known   its association with a removed server; null when it has none
+ * @waits   whether a reply is still missing
+ * @return  the resulting association, which may be with another server when another CPU was quicker; 0
  *          when there is no memory
  */
 static __always_inline __u64 associate(const struct nat_client *client,
@@ -163,8 +164,7 @@ static __always_inline __u64 associate(const struct nat_client *client,
 	return known ? known->word : 0;
 }
 
-/* Moves an association that was answered from the maps of those that were not; its entry there goes
- * last. */
+/* Moves an answered association from the maps of unanswered ones; its entry there is deleted last. */
 static __always_inline void answer(const struct nat_client *client,
 				   const struct lb_nat_association *known)
 {

@@ -2,16 +2,16 @@
 /*
  * nat_icmp.bpf.h: ICMP errors about translated packets (RFC 5508, section 4; RFC 4443).
  *
- * An error goes to the source of the packet that it quotes, and quotes it as it was where the error arose:
+ * An error goes to the source of the packet that it quotes, and quotes it as the error's sender saw it:
  *
- *   about a client's packet, which had left for a server: quoted is client → server. It is for the client,
- *   who knows the service alone: quoted becomes client → service, and the error comes from the service
+ *   about a client's packet, which had left for a server: quotes client → server. It is for the client,
+ *   who knows only the service: the quote becomes client → service, and the error comes from the service
  *
- *   about a server's packet, which had left as the service's: quoted is service → client. It is for the
- *   service: quoted becomes server → client, and the error goes to the server. With one arm a
- *   router's comes from the service: the gateway would drop what comes back and seems to be its own
+ *   about a server's packet, which had left as the service's: quotes service → client. It is for the
+ *   service: the quote becomes server → client, and the error goes to the server. With one arm a
+ *   router's error gets the service as its source: the gateway would drop a packet from its own address
  *
- * Errors neither make nor keep associations: anyone can send one.
+ * Errors neither make nor keep associations: any host can send one.
  */
 #ifndef LB_NAT_ICMP_BPF_H
 #define LB_NAT_ICMP_BPF_H
@@ -21,16 +21,16 @@
 #include "nat_translate.bpf.h"
 #include "nat_way.bpf.h"
 
-/* The packet that an error quotes, as far as it is looked at. */
+/* The relevant part of the packet that an error quotes. */
 struct nat_quote {
 	struct lb_flow flow;
-	__u16 ip; /* where its headers begin in the frame */
+	__u16 ip; /* the offset of its headers in the frame */
 	__u16 transport;
 	__u8 protocol;
 	__u8 reserved[3];
 };
 
-/* header_at, of a packet that is quoted: it has as many headers as one that is not. */
+/* header_at, for a quoted packet, which has the same limit of headers. */
 #define NAT_QUOTE_MAX 255
 
 static __always_inline __u8 *quoted_at(struct xdp_md *ctx, __u64 offset, __u32 bytes)
@@ -44,7 +44,7 @@ static __always_inline __u8 *quoted_at(struct xdp_md *ctx, __u64 offset, __u32 b
 	return at + bytes <= end ? at : 0;
 }
 
-/* Steps over the extension headers of a quoted packet; 0 when there are no ports behind them. */
+/* Skips the extension headers of a quoted packet; 0 when there are no ports after them. */
 static __always_inline int skip_extensions(struct xdp_md *ctx, struct nat_quote *quote)
 {
 	for (int i = 0; i < LB_EXTENSIONS_MAX; i++) {
@@ -90,8 +90,8 @@ static __always_inline int read_quote_v6(struct xdp_md *ctx, struct nat_quote *q
 	return skip_extensions(ctx, quote);
 }
 
-/* Reads the quoted headers, with the ports of UDP or TCP, which every error quotes; 0 when there are none. By
- * itself, to be verified once for all that is done with them. */
+/* Reads the quoted headers, with the ports of UDP or TCP, which every error quotes; 0 when there are none.
+ * A function of its own, so that it is verified once for all callers. */
 static __noinline int read_quote(struct xdp_md *ctx, const struct lb_packet *packet,
 				 struct nat_quote *quote)
 {
@@ -113,7 +113,7 @@ static __always_inline int is_same(struct lb_addr left, struct lb_addr right)
 	return left.high == right.high && left.low == right.low;
 }
 
-/* The association of the client that the quoted packet is from (or to), if its server lives. */
+/* The association of the client that the quoted packet is from (or to), if its server exists. */
 static __always_inline struct lb_nat_association *
 association_of(const struct nat_quote *quote, int is_source, __u32 listener, int is_v6)
 {
@@ -173,8 +173,8 @@ static __always_inline int error_for_client(const struct lb_packet *packet,
 	return move_to_service(move, lb_nat_service_of(word));
 }
 
-/* Translates the quoted packet, whose server's end is its source if the error is for a service. The steps
- * of all that changes, for the checksum of the error; or -1. */
+/* Translates the quoted packet; the server's end is its source if the error is for a service. Returns the
+ * steps of all changes, for the checksum of the error; or -1. */
 static __always_inline __s64 rewrite_quote(struct xdp_md *ctx, const struct lb_packet *packet,
 					   const struct nat_quote *quote,
 					   const struct nat_move *move)
@@ -201,7 +201,7 @@ static __always_inline __s64 rewrite_quote(struct xdp_md *ctx, const struct lb_p
 	steps += lb_csum_step(*where, to);
 	all += lb_csum_step(*where, to);
 	*where = to;
-	/* Of TCP the eight bytes that must be quoted do not have the checksum. */
+	/* The eight bytes of TCP that must be quoted do not include the checksum. */
 	check = (__u16 *)(at + (quote->protocol == LB_IP_TCP ? 16 : 6));
 	if ((__u8 *)(check + 1) <= end &&
 	    (quote->protocol == LB_IP_UDP || packet->payload >= header + 18)) {
@@ -213,7 +213,7 @@ static __always_inline __s64 rewrite_quote(struct xdp_md *ctx, const struct lb_p
 	return (__s64)all;
 }
 
-/* Has the error come from the service; the steps of that for its checksum, or -1. */
+/* Makes the service the source of the error; the steps of that for its checksum, or -1. */
 static __always_inline __s64 rewrite_sender(struct xdp_md *ctx, const struct lb_packet *packet)
 {
 	int is_v6 = packet->is_v6;
@@ -225,7 +225,7 @@ static __always_inline __s64 rewrite_sender(struct xdp_md *ctx, const struct lb_
 	if (!ip)
 		return -1;
 	put_addr(ip + (is_v6 ? 8 : 12), to, is_v6);
-	/* ICMPv6 sums up the addresses of its own packet, too (RFC 4443, section 2.3). */
+	/* The ICMPv6 checksum covers the addresses of its own packet, too (RFC 4443, section 2.3). */
 	if (is_v6)
 		return (__s64)steps;
 	check = (__u16 *)(ip + 10);
@@ -234,10 +234,10 @@ static __always_inline __s64 rewrite_sender(struct xdp_md *ctx, const struct lb_
 }
 
 /*
- * Decides about an ICMP error, and translates what it quotes: an enum nat_decision. What is not to move is
+ * Decides about an ICMP error, and translates its quote: an enum nat_decision. Errors that do not move are
  * counted here.
  *
- * Who calls it sends the packet: stacks of programs that call each other add up to 512 bytes at most.
+ * The caller sends the packet: the stack frames of nested calls add up to 512 bytes at most.
  */
 __noinline int lb_nat_error(struct xdp_md *ctx, const struct lb_packet *packet,
 			    struct nat_move *move)

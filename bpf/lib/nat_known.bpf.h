@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: (BSD-2-Clause OR GPL-2.0-only) */
 /*
- * nat_known.bpf.h: the quick way for nearly every packet: a whole UDP datagram behind plain headers, of a
+ * nat_known.bpf.h: the fast path for nearly every packet: a whole UDP datagram after plain headers, of a
  * client that is associated with a server, or of an unknown client.
  *
- * It does what the long way does (xdp_nat.bpf.c), and leaves to that whatever is not as usual, before the
- * packet is altered or counted. The families and directions are constants here, so each has code of its
- * own, whose values stay in registers: no structure is filled in, none is read back.
+ * It does the same as the slow path (xdp_nat.bpf.c), and leaves unusual packets to that before it changes
+ * or counts them. Families and directions are constants here, so each has its own code, whose values stay
+ * in registers: no structure is filled in or read back.
  */
 #ifndef LB_NAT_KNOWN_BPF_H
 #define LB_NAT_KNOWN_BPF_H
@@ -15,11 +15,11 @@
 #include "nat_translate.bpf.h"
 #include "nat_way.bpf.h"
 
-/* Not verdicts: the packet goes the long way, as it was; its client was associated just now. */
+/* Not verdicts: the packet takes the slow path, unchanged; its client was associated just now. */
 #define NAT_LONG_WAY -1
 #define NAT_LONG_WAY_BEGUN -2
 
-/* A packet of the quick way. */
+/* A packet of the fast path. */
 struct nat_quick {
 	struct lb_flow flow;
 	__u32 payload;
@@ -73,13 +73,13 @@ struct nat_target {
 	__u16 port;
 };
 
-/* From a client that has no association. */
+/* From a client without an association. */
 static __always_inline int to_new_server(const struct nat_quick *packet,
 					 const struct lb_nat_client *key,
 					 const struct lb_nat_endpoint *service, int is_v6,
 					 struct nat_target *target)
 {
-	/* Copies: what lies in memory for the function is in registers for who needs no function. */
+	/* Copies: the function needs its values in memory; without the call they stay in registers. */
 	struct nat_client client = {.key = *key, .is_v6 = (__u32)is_v6, .is_unknown = 1};
 	struct nat_move move = {.listener = service->listener};
 	struct lb_flow flow = packet->flow;
@@ -170,7 +170,7 @@ static __always_inline int count_quick(const struct nat_quick *packet,
 	return 1;
 }
 
-/* The way of the translated packet, if it was found before. */
+/* The cached way of the translated packet, if there is one. */
 static __always_inline struct lb_nat_way *way_of(const struct xdp_md *ctx,
 						 const struct nat_quick *packet,
 						 const struct nat_target *target, int is_source,
@@ -254,7 +254,7 @@ static __always_inline int translate_quick(struct xdp_md *ctx, __u8 *data, const
 	return NAT_LONG_WAY;
 }
 
-/* A verdict, or one of the above with the packet as it was. */
+/* A verdict, or one of the above with the packet unchanged. */
 static __always_inline int take_quick_way(struct xdp_md *ctx, int in_stack)
 {
 	__u8 *data = (void *)(long)ctx->data;
@@ -271,7 +271,7 @@ static __always_inline int take_quick_way(struct xdp_md *ctx, int in_stack)
 	return NAT_LONG_WAY;
 }
 
-/* One for each program: in a driver nothing is spent on what only the stack knows. */
+/* One for each program: the driver's has no code that only the stack needs. */
 static __noinline int go_quickly(struct xdp_md *ctx)
 {
 	return take_quick_way(ctx, 0);

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: (BSD-2-Clause OR GPL-2.0-only) */
 /*
- * nat_maps.bpf.h: who is who (endpoints, services, servers), and what is counted.
+ * nat_maps.bpf.h: endpoints, services, servers, and counters.
  */
 #ifndef LB_NAT_MAPS_BPF_H
 #define LB_NAT_MAPS_BPF_H
@@ -60,8 +60,8 @@ struct {
 
 struct lb_nat_hook hooked[LB_NAT_HOOKS] SEC(LB_NAT_HOOKS_MAP);
 
-/* The interface that a packet came in by; null when it is none that the program was attached to, but below
- * such a one, as a bond's are. */
+/* The interface that a packet came in by; null when the program is not attached to it, but to one above,
+ * such as a bond. */
 static __always_inline struct lb_nat_hook *find_hook(__u32 ifindex)
 {
 	for (__u32 i = 0; i < LB_NAT_PROBES; i++) {
@@ -75,7 +75,7 @@ static __always_inline struct lb_nat_hook *find_hook(__u32 ifindex)
 	return 0;
 }
 
-/* Whether a frame is for this host, as the stack judges. */
+/* Whether a frame is for this host, by the stack's rules. */
 static __always_inline int is_ours(const struct xdp_md *ctx)
 {
 	const __u8 *data = (void *)(long)ctx->data, *end = (void *)(long)ctx->data_end;
@@ -89,7 +89,7 @@ static __always_inline int is_ours(const struct xdp_md *ctx)
 	       LB_LOAD(__u16, data + 4) == LB_LOAD(__u16, hook->mac + 4);
 }
 
-/* Whether a packet comes by the interface of the server that its source names; `from` as in the endpoint. */
+/* Whether a packet comes by the interface of the server in its source; `from` as in the endpoint. */
 static __always_inline int comes_from(const struct xdp_md *ctx, __u32 from)
 {
 	__u32 ifindex = ctx->ingress_ifindex;
@@ -97,7 +97,7 @@ static __always_inline int comes_from(const struct xdp_md *ctx, __u32 from)
 	return !from || from == ifindex || !find_hook(ifindex);
 }
 
-/* What is done to a packet: the address of the source or destination, and its port, are replaced. */
+/* The translation of a packet: the new address and port of its source or destination. */
 struct nat_move {
 	struct lb_addr address;
 	__u32 listener;
@@ -107,7 +107,7 @@ struct nat_move {
 	__u16 port;	/* host order */
 	__u8 direction; /* enum lb_nat_direction: ingress replaces the destination */
 	__u8 to_stack;	/* the stack sends it, and lowers its TTL */
-	__u32 mtu;	/* of a way that it is too long for, bytes of IP packet; else 0 */
+	__u32 mtu;	/* of a way that is too short for it, bytes of IP packet; else 0 */
 };
 
 static __always_inline struct lb_nat_endpoint *find_places(void)
@@ -144,7 +144,7 @@ static __always_inline struct lb_nat_endpoint *find_endpoint(struct lb_addr addr
 	return places ? find_endpoint_in(places, address, port, protocol) : 0;
 }
 
-/* What an address is to us, whatever the port: a bit set of enum lb_nat_role. clang 14 passes no structure to
+/* The roles of an address on any port: a bit set of enum lb_nat_role. clang 14 passes no structure to
  * a function that it does not inline. */
 static __noinline int roles_of(const struct lb_addr *address)
 {
@@ -153,7 +153,7 @@ static __noinline int roles_of(const struct lb_addr *address)
 	return known ? known->roles : 0;
 }
 
-/* The server that holds an association; null when it is gone. */
+/* The server of an association; null when it is removed. */
 static __always_inline struct lb_nat_server *find_holder(__u64 association)
 {
 	__u32 number = lb_nat_server_of(association),

@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: (BSD-2-Clause OR GPL-2.0-only) */
 /*
- * nat_parse.bpf.h: what xdp_nat takes of the packets that lb/packet.h parses: UDP, TCP when it is served, and
- * ICMP errors. A NAT drops malformed packets rather than pass them on, so it counts why a packet is none.
+ * nat_parse.bpf.h: the packets that xdp_nat accepts from the parser lb/packet.h: UDP, TCP when it is
+ * served, and ICMP errors. A NAT drops malformed packets rather than pass them on, so it counts the reason.
  *
- * Nearly every packet is a whole datagram behind a plain header: parse_plain takes those in a few dozen
- * instructions, with every offset a constant. lb_nat_parse takes the rest.
+ * Nearly every packet is a whole datagram after a plain header: parse_plain handles those in a few dozen
+ * instructions, with constant offsets. lb_nat_parse handles the rest.
  */
 #ifndef LB_NAT_PARSE_BPF_H
 #define LB_NAT_PARSE_BPF_H
@@ -20,8 +20,8 @@
 /* Whether TCP is translated too; the loader sets it. */
 const volatile __u8 lb_nat_tcp = 0;
 
-/* lb_bytes, to be written to. The mask changes nothing, since headers reach no further; the verifier does
- * not see the comparison when the compiler makes it of a copy. */
+/* lb_bytes, for writing. The mask changes nothing, since headers end before it; the verifier does not see
+ * the comparison when the compiler makes it on a copy. */
 static __always_inline __u8 *header_at(struct xdp_md *ctx, __u32 offset, __u32 bytes)
 {
 	const __u8 *data = (void *)(long)ctx->data, *end = (void *)(long)ctx->data_end;
@@ -36,7 +36,7 @@ static __always_inline int is_translated(__u8 protocol)
 	return protocol == LB_IP_UDP || (lb_nat_tcp && protocol == LB_IP_TCP);
 }
 
-/* What is counted of a packet that is LB_PARSE_OTHER, LB_PARSE_MALFORMED or LB_PARSE_SHORT. */
+/* The event of a packet that is LB_PARSE_OTHER, LB_PARSE_MALFORMED or LB_PARSE_SHORT. */
 static __always_inline enum lb_nat_event event_of(const struct lb_packet *packet)
 {
 	switch (packet->reason) {
@@ -62,7 +62,7 @@ static __always_inline enum lb_nat_event event_of(const struct lb_packet *packet
 	return LB_NAT_UNHANDLED_TRAFFIC;
 }
 
-/* Reads a whole datagram with no more around it than Ethernet and a plain IP header; 0: it is none. */
+/* Reads a whole datagram after only Ethernet and a plain IP header; 0: it is none. */
 static __always_inline int parse_plain(const __u8 *data, const __u8 *end, struct lb_packet *packet)
 {
 	const __u8 *ip = data + 14;
@@ -101,8 +101,8 @@ static __always_inline int parse_plain(const __u8 *data, const __u8 *end, struct
 /*
  * Parses any frame; an enum lb_parse, never LB_PARSE_SHORT.
  *
- * A global function is verified by itself (Linux 5.6; with such a pointer, 5.12). Otherwise the verifier
- * would walk the rest of the program for each way through the headers, and give up.
+ * A global function is verified on its own (Linux 5.6; with such a pointer, 5.12). Otherwise the verifier
+ * would walk the rest of the program for each path through the headers, and give up.
  */
 __noinline int lb_nat_parse(struct xdp_md *ctx, struct lb_packet *packet)
 {

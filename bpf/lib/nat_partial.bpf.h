@@ -1,18 +1,18 @@
 /* SPDX-License-Identifier: (BSD-2-Clause OR GPL-2.0-only) */
 /*
- * nat_partial.bpf.h: packets in the network stack that no wire has seen: what their senders left to a device,
- * and what the kernel put together.
+ * nat_partial.bpf.h: packets in the network stack that were never on a wire: with checksum offload, or
+ * merged by the kernel.
  *
- * A host on the same machine leaves the checksum to a device (CHECKSUM_PARTIAL): in its place stands the sum of
- * the pseudo header, not complemented, and a device further on makes the checksum of it. The kernel does not
- * tell a program of XDP. In a driver packets are as the wire had them, so only the program in the stack asks.
+ * A host on the same machine offloads the checksum (CHECKSUM_PARTIAL): the checksum field has the sum of
+ * the pseudo header, not complemented, and a later device completes it. The kernel does not report this to
+ * an XDP program. In a driver packets are as on the wire, so only the program in the stack checks this.
  */
 #ifndef LB_NAT_PARTIAL_BPF_H
 #define LB_NAT_PARTIAL_BPF_H
 
 #include "nat_parse.bpf.h"
 
-/* Bytes that are summed up in one go, and how often. What is longer than all of them is no wire's packet. */
+/* Bytes of one sum, and their maximum number. A longer packet cannot come from a wire. */
 #define NAT_SUM_BYTES 512
 #define NAT_SUM_TURNS 18
 _Static_assert(NAT_SUM_BYTES *NAT_SUM_TURNS + LB_HEADERS_MAX <= 0x3fff,
@@ -28,7 +28,7 @@ static __always_inline __u64 sum_words(const __u8 *at, __u32 bytes)
 	return sum;
 }
 
-/* Whether it is several packets in one (GRO, GSO): longer than the interface takes. `bytes` of IP packet. */
+/* Whether it is several packets in one (GRO, GSO): above the interface's MTU. `bytes` of IP packet. */
 static __always_inline int is_aggregate(struct xdp_md *ctx, __u32 bytes)
 {
 	__u32 length = bytes;
@@ -36,8 +36,8 @@ static __always_inline int is_aggregate(struct xdp_md *ctx, __u32 bytes)
 	return bpf_check_mtu(ctx, 0, &length, 0, 0) == BPF_MTU_CHK_RET_FRAG_NEEDED;
 }
 
-/* The sum of the words of `left` bytes, fewer than NAT_SUM_BYTES, from `start` on; -1 when they are not at hand.
- * Global, to be verified once. The compiler is to compare with `end` itself, as the verifier wants it. */
+/* The sum of the words of `left` bytes, fewer than NAT_SUM_BYTES, from `start` on; -1 when they are not at
+ * hand. Global, so that it is verified once. The compiler must compare with `end` itself for the verifier. */
 __noinline int lb_nat_sum_rest(struct xdp_md *ctx, __u32 start, __u32 left)
 {
 	const __u8 *end = (void *)(long)ctx->data_end;
@@ -63,8 +63,8 @@ __noinline int lb_nat_sum_rest(struct xdp_md *ctx, __u32 start, __u32 left)
 	return left ? -1 : lb_fold(sum);
 }
 
-/* Whether a checksum is right: the pseudo header's `sum` and `left` bytes from `start` on, the checksum among
- * them, sum up to 0xffff. */
+/* Whether a checksum is correct: the pseudo header's `sum` and `left` bytes from `start` on, with the
+ * checksum, sum up to 0xffff. */
 static __always_inline int sums_up(struct xdp_md *ctx, __u32 start, __u32 left, __u64 sum)
 {
 	const __u8 *end = (void *)(long)ctx->data_end;
@@ -85,15 +85,15 @@ static __always_inline int sums_up(struct xdp_md *ctx, __u32 start, __u32 left, 
 }
 
 /*
- * Whether the checksum of a whole packet is yet to be made.
+ * Whether the checksum of a whole packet is not complete yet.
  *
- * One in 65536 right checksums is the very sum that stands for one to be made, so what has that sum, and could
- * have been on a wire, is summed up. One in 65536 that are yet to be made looks right then: nothing tells it
- * from a right one.
+ * One in 65536 correct checksums equals the sum that marks an incomplete one, so a packet with that sum
+ * that could come from a wire is summed up. One in 65536 incomplete ones then looks correct: they cannot be
+ * distinguished.
  *
- * Global, as lb_nat_parse is, to be verified once.
+ * Global, as lb_nat_parse is, so that it is verified once.
  *
- * @ip, @at   where the headers of IP and of UDP or TCP begin
+ * @ip, @at   the offsets of the headers of IP and of UDP or TCP
  */
 __noinline int lb_nat_is_partial(struct xdp_md *ctx, __u32 ip, __u32 at, __u32 protocol,
 				 __u32 is_v6)

@@ -1,19 +1,19 @@
 /* SPDX-License-Identifier: (BSD-2-Clause OR GPL-2.0-only) */
 /*
- * nat_rewrite.bpf.h: puts other addresses and ports into a packet, with all that follows from them.
+ * nat_rewrite.bpf.h: replaces addresses and ports in a packet, and updates the checksums.
  */
 #ifndef LB_NAT_REWRITE_BPF_H
 #define LB_NAT_REWRITE_BPF_H
 
 #include "nat_maps.bpf.h"
 
-/* What there is of the transport header to be rewritten. */
+/* The transport header to rewrite. */
 enum nat_transport {
 	NAT_NO_HEADER,	/* nothing: a later fragment's data, or done already */
 	NAT_HAS_HEADER, /* UDP or TCP */
 };
 
-/* Sends the frame back where it came from: the two addresses of its header change places. */
+/* Swaps the two addresses of the frame's header, to send it back. */
 static __always_inline void turn_around(__u8 *frame)
 {
 	__u64 start = *(__u64 *)frame;
@@ -43,7 +43,7 @@ static __always_inline struct lb_addr addr_at(const __u8 *at, int is_v6)
 	return is_v6 ? lb_addr_v6(at) : lb_addr_v4(lb_be32(at));
 }
 
-/* What is replaced in a packet. */
+/* The replacement in a packet. */
 struct nat_change {
 	struct lb_addr address;
 	__u16 port; /* host order */
@@ -51,7 +51,7 @@ struct nat_change {
 	__u8 is_source; /* the source is replaced; else the destination */
 	__u8 keeps_ttl;
 	__u8 is_v6;
-	__u8 is_partial; /* its checksum is yet to be made: lb_nat_is_partial */
+	__u8 is_partial; /* its checksum is incomplete: lb_nat_is_partial */
 };
 
 /* Replaces port and checksum of the header of UDP or TCP; `steps` are those of the addresses. 0 when the
@@ -66,7 +66,7 @@ static __always_inline int rewrite_transport(__u8 *at, const __u8 *end,
 	if ((__u8 *)(check + 1) > end)
 		return 0;
 	if (change->is_partial) {
-		/* The sum of addresses, length and protocol; who makes the checksum adds the ports. */
+		/* The sum of addresses, length and protocol; the device that completes it adds the ports. */
 		*where = to;
 		*check = lb_fold(*check + steps);
 		return 1;
@@ -78,7 +78,7 @@ static __always_inline int rewrite_transport(__u8 *at, const __u8 *end,
 	return 1;
 }
 
-/* Puts an address in another's place; the steps of that. */
+/* Replaces an address; the steps of that. */
 static __always_inline __u64 replace_addr(__u8 *at, struct lb_addr address, int is_v6)
 {
 	__u64 *wide = (__u64 *)at, high = bpf_cpu_to_be64(address.high), steps;
@@ -96,8 +96,8 @@ static __always_inline __u64 replace_addr(__u8 *at, struct lb_addr address, int 
 	return steps;
 }
 
-/* Replaces the address, the TTL, and what follows from them, in headers at `ip` and `at`. 0 when the packet
- * is too short, which the parser rules out. */
+/* Replaces the address, the TTL and the checksums in headers at `ip` and `at`. 0 when the packet is too
+ * short, which the parser rules out. */
 static __always_inline int rewrite_at(__u8 *ip, __u8 *at, const __u8 *end,
 				      const struct nat_change *change, enum nat_transport transport)
 {
@@ -114,7 +114,7 @@ static __always_inline int rewrite_at(__u8 *ip, __u8 *at, const __u8 *end,
 	} else if (change->keeps_ttl) {
 		*check = lb_csum_update(*check, steps);
 	} else {
-		/* TTL and protocol as a word, so that nothing waits for a byte to be stored. */
+		/* TTL and protocol as a word, so that no load waits for the store of a byte. */
 		*ttl -= bpf_htons(0x0100);
 		*check = lb_csum_update(*check, steps + lb_csum_step(bpf_htons(0x0100), 0));
 	}

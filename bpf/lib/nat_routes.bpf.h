@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: (BSD-2-Clause OR GPL-2.0-only) */
 /*
- * nat_routes.bpf.h: the kernel's routes, and what they said before.
+ * nat_routes.bpf.h: the kernel's routes, and a cache of them.
  *
- * bpf_fib_lookup takes longer than all the rest together, and says the same from one packet of a flow to
- * the next. So its answers are kept for as long as a moment, and no longer than user space says.
+ * bpf_fib_lookup takes longer than all the rest together, and returns the same for all packets of a flow.
+ * So its results are cached for a moment, or until user space reports a change.
  */
 #ifndef LB_NAT_ROUTES_BPF_H
 #define LB_NAT_ROUTES_BPF_H
@@ -21,8 +21,8 @@
 const volatile __u8 lb_nat_routed = 0;
 /* Places of the map `ways`, a power of two; the loader sets both. */
 const volatile __u32 lb_nat_ways = 1;
-/* How long an answer holds when user space says nothing: 1 s where a second has 250 ticks, at most 2.5 s
- * (100 ticks). */
+/* How long a result is valid without a change from user space: 1 s where a second has 250 ticks, at most
+ * 2.5 s (100 ticks). */
 const volatile __u32 lb_nat_way_ticks = 250;
 
 struct {
@@ -39,7 +39,7 @@ struct {
 	__type(value, __u32);
 } routes SEC(".maps");
 
-/* Takes memory for the interfaces that there are alone. */
+/* Takes memory only for existing interfaces. */
 struct {
 	__uint(type, BPF_MAP_TYPE_HASH);
 	__uint(map_flags, BPF_F_NO_PREALLOC);
@@ -48,7 +48,7 @@ struct {
 	__type(value, __u32);
 } links SEC(".maps");
 
-/* What is known of an interface: enum lb_nat_link. */
+/* The link bits of an interface: enum lb_nat_link. */
 static __always_inline __u32 link_of(__u32 interface)
 {
 	__u32 *known = bpf_map_lookup_elem(&links, &interface);
@@ -56,7 +56,7 @@ static __always_inline __u32 link_of(__u32 interface)
 	return known ? *known : 0;
 }
 
-/* What is asked: the packet as it will leave. */
+/* The lookup: the packet as it will leave. */
 struct nat_question {
 	struct lb_addr source;
 	struct lb_addr destination;
@@ -69,14 +69,14 @@ struct nat_question {
 	__u32 is_v6;
 };
 
-/* What of a question the kernel's answer depends on. */
+/* The part of a lookup that the kernel's result depends on. */
 struct nat_subject {
 	struct lb_addr source;
 	struct lb_addr destination;
 	__u32 ports;
 };
 
-/* The source and the ports are none of it unless user space says that they are (`word`, of the map `routes`):
+/* Without the source and the ports unless user space sets LB_NAT_BY_FLOW (`word`, of the map `routes`):
  * then all clients share the way to their server, which stays in the cache. */
 static __always_inline struct nat_subject subject_of(const struct nat_question *asked, __u32 word)
 {
@@ -98,7 +98,7 @@ static __always_inline struct lb_nat_way *place_of_way(const struct nat_subject 
 	return bpf_map_lookup_elem(&ways, &place);
 }
 
-/* The way that was found before for UDP; null when it is not known, or no longer. */
+/* The cached way for UDP; null when there is none, or it has expired. */
 static __always_inline struct lb_nat_way *find_way(const struct nat_question *asked)
 {
 	__u32 zero = 0, *word = bpf_map_lookup_elem(&routes, &zero), now = word ? *word : 0;
@@ -129,7 +129,7 @@ static __always_inline void put_fib_addr(void *at, struct lb_addr address, int i
 	words[1] = bpf_cpu_to_be64(address.low);
 }
 
-/* Asks the kernel; a result of bpf_fib_lookup. */
+/* Looks the route up in the kernel; a result of bpf_fib_lookup. */
 static __always_inline long ask(struct xdp_md *ctx, const struct nat_question *asked,
 				struct bpf_fib_lookup *fib)
 {
@@ -148,7 +148,7 @@ static __always_inline long ask(struct xdp_md *ctx, const struct nat_question *a
 	return bpf_fib_lookup(ctx, fib, sizeof(*fib), 0);
 }
 
-/* Keeps the kernel's answer about a packet of UDP; the route's word was read before it was asked. */
+/* Caches the kernel's result for a UDP packet; the word of the routes was read before the lookup. */
 static __always_inline void keep_way(const struct nat_question *asked,
 				     const struct bpf_fib_lookup *fib, __u32 word)
 {
@@ -167,7 +167,7 @@ static __always_inline void keep_way(const struct nat_question *asked,
 	way->routes = word;
 	__builtin_memcpy(way->header, fib->dmac, 6);
 	__builtin_memcpy(way->header + 6, fib->smac, 6);
-	/* Before Linux 5.12 it says nothing, and the length stands there still. */
+	/* Before Linux 5.12 it returns no MTU, and the length is still there. */
 	way->mtu = fib->mtu_result;
 }
 

@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: (BSD-2-Clause OR GPL-2.0-only) */
 /*
- * nat_too_long.bpf.h: tells a sender that its packet is longer than the way to the other end takes: ICMP
+ * nat_too_long.bpf.h: informs a sender that its packet exceeds the MTU of the way to the other end: ICMP
  * "fragmentation needed" (RFC 1191, section 4) or ICMPv6 "packet too big" (RFC 4443, section 3.2).
  *
- * The stack cannot: it would quote the packet as it was rewritten, of which the sender knows nothing. So the packet
- * becomes the error, in place: new headers come before it, and its own beginning is what they quote.
+ * The stack cannot do it: it would quote the rewritten packet, which the sender does not know. So the packet
+ * becomes the error, in place: new headers come before it, and quote its own beginning.
  */
 #ifndef LB_NAT_TOO_LONG_BPF_H
 #define LB_NAT_TOO_LONG_BPF_H
@@ -17,11 +17,11 @@
 #include "nat_partial.bpf.h"
 #include "nat_way.bpf.h"
 
-/* How many errors a CPU sends in a second (RFC 1812, section 4.3.2.8; RFC 4443, section 2.4 (f)). */
+/* The limit of errors of a CPU in a second (RFC 1812, section 4.3.2.8; RFC 4443, section 2.4 (f)). */
 #define NAT_ERRORS_PER_SECOND 250
 
-/* Bytes of the packet that are quoted: all headers that are looked at, with the first eight bytes of what is behind
- * them. What is too long has more: no link takes less (RFC 791, RFC 8200). */
+/* The quoted bytes of the packet: all headers up to the limit, with the first eight bytes after them. A
+ * packet above the MTU has more: no link has a smaller one (RFC 791, RFC 8200). */
 #define NAT_QUOTED_V4 68
 #define NAT_QUOTED_V6 136
 _Static_assert(14 + NAT_QUOTED_V6 >= LB_HEADERS_MAX + 8, "the ports are quoted");
@@ -53,8 +53,8 @@ static __always_inline int may_send_error(void)
 	return all->errors++ < NAT_ERRORS_PER_SECOND;
 }
 
-/* Makes room for `bytes` of headers behind the Ethernet header, cuts the packet off after `quoted` bytes, and turns
- * the frame around. Its beginning; null when that fails. */
+/* Makes room for `bytes` of headers after the Ethernet header, truncates the packet after `quoted` bytes,
+ * and turns the frame around. Its beginning; null when that fails. */
 static __always_inline __u8 *make_room(struct xdp_md *ctx, __u32 bytes, __u32 quoted)
 {
 	__u32 all = 14 + bytes + quoted;
@@ -118,10 +118,10 @@ static __always_inline int send_error_v6(struct xdp_md *ctx, struct lb_addr from
 }
 
 /*
- * Turns a packet that deliver refused for its length, which is as it came, into the error for its sender, in the
- * name of the service. The verdict; XDP_DROP when enough have been sent.
+ * Turns a packet that deliver refused for its length, and that is unchanged, into the error for its sender,
+ * in the name of the service. The verdict; XDP_DROP above the rate limit.
  *
- * A packet without tags alone is looked up, so its header begins at 14. Global, as lb_nat_parse is.
+ * Only a packet without tags is looked up, so its header begins at 14. Global, as lb_nat_parse is.
  */
 __noinline int lb_nat_send_too_long(struct xdp_md *ctx, const struct lb_packet *packet,
 				    const struct nat_move *move)
@@ -134,7 +134,7 @@ __noinline int lb_nat_send_too_long(struct xdp_md *ctx, const struct lb_packet *
 	service = move->direction == LB_NAT_EGRESS ? move->address : packet->flow.destination;
 	verdict = packet->is_v6 ? send_error_v6(ctx, service, packet->flow.source, move->mtu)
 				: send_error_v4(ctx, service, packet->flow.source, move->mtu);
-	/* A veth delivers what XDP_TX sends only while the other end has a program (veth_xdp_flush). */
+	/* A veth delivers XDP_TX frames only while its peer has a program (veth_xdp_flush). */
 	if (verdict == XDP_TX && !packet->in_stack &&
 	    link_of(ctx->ingress_ifindex) & LB_NAT_LINK_TRANSMITS)
 		return (int)bpf_redirect(ctx->ingress_ifindex, 0);

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: (BSD-2-Clause OR GPL-2.0-only) */
 /*
- * nat_translate.bpf.h: what to make of a packet that has ports: whose it is, with which server its client
- * is associated, and what replaces what. Nothing is written to the packet here.
+ * nat_translate.bpf.h: decides about a packet with ports: its endpoint, the server of its client, and the
+ * replacement. Nothing is written to the packet here.
  */
 #ifndef LB_NAT_TRANSLATE_BPF_H
 #define LB_NAT_TRANSLATE_BPF_H
@@ -9,14 +9,14 @@
 #include "nat_association.bpf.h"
 #include "nat_partial.bpf.h"
 
-/* The most bytes of UDP payload that a client may send in a datagram; the loader sets it. */
+/* The maximum of bytes of UDP payload in a client's datagram; the loader sets it. */
 const volatile __u32 lb_nat_packet_max = 65535;
 
-/* What a decision comes to. */
+/* The result of a decision. */
 enum nat_decision {
-	NAT_MOVE,      /* the move says how */
-	NAT_DROP,      /* the move says why */
-	NAT_UNTOUCHED, /* not ours after all */
+	NAT_MOVE,      /* the move has the replacement */
+	NAT_DROP,      /* the move has the reason */
+	NAT_UNTOUCHED, /* not for this program */
 };
 
 static __always_inline int dropped(struct nat_move *move, enum lb_nat_event event,
@@ -36,7 +36,7 @@ static __always_inline void move_to_server(struct nat_move *move, __u64 associat
 	move->server = lb_nat_server_of(association);
 }
 
-/* Source NAT to a service; 0 when user space has not said which. */
+/* Source NAT to a service; 0 when user space has not set one. */
 static __always_inline int move_to_service(struct nat_move *move, __u32 number)
 {
 	struct lb_nat_service *service = bpf_map_lookup_elem(&services, &number);
@@ -48,11 +48,11 @@ static __always_inline int move_to_service(struct nat_move *move, __u32 number)
 	return 1;
 }
 
-/* A client's first packet, or the first since its server is gone: a server is chosen. Global, as
- * lb_nat_parse is, to be verified once.
+/* Chooses a server for a client's first packet, or the first since its server was removed. Global, as
+ * lb_nat_parse is, so that it is verified once.
  *
- * The client is copied here and below: verifiers before 6.2 take no key from memory that a global function
- * was given. */
+ * The client is copied here and below: verifiers before 6.2 accept no key from memory that a global
+ * function was given. */
 __noinline int lb_nat_begin(const struct lb_flow *flow, const struct nat_client *given,
 			    __u32 service, struct nat_move *move)
 {
@@ -91,8 +91,8 @@ __noinline int lb_nat_begin(const struct lb_flow *flow, const struct nat_client 
 	return NAT_MOVE;
 }
 
-/* The client speaks to another service of the listener: that is where answers come from. Another CPU may
- * have been quicker; then it has the last word. */
+/* The client uses another service of the listener: replies come from there now. Another CPU may have been
+ * quicker; then its service stays. */
 static __always_inline void speak_to(struct lb_nat_association *known, __u64 word, __u32 service)
 {
 	__u64 service_bits = (LB_SERVICES_MAX - 1) << 12;
@@ -100,8 +100,8 @@ static __always_inline void speak_to(struct lb_nat_association *known, __u64 wor
 	__sync_val_compare_and_swap(&known->word, word, (word & ~service_bits) | service << 12);
 }
 
-/* Whether a datagram is longer than a client may send. TCP has no datagrams, and an aggregate does not tell how
- * long each one was. */
+/* Whether a datagram is above the maximum size for clients. TCP has no datagrams, and an aggregate does not
+ * show the length of each one. */
 static __always_inline int is_oversize(struct xdp_md *ctx, const struct lb_packet *packet)
 {
 	return packet->protocol == LB_IP_UDP && packet->payload > lb_nat_packet_max &&
@@ -140,7 +140,7 @@ static __always_inline int ingress(struct xdp_md *ctx, const struct lb_packet *p
 	return NAT_MOVE;
 }
 
-/* A server's packet to a client that is not known to have had an answer from it. */
+/* A server's packet to a client without a known reply from it. */
 __noinline int lb_nat_speak(const struct lb_packet *packet, const struct nat_client *given,
 			    __u64 owner, __u32 service, struct nat_move *move)
 {
@@ -159,7 +159,7 @@ __noinline int lb_nat_speak(const struct lb_packet *packet, const struct nat_cli
 		return dropped(move, LB_NAT_EGRESS_NOT_AUTHORIZED, LB_DROP_NOT_PERMITTED);
 	move->event = LB_NAT_EGRESS_REUSED_NAT;
 	if (!lives) {
-		/* To this host itself, or to many: not to a client. */
+		/* To this host itself, or to a multicast or broadcast address: not to a client. */
 		if (roles_of(&packet->flow.destination) & LB_NAT_HOST) {
 			move->event = LB_NAT_TO_HOST;
 			return NAT_UNTOUCHED;
@@ -193,7 +193,7 @@ __noinline int lb_nat_speak(const struct lb_packet *packet, const struct nat_cli
 	return NAT_MOVE;
 }
 
-/* From a server that has left, to a client of the listener: as the service's, whichever server the client has now.
+/* From a removed server, to a client of the listener: as the service's, whichever server the client has now.
  * 0 if the client has no server; for a server that is `back`, also if it may have the client itself. */
 static __always_inline int answer_late(const struct nat_client *client, struct nat_move *move,
 				       int back)
@@ -250,8 +250,8 @@ static __always_inline int egress(const struct lb_packet *packet,
 	return NAT_MOVE;
 }
 
-/* Decides about a packet with ports; an enum nat_decision. The event of one that is untouched is the
- * move's. Not inlined: its stack frame is gone when the packet is sent, which needs the room. */
+/* Decides about a packet with ports; an enum nat_decision. The event of an untouched one is the move's. Not
+ * inlined: its stack frame is released before the packet is sent, which needs the room. */
 static __noinline int decide(struct xdp_md *ctx, const struct lb_packet *packet,
 			     struct nat_move *move)
 {

@@ -3,9 +3,9 @@
  * nat_way.bpf.h: sends a packet, translated by nat_rewrite.bpf.h.
  *
  * One arm: clients and servers are behind the same gateway, or reach the host through it; the frame goes
- * back where it came from. Routed: the kernel's routes say where; when they need the stack (the neighbour's
- * address is not known, the packet has to be cut, it is for this host, the driver of the way out takes no
- * frames of XDP), it goes up translated, with its TTL as it was, and the stack goes on with it.
+ * back where it came from. Routed: the kernel's routes decide; when they need the stack (the neighbour is
+ * unresolved, the packet must be fragmented, it is for this host, the driver does not transmit XDP frames),
+ * the packet goes up translated, with its TTL unchanged, and the stack sends it.
  */
 #ifndef LB_NAT_WAY_BPF_H
 #define LB_NAT_WAY_BPF_H
@@ -15,7 +15,7 @@
 #include "nat_rewrite.bpf.h"
 #include "nat_routes.bpf.h"
 
-/* Why the route forbids the packet, filled in as event and reason; 1 when it does. */
+/* Sets event and reason when the route forbids the packet; 1 when it does. */
 static __always_inline int forbidden(struct nat_move *move, enum lb_nat_event event,
 				     enum lb_drop_reason reason)
 {
@@ -24,8 +24,8 @@ static __always_inline int forbidden(struct nat_move *move, enum lb_nat_event ev
 	return 1;
 }
 
-/* Whether the stack can make shorter ones of a packet that is too long for its way: it may be cut, or it is
- * several in one. Of TCP nearly all that is longer than a link takes is. */
+/* Whether the stack can split a packet that exceeds the MTU: it may be fragmented, or it is several in one,
+ * as nearly all TCP packets above the MTU are. */
 static __always_inline int is_divisible(struct xdp_md *ctx, const struct lb_packet *packet)
 {
 	const __u8 *ip;
@@ -39,14 +39,14 @@ static __always_inline int is_divisible(struct xdp_md *ctx, const struct lb_pack
 	return ip && !(ip[6] & 0x40);
 }
 
-/* Whether a frame that the program sends out of an interface gets there. */
+/* Whether a frame that the program sends out of an interface arrives. */
 static __always_inline int can_leave(const struct xdp_md *ctx, const struct lb_packet *packet,
 				     __u32 interface, __u32 link)
 {
 	const __u8 *data = (void *)(long)ctx->data, *end = (void *)(long)ctx->data_end;
 	int is_whole = data + packet->ip + packet->bytes <= end;
 
-	/* Any interface takes what is in the stack. */
+	/* In the stack any interface transmits. */
 	if (packet->in_stack)
 		return 1;
 	if (interface == ctx->ingress_ifindex)
@@ -54,8 +54,8 @@ static __always_inline int can_leave(const struct xdp_md *ctx, const struct lb_p
 	return (link & (is_whole ? LB_NAT_LINK_TRANSMITS : LB_NAT_LINK_TRANSMITS_PIECES)) != 0;
 }
 
-/* Looks up the route of the packet as it will be. 0: it is not to be dropped, and is to go to the stack if
- * `to_stack` says so; else `fib` has the way. */
+/* Looks up the route of the translated packet. 0: it is not dropped, and goes to the stack if `to_stack` is
+ * set; otherwise `fib` has the way. */
 static __always_inline int look_up(struct xdp_md *ctx, const struct lb_packet *packet,
 				   struct nat_move *move, struct bpf_fib_lookup *fib)
 {
@@ -82,8 +82,8 @@ static __always_inline int look_up(struct xdp_md *ctx, const struct lb_packet *p
 	if (move->to_stack)
 		return 0;
 	result = ask(ctx, &asked, fib);
-	/* Of IPv6 it is the host that forwards, not the interface, which the loopback's setting follows
-	 * (net/ipv6/ip6_output.c, ip6_forward); the lookup goes by the interface's. */
+	/* For IPv6 the host's setting decides, which the loopback's follows (net/ipv6/ip6_output.c,
+	 * ip6_forward), but the lookup uses the interface's. */
 	if (result == BPF_FIB_LKUP_RET_FWD_DISABLED && asked.is_v6) {
 		fib->ifindex = LOOPBACK_IFINDEX;
 		result = bpf_fib_lookup(ctx, fib, sizeof(*fib), 0);
@@ -115,8 +115,8 @@ static __always_inline int look_up(struct xdp_md *ctx, const struct lb_packet *p
 		return forbidden(move, LB_NAT_MESSAGE_TOO_LONG, LB_DROP_MESSAGE_TOO_LONG);
 	case BPF_FIB_LKUP_RET_FWD_DISABLED:
 	case BPF_FIB_LKUP_RET_NOT_FWDED:
-		/* The stack would drop it without a word, unless it is for this host. Not by roles_of, whose
-		 * stack would be one too many here. */
+		/* The stack would drop it silently, unless it is for this host. Without roles_of, whose stack
+		 * frame would be one too many here. */
 		host = find_endpoint(asked.destination, 0, 0);
 		if (!host || !(host->roles & LB_NAT_HOST))
 			return forbidden(move, LB_NAT_UNREACHABLE, LB_DROP_UNREACHABLE);
@@ -125,7 +125,7 @@ static __always_inline int look_up(struct xdp_md *ctx, const struct lb_packet *p
 	return 0;
 }
 
-/* Routes: translates the packet and sends it out of the interface that its new addresses lead to. */
+/* Routes: translates the packet and sends it out of the interface for its new addresses. */
 static __always_inline int route(struct xdp_md *ctx, const struct lb_packet *packet,
 				 struct nat_move *move, enum nat_transport transport,
 				 int is_partial)
@@ -147,8 +147,8 @@ static __always_inline int route(struct xdp_md *ctx, const struct lb_packet *pac
 	return fib.ifindex == ctx->ingress_ifindex ? XDP_TX : (int)bpf_redirect(fib.ifindex, 0);
 }
 
-/* Translates the packet and sends it. The verdict; with XDP_DROP the move's event and reason say why. Global,
- * as lb_nat_parse is, to be verified once. */
+/* Translates the packet and sends it. The verdict; with XDP_DROP the move has the event and the reason.
+ * Global, as lb_nat_parse is, so that it is verified once. */
 __noinline int lb_nat_deliver(struct xdp_md *ctx, const struct lb_packet *packet,
 			      struct nat_move *move, enum nat_transport transport)
 {
@@ -157,11 +157,11 @@ __noinline int lb_nat_deliver(struct xdp_md *ctx, const struct lb_packet *packet
 
 	if (!packet || !move)
 		return XDP_DROP;
-	/* A sender makes the checksum of what it cuts into fragments.
+	/* The sender of fragments has computed the checksum.
 	 *
-	 * Asked before anything is loaded from the context: where a call is on one of two ways that meet, the
-	 * compiler makes one value of the ends of the packet that were loaded before and after it, and of a
-	 * field of 32 bits that is a copy of 32 bits, though the kernel puts a pointer there. */
+	 * Checked before any load from the context: where a call is on one of two paths that join, the
+	 * compiler merges the ends of the packet that were loaded before and after it into one value, a 32-bit
+	 * field copied as 32 bits, although the kernel puts a pointer there. */
 	if (packet->in_stack && transport == NAT_HAS_HEADER && !packet->fragment)
 		is_partial = lb_nat_is_partial(ctx, packet->ip, packet->udp, packet->protocol,
 					       packet->is_v6) != 0;

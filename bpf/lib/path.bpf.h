@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: (BSD-2-Clause OR GPL-2.0-only) */
 /*
- * path.bpf.h: how a packet gets to its receiver from the TC hook.
+ * path.bpf.h: the path of a packet to its receiver from the TC hook.
  */
 #ifndef LB_PATH_BPF_H
 #define LB_PATH_BPF_H
@@ -17,19 +17,19 @@
 #define AF_INET 2
 #define AF_INET6 10
 #define LB_IPV6_MTU_MIN 1280
-/* RFC 791, section 3.1: flags and offset, and the flag that forbids to cut. */
+/* RFC 791, section 3.1: flags and offset, and the flag "don't fragment". */
 #define LB_IPV4_FRAGMENT 6
 #define LB_IPV4_DONT_FRAGMENT 0x4000
 #define LOOPBACK_IFINDEX 1 /* net/flow.h */
 
-/* The way of one packet: up the stack, or to `ifindex`. */
+/* The path of one packet: up the stack, or to `ifindex`. */
 struct lb_way {
 	enum lb_path path; /* not LB_PATH_FIB */
 	__u32 ifindex;
 	struct bpf_redir_neigh next; /* LB_PATH_NEIGH */
 };
 
-/* Bytes of the IP packet; of a super-packet, which is cut on its way out, those of a segment. */
+/* Bytes of the IP packet; for a super-packet, which is split on its way out, those of a segment. */
 static __always_inline __u32 ip_bytes(const struct __sk_buff *skb, const struct lb_packet *packet)
 {
 	if (skb->gso_size)
@@ -37,8 +37,8 @@ static __always_inline __u32 ip_bytes(const struct __sk_buff *skb, const struct 
 	return skb->len - packet->ip;
 }
 
-/* Linux 6.3 can leave the neighbour to bpf_redirect_neigh, which looks for it anyway; a kernel that does
- * not know the flag says so. */
+/* Since Linux 6.3 the lookup can skip the neighbour, which bpf_redirect_neigh resolves anyway; an older
+ * kernel refuses the flag. */
 #ifndef BPF_FIB_LOOKUP_SKIP_NEIGH
 #define BPF_FIB_LOOKUP_SKIP_NEIGH (1U << 2)
 #endif
@@ -51,16 +51,16 @@ static __always_inline int find_route(struct __sk_buff *skb, struct bpf_fib_look
 	return result == -LB_EINVAL ? bpf_fib_lookup(skb, fib, sizeof(*fib), 0) : result;
 }
 
-/* The length that the kernel holds against the route's MTU; 0 spares the question. No link has an MTU
- * below 1280 for IPv6 (RFC 8200, section 5). */
+/* The length that the kernel compares with the route's MTU; 0 skips the check. No link has an MTU below
+ * 1280 for IPv6 (RFC 8200, section 5). */
 static __always_inline __u16 questionable_length(const struct lb_receiver *receiver, __u32 bytes)
 {
 	return receiver->is_v6 && bytes <= LB_IPV6_MTU_MIN ? 0 : bytes;
 }
 
-/* Whether the stack forwards packets that the lookup says the interface does not forward. For IPv4 both
- * look at the interface's setting; for IPv6 the stack looks at the host's (net/ipv6/ip6_output.c,
- * ip6_forward), which the loopback's follows. */
+/* Whether the stack forwards packets that the interface does not forward by the lookup. For IPv4 both use
+ * the interface's setting; for IPv6 the stack uses the host's (net/ipv6/ip6_output.c, ip6_forward), which
+ * the loopback's follows. */
 static __always_inline int stack_forwards(struct __sk_buff *skb, struct bpf_fib_lookup *fib)
 {
 	if (fib->family != AF_INET6)
@@ -69,7 +69,7 @@ static __always_inline int stack_forwards(struct __sk_buff *skb, struct bpf_fib_
 	return find_route(skb, fib) != BPF_FIB_LKUP_RET_FWD_DISABLED;
 }
 
-/* Whether a packet that is too long for its route is one that a router must not cut. */
+/* Whether a router must not fragment a packet that exceeds the MTU. */
 static __always_inline int is_indivisible(struct __sk_buff *skb, const struct lb_packet *packet)
 {
 	__be16 fragment = 0;
@@ -80,8 +80,8 @@ static __always_inline int is_indivisible(struct __sk_buff *skb, const struct lb
 	return (fragment & bpf_htons(LB_IPV4_DONT_FRAGMENT)) != 0;
 }
 
-/* Looks the route up. What the stack would drop is dropped here, where it is counted; what is left without
- * a way goes up to it. */
+/* Looks the route up. Packets that the stack would drop are dropped here, where they are counted; other
+ * packets without a path go up to it. */
 static __always_inline int look_up(struct __sk_buff *skb, const struct lb_packet *packet,
 				   const struct lb_receiver *receiver, struct lb_way *way)
 {
@@ -129,7 +129,7 @@ static __always_inline int look_up(struct __sk_buff *skb, const struct lb_packet
 	return -1;
 }
 
-/* Finds the way; a drop reason, or -1 when there is none to drop the packet. */
+/* Finds the path; a drop reason, or -1 when the packet is not dropped. */
 static __always_inline int find_way(struct __sk_buff *skb, const struct lb_packet *packet,
 				    const struct lb_receiver *receiver, struct lb_way *way)
 {
@@ -137,14 +137,14 @@ static __always_inline int find_way(struct __sk_buff *skb, const struct lb_packe
 	way->ifindex = receiver->ifindex;
 	if (receiver->flags & LB_RECEIVER_UNPLUGGED)
 		return LB_DROP_UNREACHABLE;
-	/* The stack lowers the TTL by itself if it has to send the packet on, and what is for this host may
-	 * have any. Whether it will send it on is for the lookup to say. */
+	/* The stack itself lowers the TTL of a packet that it forwards, and a packet for this host may have
+	 * any. The lookup shows whether the stack will forward it. */
 	if (way->path == LB_PATH_STACK) {
 		if (!(receiver->flags & LB_RECEIVER_REMOTE))
 			return -1;
 		way->path = LB_PATH_FIB;
 	}
-	/* What is too long for the route that the plane knows goes by the kernel's own word. */
+	/* A packet above the MTU of the plane's route is looked up in the kernel. */
 	if (receiver->mtu && ip_bytes(skb, packet) > receiver->mtu)
 		way->path = LB_PATH_FIB;
 	if (packet->ttl <= 1)
@@ -163,7 +163,7 @@ static __always_inline int find_way(struct __sk_buff *skb, const struct lb_packe
 	return -1;
 }
 
-/* Sends the packet, which is the receiver's by now. TC_ACT_SHOT when the kernel refuses. */
+/* Sends the packet, which is rewritten for the receiver. TC_ACT_SHOT when the kernel refuses. */
 static __always_inline int send(struct __sk_buff *skb, const struct lb_receiver *receiver,
 				struct lb_way *way)
 {
@@ -179,8 +179,8 @@ static __always_inline int send(struct __sk_buff *skb, const struct lb_receiver 
 	}
 }
 
-/* Takes the tags off, the one that the kernel keeps beside the packet and those in it: where the packet
- * goes, its way decides about tags. */
+/* Removes the tags, the one in the skb's metadata and those in the packet: the output interface decides
+ * about tags. */
 static __always_inline int untag(struct __sk_buff *skb, struct lb_packet *packet)
 {
 	for (int i = 0; i < 3 && (skb->vlan_present || packet->tags); i++) {
@@ -188,7 +188,7 @@ static __always_inline int untag(struct __sk_buff *skb, struct lb_packet *packet
 
 		if (bpf_skb_vlan_pop(skb))
 			return -1;
-		/* Popping the tag beside the packet draws the next one out of it. */
+		/* Removing the tag in the metadata moves the next one there from the packet. */
 		if (packet->tags) {
 			packet->tags--;
 			packet->ip -= 4;
@@ -200,7 +200,7 @@ static __always_inline int untag(struct __sk_buff *skb, struct lb_packet *packet
 	return 0;
 }
 
-/* Leads the packet along its way. TC_ACT_SHOT when the kernel refuses. */
+/* Sends the packet along its path. TC_ACT_SHOT when the kernel refuses. */
 static __always_inline int forward(struct __sk_buff *skb, struct lb_packet *packet,
 				   const struct lb_receiver *receiver, struct lb_way *way,
 				   int has_udp)

@@ -1,18 +1,18 @@
 /* SPDX-License-Identifier: (BSD-2-Clause OR GPL-2.0-only) */
 /*
- * rewrite.bpf.h: gives a packet in an skb another destination, with its checksums.
+ * rewrite.bpf.h: changes the destination of a packet in an skb, with its checksums.
  *
- * Only helpers write. A program that writes through packet pointers has the kernel copy the headers
+ * Only helpers write. For a program that writes through packet pointers the kernel copies the headers
  * of every shared packet (TCP on its way over a veth) before the program's first instruction.
  *
- * bpf_l4_csum_replace knows what a partial checksum (CHECKSUM_PARTIAL) holds: BPF_F_PSEUDO_HDR marks
- * words of the pseudo header, whose sum that is. BPF_F_MARK_MANGLED_0: a UDP checksum of 0 stays 0, a
- * computed 0 becomes 0xffff (RFC 768).
+ * bpf_l4_csum_replace handles a partial checksum (CHECKSUM_PARTIAL): BPF_F_PSEUDO_HDR marks words of
+ * the pseudo header, whose sum it is. BPF_F_MARK_MANGLED_0: a UDP checksum of 0 stays 0, a computed 0
+ * becomes 0xffff (RFC 768).
  *
- * Where a NIC has summed up the whole packet (CHECKSUM_COMPLETE), BPF_F_PSEUDO_HDR takes for granted
- * that nothing but the UDP checksum changes that sum. So it is with IPv4, whose header checksum makes
- * up for its fields. The rest is for bpf_csum_update, which fails where there is no such sum, as it
- * should; BPF_F_IPV6 would do for the address, but needs Linux 6.16.
+ * Where a NIC has summed up the whole packet (CHECKSUM_COMPLETE), BPF_F_PSEUDO_HDR assumes that only the
+ * UDP checksum changes that sum. That is true for IPv4, whose header checksum compensates for its fields.
+ * The rest needs bpf_csum_update, which fails, as it should, where there is no such sum; BPF_F_IPV6 would
+ * do for the address, but needs Linux 6.16.
  */
 #ifndef LB_REWRITE_BPF_H
 #define LB_REWRITE_BPF_H
@@ -60,7 +60,7 @@ static __always_inline int lb_rewrite_v4(struct __sk_buff *skb, const struct lb_
 		.source = bpf_htonl((__u32)packet->flow.source.low),
 		.destination = bpf_htonl((__u32)receiver->address.low),
 	};
-	/* RFC 1624: the checksum is the complement of a sum, so that sum takes the steps. */
+	/* RFC 1624: the checksum is the complement of a sum, and the steps are added to that sum. */
 	__u64 sum = (__u16)~packet->ip_check_be;
 
 	sum += lb_csum_step(from, tail.destination);
@@ -100,7 +100,7 @@ static __always_inline int lb_rewrite_port(struct __sk_buff *skb, const struct l
 	__be16 from = bpf_htons(packet->flow.destination_port);
 	__be16 to = bpf_htons(receiver->port);
 
-	/* Most listeners have the port of their receivers. */
+	/* Most listeners have the same port as their receivers. */
 	if (from == to)
 		return 0;
 	if (!packet->udp_check_be)
@@ -111,7 +111,7 @@ static __always_inline int lb_rewrite_port(struct __sk_buff *skb, const struct l
 	return bpf_skb_store_bytes(skb, packet->udp + LB_UDP_DESTINATION, &to, sizeof(to), 0);
 }
 
-/* Leads the packet to the receiver: address, TTL or hop limit and, unless it is a later fragment,
+/* Changes the packet for the receiver: address, TTL or hop limit and, unless it is a later fragment,
  * port. Not 0 when the kernel refuses. */
 static __always_inline int lb_rewrite(struct __sk_buff *skb, const struct lb_packet *packet,
 				      const struct lb_receiver *receiver, __u8 ttl, int has_udp)

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: (BSD-2-Clause OR GPL-2.0-only) */
 /*
- * tables.bpf.h: listeners by their addresses, and counters, of the kernel modes that spread and forget.
- * What a listener's table leads to is in balance.bpf.h.
+ * tables.bpf.h: listeners by their addresses, and counters, of the kernel modes without associations.
+ * balance.bpf.h has the lookups in a listener's table.
  */
 #ifndef LB_TABLES_BPF_H
 #define LB_TABLES_BPF_H
@@ -13,7 +13,7 @@
 
 #include "balance.bpf.h"
 
-/* Whether some listener serves every destination (`addresses: any`). */
+/* Whether a listener serves every destination (`addresses: any`). */
 const volatile __u8 lb_serves_any = 0;
 
 struct {
@@ -52,7 +52,7 @@ static __always_inline struct lb_table *table_of(__u32 listener)
 	return table ? bpf_map_lookup_elem(table, &zero) : 0;
 }
 
-/* The table for a destination by the map `listeners`, which knows every one; port 0 stands for any. */
+/* The table for a destination in the map `listeners`, which has all of them; port 0 means any. */
 static __always_inline struct lb_table *find_shared(const struct lb_packet *packet, __u32 ifindex,
 						    __u16 port, __u32 *listener)
 {

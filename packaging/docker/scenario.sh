@@ -1,16 +1,16 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: Apache-2.0
 #
-# scenario.sh compose|namespaces [STRATEGY...]   asks three backends by way of the balancer, and asserts
-#                                                how each strategy has spread the clients
+# scenario.sh compose|namespaces [STRATEGY...]   sends requests to three backends through the balancer, and asserts
+#                                                how each strategy spreads the clients
 #
-# The scenario is one; the two words say on what: the containers of compose.yaml, or network namespaces of
-# this host, as root and without any container engine (UDP_FANOUT names the executable then). Every datagram
-# has to be answered, from the address that was asked, and a client to stay with its backend. Then:
-#   roundrobin   the backends take turns, one client each
-#   random       a third each, within 5.5 standard deviations
-#   iphash       all clients of an address meet one backend, and no backend goes without
-#   four_tuple   the clients of one address meet all of them
+# The scenario runs in the containers of compose.yaml, or in network namespaces of this host, as root and without a
+# container engine (UDP_FANOUT then names the executable). Every datagram must get a reply from the address to which
+# it was sent, and each client must stay with its backend. Further assertions:
+#   roundrobin   each backend gets every third client
+#   random       each backend gets a third, within 5.5 standard deviations
+#   iphash       one backend gets all clients of an address, and every backend has clients
+#   four_tuple   the clients of one address reach all backends
 set -euo pipefail
 here=$(cd "$(dirname "$0")" && pwd)
 node=$here/lab/node.sh
@@ -26,7 +26,7 @@ compose | namespaces) shift ;;
 esac
 strategies=${*:-roundrobin random iphash four_tuple}
 
-# Namespaces, mounts and processes of its own: whatever happens, nothing of them is left.
+# Own namespaces, mounts and processes: the kernel removes all of them at the end, also after a failure.
 if [ "$way" = namespaces ] && [ -z "${SCENARIO_INSIDE:-}" ]; then
     SCENARIO_INSIDE=yes exec unshare --net --mount --pid --fork --kill-child --mount-proc \
         "$0" namespaces "$@"
@@ -47,7 +47,7 @@ up_compose() {
     compose build
     compose up --detach --wait backend-1 backend-2 backend-3
 }
-# --wait is for the healthcheck of the image.
+# --wait waits for the health check of the image.
 start_compose() { BALANCE=$1 compose up --detach --wait --force-recreate balancer; }
 ask_compose() { compose run --rm -T client client "$@"; }
 
@@ -59,7 +59,7 @@ on() {
     nsenter --net="/run/netns/$name" "$@"
 }
 
-# join NODE SWITCH ADDRESS: the node's eth-SWITCH, at the switch's bridge.
+# join NODE SWITCH ADDRESS: connects the node's eth-SWITCH to the switch's bridge.
 join() {
     ip link add "eth-$2" netns "$1" type veth peer name "$2-$1" netns "$2"
     ip -n "$1" address add "$3/24" dev "eth-$2"
@@ -90,14 +90,14 @@ up_namespaces() {
     for name in front back; do awaits_ports $name; done
 }
 
-# The kernel takes up to a second to notice that a port's other end is up; a first question would wait for that.
+# The kernel takes up to a second to notice that the peer of a port is up, which would delay the first request.
 awaits_ports() {
     # shellcheck disable=SC2016  # the inner shell's
     timeout 10 sh -c 'while ip -n "$1" -o link show master bridge | grep -qv "state UP"; do sleep 0.1; done' \
         sh "$1" || fail "not every port of the bridge $1 is up"
 }
 
-# awaits TEXT FILE: until a process has written it, or two minutes have gone.
+# awaits TEXT FILE: waits until a process has written TEXT, for at most two minutes.
 awaits() {
     timeout 120 sh -c 'until grep -q "$1" "$2" 2>/dev/null; do sleep 0.1; done' sh "$1" "$2" || {
         cat "$2" >&2
@@ -112,7 +112,7 @@ start_namespaces() {
         wait "$daemon" || fail "the balancer did not end in order: $?"
     fi
     : >/run/balancer.log
-    # Not `on`: a function in the background is a shell, and the signal has to meet the daemon.
+    # Not `on`: a function in the background is a shell, but the signal must reach the daemon.
     BALANCE=$1 nsenter --net=/run/netns/balancer "$node" balancer >/run/balancer.log 2>&1 &
     daemon=$!
     awaits 'udp-fanout is running' /run/balancer.log
@@ -143,7 +143,7 @@ check() {
     expect "$strategy" "$report" 'report["faithless"] == 0' 'a client stays with its backend'
     case $strategy in
     roundrobin | round_robin)
-        # The scheduler may move the one who asks, though it is asked not to: a turn for each CPU.
+        # The scheduler may move the client in spite of its affinity: allow one schedule for each CPU.
         expect "$strategy" "$report" 'max(counts) - min(counts) <= 3 * len(__import__("os").sched_getaffinity(0))' \
             'the backends take turns'
         ;;

@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * reuseport_lb.h: several processes share one UDP or TCP port, and all packets of one source address
- * reach one of them.
+ * go to one of them.
  *
  * A *group* is a BPF program of type sk_reuseport with its maps, pinned below a BPF file system; its
  * *members* are sockets bound to one address with SO_REUSEPORT, each in a *slot* below the group's
  * *count*. A slot table says which member is the first choice for a source. While that member is
- * gone, a fallback member that depends on the source alone replaces it; no other sources move.
+ * missing, a fallback member, chosen by the source alone, replaces it; no other sources move.
  *
  *     struct rplb_group *group;
  *     int fd;
@@ -15,11 +15,11 @@
  *     if (!error) error = rplb_join(group, fd, 0);
  *     if (error) fprintf(stderr, "%s: %s\n", strerror(-error), rplb_explain(error));
  *
- * Every function that returns int returns 0 or -errno, and leaves its out-parameters alone when it
- * fails. rplb_explain says what each errno means here and what to do about it. Nothing is printed,
- * nothing exits, no signal is touched; descriptors are close-on-exec. Functions may be called from
- * any thread; only rplb_group_close must be the last call with its group. A group must not be used
- * after fork(2) in both processes. Processes are kept apart by flock(2) on the group's folder.
+ * Every function that returns int returns 0 or -errno, and does not write its out-parameters when it
+ * fails. rplb_explain says what each errno means here and what to do about it. The library does not print,
+ * exit or touch signals; descriptors are close-on-exec. Functions may be called from any thread; only
+ * rplb_group_close must be the last call with its group. After fork(2) only one of the two processes may use
+ * a group. flock(2) on the group's folder synchronises processes.
  */
 #ifndef REUSEPORT_LB_H
 #define REUSEPORT_LB_H
@@ -33,19 +33,19 @@
 extern "C" {
 #endif
 
-/* Slots of a group, that is the highest count. */
+/* Most slots of a group, and thus the highest count. */
 #define RPLB_MEMBERS_MAX 128
 
-/* Where groups are pinned unless options say otherwise. */
+/* Where groups are pinned by default. */
 #define RPLB_PIN_ROOT "/sys/fs/bpf"
 
 /* What a group balances by. */
 enum rplb_key {
-	RPLB_KEY_ANY = 0,	  /* as the group is; a new one: RPLB_KEY_SOURCE_IP */
-	RPLB_KEY_SOURCE_IP = 1,	  /* a source address meets one member */
-	RPLB_KEY_FOUR_TUPLE = 2,  /* a flow (both addresses, both ports) meets one member */
-	RPLB_KEY_ROUND_ROBIN = 3, /* each datagram or connection in turn, CPU by CPU */
-	RPLB_KEY_RANDOM = 4,	  /* each datagram or connection by a random number */
+	RPLB_KEY_ANY = 0,	  /* the group's key; a new group: RPLB_KEY_SOURCE_IP */
+	RPLB_KEY_SOURCE_IP = 1,	  /* a source address goes to one member */
+	RPLB_KEY_FOUR_TUPLE = 2,  /* a flow (both addresses, both ports) goes to one member */
+	RPLB_KEY_ROUND_ROBIN = 3, /* each datagram or connection to the next member, a round for each CPU */
+	RPLB_KEY_RANDOM = 4,	  /* each datagram or connection to a random member */
 };
 
 enum rplb_flags {
@@ -58,44 +58,43 @@ enum rplb_flags {
 enum rplb_level {
 	RPLB_LOG_ERROR,
 	RPLB_LOG_INFO,
-	RPLB_LOG_DEBUG, /* libbpf's own; and the library's, when built with --enable-debug */
+	RPLB_LOG_DEBUG, /* libbpf's messages; with --enable-debug also the library's */
 };
 
 /* Receives one line without its newline. It may be called on any thread that calls the library. */
 typedef void (*rplb_log_fn)(void *context, enum rplb_level level, const char *line);
 
-/* All zero is a good start. */
+/* All zero gives the defaults. */
 struct rplb_options {
 	/* An absolute path on a BPF file system; NULL: RPLB_PIN_ROOT. */
 	const char *pin_root;
-	/* Members that the group is meant to have, 1..RPLB_MEMBERS_MAX; 0: as the group is, which must
-	 * then exist. A group with another count is resized by the first rplb_join through this handle
-	 * that succeeds, so that a start that is refused changes nothing; rplb_resize does it at once.
-	 * From N to N+1 about 1 source in N+1 moves. */
+	/* The number of members, 1..RPLB_MEMBERS_MAX; 0 keeps the group's count, and the group must exist. The
+	 * first successful rplb_join through this handle resizes a group with another count, so that a refused
+	 * start changes nothing; rplb_resize does it at once. From N to N+1 about 1 source in N+1 moves. */
 	uint32_t count;
 	enum rplb_key key;
-	/* Mixed into the hash; hosts with the same seed and count choose alike. NULL: as the group
-	 * is; a new one: 0. */
+	/* Mixed into the hash; hosts with the same seed and count choose alike. NULL: the group's seed; a
+	 * new group: 0. */
 	const uint64_t *seed;
-	/* Who may open the group, for a new one: the owner of its pins and their mode. Zero or
-	 * (uid_t)-1: the caller, and 0600. Every member needs one uid in any case (socket(7)). */
+	/* For a new group: the owner of its pins and their mode, which decide who may open it. Zero or
+	 * (uid_t)-1: the caller, and 0600. All members must have the same uid (socket(7)). */
 	uid_t owner;
 	gid_t owner_group;
 	mode_t mode;
 	unsigned int flags; /* enum rplb_flags */
-	/* An object to load in place of the one inside the library; NULL, 0: that one. Required
-	 * where the library was built without one. */
+	/* An object to load instead of the embedded one; NULL, 0: the embedded one. Required if the library
+	 * was built without one. */
 	const void *object;
 	size_t object_bytes;
 	rplb_log_fn log; /* may be NULL */
 	void *log_context;
 };
 
-/* A group that this process has open. */
+/* An open group. */
 struct rplb_group;
 
 /*
- * Opens the group `name` below the pin root, and creates it if need be. Creating needs CAP_BPF and
+ * Opens the group `name` below the pin root, or creates it. Creating needs CAP_BPF and
  * CAP_NET_ADMIN (or root); opening needs only the right to read and write the pins.
  *
  * @name     1..64 characters without '/' and '.', or NULL for a private group: nothing is pinned, no
@@ -107,78 +106,77 @@ struct rplb_group;
  * -ENODEV           the pin root is no BPF file system
  * -ENOENT           there is no such group, and RPLB_EXISTING or no count to create one with
  * -EPERM            there is no such group, and the privilege to create it is missing
- * -EACCES           the pins belong to someone else, or the pin root cannot be searched
+ * -EACCES           the pins belong to another user, or the pin root cannot be searched
  * -ESTALE           the group exists with another key or seed
- * -EBUSY            a lower count would cut off a member that lives
+ * -EBUSY            a lower count would cut off a live member
  * -EPROTONOSUPPORT  what is pinned there was made by another version, or by another program
  * -EOPNOTSUPP       the kernel is too old (sk_reuseport programs: Linux 4.19)
- * -ENOEXEC          the kernel (which has to be Linux 5.6 or later) or libbpf refused the program;
+ * -ENOEXEC          the kernel (Linux 5.6 or later is required) or libbpf refused the program;
  *                   the log says why
  * -ETIMEDOUT        another process has held the group's lock for 5 seconds
  */
 int rplb_group_open(const char *name, const struct rplb_options *options,
 		    struct rplb_group **group);
 
-/* Ends the use of a group; members stay in their slots and pins stay. NULL is fine. */
+/* Closes a group; members stay in their slots and pins stay. NULL is allowed. */
 void rplb_group_close(struct rplb_group *group);
 
 /*
  * Removes the pins of the group `name` below `pin_root` (NULL: RPLB_PIN_ROOT), half-built ones too.
  *
- * -EBUSY  a member lives; -ENOENT, -EACCES, -EPROTONOSUPPORT, -ETIMEDOUT as above
+ * -EBUSY  the group has a live member; -ENOENT, -EACCES, -EPROTONOSUPPORT, -ETIMEDOUT as above
  */
 int rplb_group_destroy(const char *pin_root, const char *name);
 
 /*
- * Creates a UDP socket with SO_REUSEPORT and binds it. Bound before the group is opened, an address that
- * cannot be had leaves no group behind.
+ * Creates a UDP socket with SO_REUSEPORT and binds it. Call it before rplb_group_open, so that an unavailable
+ * address leaves no group behind.
  *
- * @receive_buffer  bytes for SO_RCVBUF, uncapped with CAP_NET_ADMIN; 0: the system's default. What
- *                  the kernel granted is for getsockopt(2) to tell.
+ * @receive_buffer  bytes for SO_RCVBUF, uncapped with CAP_NET_ADMIN; 0: the system's default.
+ *                  getsockopt(2) returns the granted size.
  * @fd              blocking, not connected, in no slot yet
  *
- * -EADDRINUSE    someone without SO_REUSEPORT, or of another uid, has the address
+ * -EADDRINUSE    a socket without SO_REUSEPORT, or of another uid, has the address
  * -EAFNOSUPPORT  the address is neither IPv4 nor IPv6
  * else of socket(2) and bind(2)
  */
 int rplb_socket_udp(const struct sockaddr *address, socklen_t length, int receive_buffer, int *fd);
 
 /*
- * Puts a socket into a slot and sees to it that the program is attached to the socket's group, in
- * this order, so that no packet is dropped in between. A UDP socket must be bound, a TCP socket must
- * listen; both with SO_REUSEPORT set before. The socket stays the caller's; closing it (or dying)
- * empties the slot at once.
+ * Puts a socket into a slot, then attaches the program to the socket's SO_REUSEPORT group; in this order no
+ * packet is dropped in between. A UDP socket must be bound, a TCP socket must listen; both with SO_REUSEPORT
+ * set before. The caller keeps the socket; closing it, or the end of the process, empties the slot at once.
  *
  * -ERANGE         slot is not below the count, the group's or the one that it was opened with
  * -EEXIST         a live member has the slot
  * -EBUSY          the socket is in a slot already, or the count that the group was opened with would
- *                 cut off a member that lives
+ *                 cut off a live member
  * -ENOTSOCK, -EPROTOTYPE  not a UDP or TCP socket over IP
  * -EDESTADDRREQ   the socket is not bound
  * -ENOTCONN       the TCP socket does not listen
  * -ENOPROTOOPT    the socket has no SO_REUSEPORT, or got it after bind, or is a connected UDP socket
- * -EADDRNOTAVAIL  the members that live are bound to another address, port or device, are in another
+ * -EADDRNOTAVAIL  the live members are bound to another address, port or device, are in another
  *                 network namespace, or differ in IPV6_V6ONLY
  * -ENOENT         the group has been destroyed since it was opened
- * -ESTALE         the group was created by this handle while members of a living group whose pins were
- *                 removed have the address, and that group has another key or seed
+ * -ESTALE         this handle created the group while members of a live group whose pins were removed have
+ *                 the address, and that group has another key or seed
  * -ETIMEDOUT      as above
  *
- * The first member of a new group looks for such a living group (with CAP_SYS_ADMIN). When it finds one, it
- * pins it again, joins it, and logs that at RPLB_LOG_ERROR. Without the privilege it logs that another
- * program steered the port, which the new group has replaced.
+ * The first member of a new group looks for such a live group (with CAP_SYS_ADMIN). When it finds one, it
+ * pins it again, joins it, and logs that at RPLB_LOG_ERROR. Without the privilege it logs that the new group
+ * has replaced another program on the port.
  */
 int rplb_join(struct rplb_group *group, int fd, uint32_t slot);
 
-/* Empties the slot that the socket is in: its sources meet others, what is in its queue can still be
- * read. -ENOENT: it is in none. It works as well when the group's pins have been removed. */
+/* Empties the socket's slot: its sources go to other members, and its queue can still be read. -ENOENT: it is
+ * in no slot. It also works when the group's pins have been removed. */
 int rplb_leave(struct rplb_group *group, int fd);
 
 /*
- * Leaves for good, so that nothing is lost when the socket is closed after its queue has been read:
- * empties the slot, connects the UDP socket to a port that sends nothing, so that the kernel passes it by,
- * and waits for packets that are on their way into it (some 10 ms). A packet that the kernel was
- * delivering while a socket closed would be lost otherwise. The socket cannot join again.
+ * Leaves the slot so that nothing is lost when the socket is closed after its queue has been read: empties the
+ * slot, connects the UDP socket to a port that sends nothing, so that the kernel skips it, and waits for
+ * packets on their way into it (some 10 ms). Otherwise a packet that the kernel delivers while the socket
+ * closes would be lost. The socket cannot join again.
  *
  * To stop without loss: rplb_retire, recv(2) with MSG_DONTWAIT until EAGAIN, close(2).
  *
@@ -186,57 +184,57 @@ int rplb_leave(struct rplb_group *group, int fd);
  */
 int rplb_retire(struct rplb_group *group, int fd);
 
-/* Attaches the program to the group of a socket without joining, so that the members' choice holds
- * for sockets that others have bound. Errors of the socket as for rplb_join. */
+/* Attaches the program to the SO_REUSEPORT group of a socket without joining, so that it also chooses for
+ * sockets that other processes have bound. Errors of the socket as for rplb_join. */
 int rplb_attach(struct rplb_group *group, int fd);
 
-/* Gives a group another count, 1..RPLB_MEMBERS_MAX. -EBUSY: a member that lives would be cut off. */
+/* Gives a group another count, 1..RPLB_MEMBERS_MAX. -EBUSY: a live member would be cut off. */
 int rplb_resize(struct rplb_group *group, uint32_t count);
 
-/* What is fixed or agreed about a group. */
+/* The settings of a group. */
 struct rplb_info {
 	uint32_t abi;
 	uint32_t count;
 	enum rplb_key key;
 	uint64_t seed;
-	/* What the members are bound to; ss_family is 0 before the first has joined. */
+	/* The address of the members; ss_family is 0 before the first one has joined. */
 	struct sockaddr_storage address;
 };
 int rplb_info(struct rplb_group *group, struct rplb_info *info);
 
-/* What the program counted for a slot since the group was created, UDP and TCP together. */
+/* The counters of a slot since the group was created, UDP and TCP together. */
 struct rplb_counters {
-	uint64_t selected; /* the member was the first choice and took the packet */
-	uint64_t fallback; /* the member stood in for one that was gone */
-	uint64_t missed;   /* the member was the first choice and was gone */
+	uint64_t selected; /* packets that the member got as first choice */
+	uint64_t fallback; /* packets that it got as fallback for a missing member */
+	uint64_t missed;   /* packets whose first choice it was while it was missing */
 };
 
 /* `slot` below RPLB_MEMBERS_MAX (-ERANGE). */
 int rplb_counters(struct rplb_group *group, uint32_t slot, struct rplb_counters *counters);
 
-/* Packets that found no member at all, so that the kernel chose among the sockets on the port. */
+/* Packets for which there was no member, so that the kernel chose among the sockets on the port. */
 int rplb_left_to_kernel(struct rplb_group *group, uint64_t *packets);
 
-/* A socket that is in a slot now. */
+/* A socket in a slot. */
 struct rplb_member {
 	uint32_t slot;
 	int protocol;	    /* IPPROTO_UDP or IPPROTO_TCP */
 	uint64_t cookie;    /* SO_COOKIE of the socket */
 	uint64_t joined_ns; /* since 1970; 0 when the socket was put there by other means */
-	pid_t pid;	    /* of the process that joined, as that process knew itself; or 0 */
+	pid_t pid;	    /* of the process that joined, in its own pid namespace; or 0 */
 	uid_t uid;	    /* its effective uid */
 };
 
-/* Lists the members by protocol and slot. `capacity` elements suffice for at most that many; *found
- * is how many there are. 2 * RPLB_MEMBERS_MAX always suffice. */
+/* Lists the members by protocol and slot, at most `capacity` of them; *found is the full number. A capacity of
+ * 2 * RPLB_MEMBERS_MAX always suffices. */
 int rplb_members(struct rplb_group *group, struct rplb_member *members, size_t capacity,
 		 size_t *found);
 
-/* What an error of this library means and what helps against it; accepts errno and -errno. A constant
- * string, never NULL. */
+/* What an error of this library means, and its remedy; accepts errno and -errno. A constant string, never
+ * NULL. */
 const char *rplb_explain(int error);
 
-/* The calls whose errors mean something of their own. */
+/* The calls with their own meanings of errors. */
 enum rplb_call {
 	RPLB_CALL_ANY = 0,
 	RPLB_CALL_OPEN,	   /* rplb_group_open */

@@ -3,11 +3,11 @@
 
 internal import FanoutCore
 
-// Every key of the configuration file: its name, its property, its type with the range, what holds without it unless
-// that is the property's default, and its meaning.
+// Every key of the configuration file: name, property, type with range, default unless it is the property's, and
+// meaning.
 
 extension ConfigSection {
-    /// In the order in which documentation lists them.
+    /// In documentation order.
     public static let all = [
         Configuration.section.outline, ListenerConfiguration.section.outline, DownstreamConfiguration.section.outline,
         KubernetesConfiguration.section.outline, FileConfiguration.section.outline, DNSQuery.section.outline,

@@ -1,12 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
 
-/// A section of the configuration file, as documentation and hints describe it.
+/// A section of the configuration file, for documentation and hints.
 public struct ConfigSection: Sendable {
     /// The name in the schema.
     public let name: String
-    /// Where the section may be, `[]` marking the items of a list; the first is the usual place.
+    /// The paths of the section, with `[]` for list items; the usual path first.
     public let paths: [String]
-    /// In the order in which documentation lists them.
+    /// In documentation order.
     public let keys: [ConfigKey]
     private let indices: [String: Int]
 
@@ -28,15 +28,15 @@ public struct ConfigSection: Sendable {
     var isRoot: Bool { paths == [""] }
 }
 
-/// A key of the configuration file, as documentation and hints describe it.
+/// A key of the configuration file, for documentation and hints.
 public struct ConfigKey: Sendable {
     /// The key as it is written.
     public let name: String
     let rule: ValueRule
     public let defaultValue: KeyDefault
-    /// What the key is for, in one line.
+    /// The purpose of the key, in one line.
     public let meaning: String
-    /// Every place where the key may be, such as `listeners[].bind`; the usual place first.
+    /// Every path of the key, such as `listeners[].bind`; the usual path first.
     public internal(set) var paths: [String] = []
 }
 
@@ -47,13 +47,13 @@ extension ConfigKey: CustomStringConvertible {
     public static let all = ConfigSection.all.flatMap(\.keys)
 }
 
-/// What holds without a key.
+/// The default of a key.
 public enum KeyDefault: Equatable, Sendable, ExpressibleByStringLiteral {
     /// The key is required.
     case required
-    /// This value, as it would be written in YAML.
+    /// This value, as in YAML.
     case value(String)
-    /// No value; the text says what that means.
+    /// No value; the text describes the effect.
     case absent(String)
 
     public init(stringLiteral words: String) { self = .absent(words) }
@@ -64,11 +64,11 @@ public enum KeyDefault: Equatable, Sendable, ExpressibleByStringLiteral {
     }
 }
 
-/// How a problem, the reference and the schema describe the value of a key.
+/// The description of a key's value for problems, the reference and the schema.
 struct ValueRule: Sendable {
-    /// What to write, in words that a problem can end with.
+    /// What to write, as the last part of a problem.
     let remedy: String
-    /// What the reference says; unless given, the remedy.
+    /// The text of the reference; by default the remedy.
     let cell: String
     /// The rule as a JSON Schema.
     let schema: JSONText

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 
-/// A type that a section of the file is decoded into.
+/// The model of a section.
 protocol SectionModel: Sendable {
-    /// The defaults. A key that is required has a meaningless value.
+    /// The defaults. The value of a required key is meaningless.
     init()
 
     /// The keys of the section: one line each in `ConfigKeys.swift`.
@@ -16,7 +16,7 @@ struct Section<Model: SectionModel>: Sendable {
     let outline: ConfigSection
     let keys: [Key<Model>]
 
-    /// - Parameter paths: where the section may be, `[]` marking the items of a list; the usual place first.
+    /// - Parameter paths: the paths of the section, with `[]` for list items; the usual path first.
     init(_ name: String, at paths: String..., @KeyBuilder<Model> keys: () -> [Key<Model>]) {
         self.keys = keys()
         outline = ConfigSection(name: name, paths: paths, keys: self.keys.map(\.key))
@@ -31,14 +31,14 @@ struct Section<Model: SectionModel>: Sendable {
         return index
     }
 
-    /// Decodes a mapping over the values that `model` has. A key that is unknown, repeated or missing is reported, as
-    /// is each value that cannot be read.
+    /// Decodes a mapping over the values of `model`. Reports each key that is unknown, repeated or missing, and
+    /// each invalid value.
     ///
-    /// - Returns: the place of each value; nil when `field` is not a mapping.
+    /// - Returns: the place of each value; nil if `field` is not a mapping.
     func decode(_ field: Field, into model: inout Model) -> Origins? {
         guard let fields = outline.fields(of: field) else { return nil }
         var origins = Origins(section: field.key, count: keys.count)
-        // Lists last: the other keys decide what their items begin with.
+        // Lists last: the defaults of their items depend on other keys.
         for decodesLists in [false, true] {
             for (index, key) in keys.enumerated() where key.isList == decodesLists {
                 guard let field = fields[index] else { continue }
@@ -53,7 +53,7 @@ struct Section<Model: SectionModel>: Sendable {
         for key in keys { key.write(model, &writer) }
     }
 
-    /// Whether every key that is required could be read.
+    /// Whether every required key is valid.
     fileprivate func isComplete(_ origins: Origins) -> Bool {
         zip(outline.keys, origins.places).allSatisfy { key, place in
             key.defaultValue != .required || place?.nested != nil
@@ -69,12 +69,12 @@ enum KeyBuilder<Model: SectionModel> {
 
 typealias Property<Model, Value> = any WritableKeyPath<Model, Value> & Sendable
 
-/// A key of a section, bound to the property that has its value.
+/// A key of a section, bound to the property of its value.
 struct Key<Model: SectionModel>: Sendable {
     let key: ConfigKey
     let path: any PartialKeyPath<Model> & Sendable
     let isList: Bool
-    /// Returns the places within the value, none for a plain value; nil when it cannot be read.
+    /// Returns the places within the value, none for a plain value; nil if it is invalid.
     let decode: @Sendable (Field, inout Model) -> [Origins]?
     let write: @Sendable (Model, inout YAMLWriter) -> Void
 }
@@ -83,8 +83,8 @@ extension Key {
     /// A plain value.
     ///
     /// - Parameters:
-    ///   - unset: what holds without the key; nil: the value in `Model()`.
-    ///   - isShown: whether the effective configuration has the key.
+    ///   - unset: the description of the default; nil: the value in `Model()`.
+    ///   - isShown: whether the effective configuration contains the key.
     init<Value>(
         _ name: String, _ path: Property<Model, Value>, _ type: ValueType<Value>,
         unset: KeyDefault? = nil, if isShown: @escaping @Sendable (Model) -> Bool = { _ in true },
@@ -104,7 +104,7 @@ extension Key {
         }
     }
 
-    /// A plain value that may be absent.
+    /// An optional plain value.
     init<Value>(
         _ name: String, _ path: Property<Model, Value?>,
         _ type: ValueType<Value>, unset: KeyDefault, _ meaning: String
@@ -133,7 +133,7 @@ extension Key {
         }
     }
 
-    /// A section that may be absent; it stays so while a required key of it cannot be read.
+    /// An optional section; nil while a required key of it is invalid.
     init<Sub: SectionModel>(
         _ name: String, section path: Property<Model, Sub?>,
         unset: KeyDefault, _ meaning: String
@@ -156,7 +156,7 @@ extension Key {
 
     /// A list of sections.
     ///
-    /// - Parameter new: what an item begins with, and is when it is not a mapping, which is reported.
+    /// - Parameter new: the defaults of an item; also used for an item that is not a mapping, which is reported.
     init<Item: SectionModel>(
         _ name: String, items path: Property<Model, [Item]>, unset: KeyDefault,
         if isShown: @escaping @Sendable (Model) -> Bool = { _ in true }, _ meaning: String,

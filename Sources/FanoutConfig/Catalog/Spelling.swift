@@ -1,12 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
 
-/// Finds the word that was probably meant.
+/// Finds the known word that a misspelled word most likely means.
 enum Spelling {
-    /// Longer words are not looked up: no known word comes near them, and time stays bounded.
+    /// Longer words are skipped: no known word is close to them, and the time stays bounded.
     private static let longest = 64
 
-    /// The candidate (in lower case) that needs the fewest edits, when these are few for a word of
-    /// that length; the first of equals.
+    /// The candidate (in lower case) with the fewest edits, if few for the length of the word; on a tie the first.
     static func nearest(to word: String, among candidates: [String]) -> String? {
         guard word.utf8.count <= longest else { return nil }
         let letters = Array(word.lowercased().utf8)
@@ -22,8 +21,7 @@ enum Spelling {
         return best?.word
     }
 
-    /// Insertions, deletions, substitutions and swaps of neighbours that lead from one word to the
-    /// other. O(a × b).
+    /// The number of insertions, deletions, substitutions and swaps of neighbours between two words. O(a × b).
     static func distance(_ a: [UInt8], _ b: [UInt8]) -> Int {
         var beforeLast: [Int] = []
         var last = Array(0...b.count)

@@ -8,13 +8,13 @@ extension ValueType<Endpoint> {
         "write ip:port, such as 192.0.2.1:514 or [2001:db8::1]:514"
     }
 
-    /// `ip:port` or `[ip6]:port`, with a zone where one is needed.
+    /// `ip:port` or `[ip6]:port`, with a zone if the address needs one.
     static var endpoint: Self {
         let rule = ValueRule(remedy, .string(matching: "^\(Pattern.endpoint)$"))
         return single(rule, yaml: { YAMLWriter.quote($0.description) }, read: endpoint)
     }
 
-    /// The same, or an address alone where there is a port that it can have: that of `current`, unless 0.
+    /// The same, or only an address, which then gets the port of `current` unless that is 0.
     static var receiver: Self {
         let rule = ValueRule(
             remedy, .string(matching: "^(\(Pattern.endpoint)|\(Pattern.v4)|\(Pattern.v6))$"))
@@ -55,8 +55,8 @@ extension ValueType<Endpoint> {
         }
     }
 
-    /// Link-local addresses need a zone, and only they may have one: the kernel ignores any other, so two spellings
-    /// would mean one address. `IPAddress` has checked that a zone has the form of an interface's name.
+    /// Link-local addresses need a zone, and only they may have one: the kernel ignores others, so two spellings
+    /// would mean one address. `IPAddress` has checked that the zone is a valid interface name.
     private static func zoneFault(of address: IPAddress) -> (what: String, remedy: String)? {
         switch (address.zone, address.isLinkLocal) {
         case (nil, true):
@@ -74,7 +74,7 @@ extension ValueType<Endpoint> {
     }
 }
 
-/// A name of DNS in place of an address, with the port behind it if there is one.
+/// A DNS name instead of an address, optionally with a port.
 private struct HostName {
     let text: String
     let port: String?
@@ -160,7 +160,7 @@ extension ValueType<[UInt16]> {
 }
 
 extension Field {
-    /// The values of a list; one that is listed before is reported.
+    /// The values of a list; reports duplicates.
     fileprivate func distinctItems<Value: Hashable>(_ read: (Field) -> Value?) -> [Value]? {
         guard let items else { return nil }
         var seen = Set<Value>()
@@ -172,7 +172,7 @@ extension Field {
     }
 }
 
-/// Regular expressions of addresses. Which of the texts that match are addresses the reader knows.
+/// Regular expressions of addresses. The parser decides which matching texts are addresses.
 private enum Pattern {
     private static let octet = "(25[0-5]|2[0-4][0-9]|1[0-9]{2}|[1-9]?[0-9])"
     static let v4 = "\(octet)(\\.\(octet)){3}"

@@ -3,7 +3,7 @@
 internal import FanoutCore
 internal import YAML
 
-// Patterns mean the same to ECMA-262 (JSON Schema 2020-12, section 6.4), RE2, which Helm has, and Python: no
+// Patterns have the same meaning in ECMA-262 (JSON Schema 2020-12, section 6.4), RE2 (used by Helm) and Python: no
 // look-ahead, no \p and no \u.
 
 extension ValueType<String> {
@@ -13,7 +13,7 @@ extension ValueType<String> {
         single(rule, yaml: { YAMLWriter.quote($0) }, read: read)
     }
 
-    /// - Parameter read: returns the text to keep, nil when it has the fault.
+    /// - Parameter read: returns the text to keep, or nil if it is invalid.
     private static func text(
         _ remedy: String, _ schema: JSONText, fault: String,
         read: @escaping @Sendable (String) -> String?
@@ -52,7 +52,7 @@ extension ValueType<String> {
         }
     }
 
-    /// The payload of a probe as it is written: see `PayloadText`.
+    /// The payload of a probe as configured: see `PayloadText`.
     static var payload: Self {
         let rule = ValueRule(
             "write a text of 1 to 512 bytes, or hex: and pairs of hexadecimal digits",
@@ -108,7 +108,7 @@ extension ValueType<String> {
         ) { DNSName.isLabel($0) ? $0 : nil }
     }
 
-    /// A name of DNS that is no address.
+    /// A DNS name, not an address.
     static var domainName: Self {
         text(ValueRule("write a name such as receivers.example.com", .domainName)) { field in
             guard let name = DNSName.canonical(field.text) else {
@@ -139,8 +139,8 @@ extension ValueType<String> {
             ])
     }
 
-    /// The absolute path of a unix socket, with room for the ending of a file beside it: sun_path of unix(7) has 108
-    /// bytes.
+    /// The absolute path of a unix socket, with room for the suffix of a file beside it: sun_path of unix(7) has
+    /// 108 bytes.
     static var socketPath: Self {
         path(
             "write an absolute path, such as /run/udp-fanout/control.sock",
@@ -168,7 +168,7 @@ extension ValueType<String> {
 }
 
 extension ValueType<[String]> {
-    /// A list of names of DNS.
+    /// A list of DNS names.
     static var domainNames: Self {
         list(
             "write a list of names such as [node1.example.com]", of: .domainName,
@@ -221,9 +221,9 @@ extension ValueType<ReceiverPort> {
     }
 }
 
-/// Names of DNS (RFC 1035, section 2.3.4), in which `_` is allowed (RFC 2782).
+/// DNS names (RFC 1035, section 2.3.4), in which `_` is allowed (RFC 2782).
 enum DNSName {
-    /// In lower case, without a dot at its end; nil when it is no name.
+    /// In lower case, without a final dot; nil if it is no name.
     static func canonical(_ written: String) -> String? {
         let text = written.hasSuffix(".") ? written.dropLast() : written[...]
         return hasLabels(text) && text.utf8.count <= 253 ? text.lowercased() : nil
@@ -245,7 +245,7 @@ enum DNSName {
     }
 }
 
-/// What Linux takes for the name of an interface (`dev_valid_name` in net/core/dev.c).
+/// A valid interface name on Linux (`dev_valid_name` in net/core/dev.c).
 enum InterfaceName {
     static func isValid(_ text: String) -> Bool {
         (1...15).contains(text.utf8.count) && text != "." && text != ".."

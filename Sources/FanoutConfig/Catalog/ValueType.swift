@@ -2,12 +2,12 @@
 
 internal import YAML
 
-/// What the value of a key may be: its rule, how it is read, and how it is written.
+/// The type of a key's value: its rule, its parser and its spelling.
 struct ValueType<Value>: Sendable {
     let rule: ValueRule
-    /// Returns nil after reporting why the value cannot be read. `current` is the value without the key.
+    /// Returns nil after reporting why the value is invalid. `current` is the default.
     let read: @Sendable (_ field: Field, _ current: Value?) -> Value?
-    /// The value as YAML; nil when it is not written.
+    /// The value as YAML; nil if it is left out.
     let yaml: @Sendable (Value) -> String?
 
     /// A single value that is not empty.
@@ -20,7 +20,7 @@ struct ValueType<Value>: Sendable {
 }
 
 extension ValueType<Bool> {
-    /// `true` or `false`; the other words of YAML 1.1 are refused, for YAML 1.2 reads them as text.
+    /// `true` or `false`. Other words of YAML 1.1 are refused, because YAML 1.2 reads them as text.
     static var boolean: Self {
         single(ValueRule("write true or false", ["type": "boolean"]), yaml: { "\($0)" }) { field in
             let text = field.text
@@ -40,7 +40,7 @@ extension ValueType<Bool> {
 }
 
 extension ValueType where Value: RawRepresentable<String> & CaseIterable & Sendable {
-    /// One of the words of an enumeration, or one of `spellings`.
+    /// A word of an enumeration, or of `spellings`.
     static func choice(spellings: KeyValuePairs<String, Value> = [:]) -> Self {
         let words = Value.allCases.map(\.rawValue)
         let rule = ValueRule(
@@ -63,9 +63,9 @@ extension ValueType where Value: RawRepresentable<String> & CaseIterable & Senda
 }
 
 extension ValueType {
-    /// A list, which is not written when it is empty.
+    /// A list; left out of YAML if it is empty.
     ///
-    /// - Parameter read: reads an item; nil, having reported why, when it cannot.
+    /// - Parameter read: parses an item; returns nil after reporting that it is invalid.
     static func list<Item>(
         _ remedy: String, of schema: JSONText, yaml: @escaping @Sendable (Item) -> String,
         read: @escaping @Sendable (Field) -> Item?
@@ -102,10 +102,10 @@ extension ValueType where Value: FixedWidthInteger & Sendable {
     /// A whole number in plain decimal digits.
     static func integer(_ range: ClosedRange<Int>) -> Self { Self(.integer(range)) }
 
-    /// A number of seconds: plain, or with `s`, `m` or `h` behind it.
+    /// A number of seconds: plain, or with the suffix `s`, `m` or `h`.
     static func seconds(_ range: ClosedRange<Int>) -> Self { Self(.seconds(range)) }
 
-    /// A number of bytes: plain, or with `KiB`, `MiB` or `GiB` (or `K`, `M`, `G`) behind it.
+    /// A number of bytes: plain, or with the suffix `KiB`, `MiB` or `GiB` (or `K`, `M`, `G`).
     static func bytes(_ range: ClosedRange<Int>) -> Self { Self(.bytes(range)) }
 
     private init(_ format: NumberFormat) {
@@ -125,7 +125,7 @@ extension ValueType<Duration> {
 /// Whole numbers of a range, and the units that may follow them.
 struct NumberFormat: Sendable {
     let range: ClosedRange<Int>
-    /// How many of the plain unit each is.
+    /// The factor of each unit.
     var units: [(name: String, factor: Int)] = []
     let rule: ValueRule
 
@@ -158,8 +158,7 @@ struct NumberFormat: Sendable {
             rule: ValueRule(remedy, ["anyOf": [.integers(in: range), withUnit]]))
     }
 
-    /// `012`, `1:30`, `0x10`, `1e3` and `1_000` mean different numbers to different readers of YAML, so none of them
-    /// is read.
+    /// YAML readers disagree on the values of `012`, `1:30`, `0x10`, `1e3` and `1_000`, so all of them are refused.
     func number(in field: Field) -> Int? {
         let text = field.text
         if let number = count(text) {
@@ -181,8 +180,7 @@ struct NumberFormat: Sendable {
             "\(text.quoted) is not a number in plain decimal digits", meant.map { "write \($0)" })
     }
 
-    /// Plain decimal digits with one of the units behind them; nil when there is no unit. What exceeds an `Int` is
-    /// `Int.max`.
+    /// Plain decimal digits with a unit; nil without a unit. Saturates at `Int.max`.
     private func count(_ text: String) -> Int? {
         for unit in units where text.hasSuffix(unit.name) {
             guard let count = Self.plainDecimal(String(text.dropLast(unit.name.count))) else {
@@ -194,7 +192,7 @@ struct NumberFormat: Sendable {
         return nil
     }
 
-    /// Digits without sign, leading zero or anything between; nil also when they exceed an `Int`.
+    /// Digits without sign, leading zero or separators; nil also on overflow.
     static func plainDecimal(_ text: String) -> Int? {
         guard text.utf8.allSatisfy(\.isDigit), text == "0" || text.utf8.first != UInt8(ascii: "0")
         else { return nil }

@@ -3,7 +3,7 @@
 internal import FanoutCore
 
 extension Findings {
-    /// Reports each value that is not the first of its kind.
+    /// Reports duplicates.
     func requireUnique<Value: Hashable>(
         _ values: [Located<Value>], _ remedy: String,
         _ what: (_ value: Value, _ line: Int) -> String
@@ -19,7 +19,7 @@ extension Findings {
     }
 }
 
-/// All listeners of an interface share one program, so they must agree on how it is attached. O(listeners).
+/// All listeners of an interface share one program, so their attach settings must match. O(listeners).
 enum HookCheck {
     static func run(_ listeners: [DecodedListener], _ findings: Findings) {
         agree(
@@ -28,12 +28,12 @@ enum HookCheck {
             listeners.filter { $0.mode == .afXDP }, on: \.listener.xdpMode, auto: .auto, findings)
     }
 
-    /// - Parameter auto: what a listener has that takes the choice of another one.
+    /// - Parameter auto: the value that adopts another listener's choice.
     private static func agree<Choice: RawRepresentable<String> & Equatable>(
         _ listeners: [DecodedListener], on path: KeyPath<SettingsSection, Choice>, auto: Choice,
         _ findings: Findings
     ) {
-        /// Where a listener's own settings say it.
+        /// The place of the listener's own setting.
         func own(_ listener: DecodedListener) -> Origin? {
             listener.section(\.settingsSection)?.keyOrigin(path)
         }
@@ -66,14 +66,13 @@ struct Claim {
     let endpoint: Endpoint
     /// The families of which every address is claimed; empty for a single address.
     let wildcard: [IPAddress.Family]
-    /// Where kernel modes take the datagrams from; nil for a socket, which takes them from
-    /// everywhere.
+    /// The interface of a kernel mode; nil for a socket, which receives from all interfaces.
     let interface: String?
-    /// How a problem calls the claim.
+    /// The name of the claim in problems.
     let title: String
     let origin: Origin
 
-    /// The claims of a listener, as far as it could be read.
+    /// The claims of a listener, as far as it is valid.
     static func all(of listener: DecodedListener, owner: Int) -> [Claim] {
         guard let bind = listener.bind, let mode = listener.mode else { return [] }
         let interface = mode.needsInterface ? listener[\.interface]?.value ?? "" : nil
@@ -86,7 +85,7 @@ struct Claim {
                 interface: interface, title: title, origin: origin)
         }
         let own = bind.value.address
-        // A socket bound to [::] is dual stack: it also takes what is sent to any IPv4 address.
+        // A socket bound to [::] is dual-stack: it also takes datagrams to any IPv4 address.
         let families: [IPAddress.Family] = own.family == .v6 ? [.v4, .v6] : [.v4]
         var claims = [claim(own, own.isWildcard ? families : [], "\(bind.value)", bind.origin)]
         if mode == .xdpNAT {
@@ -108,7 +107,7 @@ struct Claim {
     }
 }
 
-/// No two listeners serve one destination: which of them received would depend on chance.
+/// No two listeners may serve one destination: the receiver of a datagram would be arbitrary.
 ///
 /// Kernel modes on different interfaces see different datagrams and may share a destination; a
 /// socket sees them all. O(claims).
@@ -155,7 +154,7 @@ struct CollisionCheck {
         var check = CollisionCheck()
         for (index, listener) in listeners.enumerated() {
             let claims = Claim.all(of: listener, owner: index)
-            // One problem a listener: its further claims most likely have the same rival.
+            // One problem per listener: its further claims most likely conflict with the same listener.
             for claim in claims {
                 guard let rival = check.rival(of: claim) else { continue }
                 report(claim, rival, listeners, findings)

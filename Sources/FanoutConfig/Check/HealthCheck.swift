@@ -2,8 +2,8 @@
 
 internal import FanoutCore
 
-/// Whether the daemon learns that receivers refuse: an ICMP error goes to the source of the datagram that it is
-/// about, which must be a socket of this host.
+/// Whether the daemon sees refusals: an ICMP error goes to the source of the datagram, which must be a socket of
+/// this host.
 enum PassiveCheck {
     static func run(
         _ listeners: [DecodedListener], _ health: Decoded<HealthConfiguration>, _ findings: Findings

@@ -3,7 +3,7 @@
 internal import FanoutCore
 
 extension ListenerCheck {
-    /// Names are metric labels; addresses are what hash-keyed tables know receivers by.
+    /// Names are metric labels; addresses identify receivers in hash-keyed tables.
     func checkUnique() {
         findings.requireUnique(receivers.compactMap { $0[\.name] }, "write another name") {
             "\($0.quoted) is the name of the receiver on line \($1)"
@@ -13,7 +13,7 @@ extension ListenerCheck {
         ) { "\($0) is the receiver on line \($1)" }
     }
 
-    /// Programs rewrite the destination alone.
+    /// Kernel programs rewrite only the destination.
     func checkSourceIsKept(in mode: ForwardingMode) {
         guard mode != .userspace, let preserve = listener[\.preserveSource], !preserve.value else {
             return
@@ -25,7 +25,7 @@ extension ListenerCheck {
             "remove it, or write mode: userspace")
     }
 
-    /// What the way through the kernel's TC hook rules out.
+    /// The limits of the kernel's TC hook.
     func checkLoopback() {
         guard let interface = listener[\.interface]?.value, interface != "lo" else { return }
         for address in receiverAddresses where address.value.address.isLoopback {
@@ -37,7 +37,7 @@ extension ListenerCheck {
         }
     }
 
-    /// A datagram keeps its source only within one family of addresses.
+    /// A datagram keeps its source only within one address family.
     func checkSource() {
         guard let mode = listener.mode, let bind = bind?.value, listener.preservesSource
         else { return }
@@ -51,7 +51,7 @@ extension ListenerCheck {
                 "write a listener of its own for IPv6, with IPv6 receivers")
             return
         }
-        // The kernel modes cannot do without the source.
+        // The kernel modes always keep the source.
         let hiding =
             if mode == .userspace {
                 "preserve_source: false"

@@ -2,7 +2,7 @@
 
 internal import FanoutCore
 
-/// What must hold within one listener.
+/// The rules within one listener.
 struct ListenerCheck {
     let listener: DecodedListener
     let bind: Located<Endpoint>?
@@ -219,7 +219,7 @@ extension ListenerCheck {
     }
 }
 
-// What the protocol of a well-known port asks of a listener. Another protocol may use the port, so these are warnings.
+// Requirements of well-known protocols. Another protocol may use the port, so these are warnings.
 
 extension ListenerCheck {
     func checkProtocol() {
@@ -233,7 +233,7 @@ extension ListenerCheck {
 
     private var hidesSource: Bool { listener.mode != nil && !listener.preservesSource }
 
-    /// Receivers whose replies end here. Where they see the client, they may reply to it themselves.
+    /// Receivers whose replies are dropped. With `preserve_source` they may reply to the client directly.
     private func checkReplies() {
         guard listener.mode == .userspace, hidesSource else { return }
         for place in (bind.map { [$0] } ?? []) + receiverAddresses {
@@ -248,7 +248,7 @@ extension ListenerCheck {
         }
     }
 
-    /// Exporters whose datagrams only make sense together. With one receiver they stay together.
+    /// Exporters whose datagrams belong together. With one receiver they stay together.
     private func checkSpreading(
         _ found: WellKnownProtocol, _ port: UInt16, _ mode: ForwardingMode
     ) {
@@ -270,7 +270,7 @@ extension ListenerCheck {
             "write balance: source_ip" + (hidesSource ? " and preserve_source: true" : ""))
     }
 
-    /// Receivers that tell senders apart by the source address.
+    /// Receivers that identify senders by their source address.
     private func checkSenders(
         _ found: WellKnownProtocol, _ port: UInt16, _ mode: ForwardingMode
     ) {

@@ -2,8 +2,8 @@
 
 internal import FanoutCore
 
-/// Listeners must not form a forwarding loop, in which a datagram would circulate for ever. Receivers that are looked
-/// up are checked when they are found.
+/// Listeners must not form a forwarding loop, in which a datagram would circulate for ever. Discovered receivers
+/// are checked when they are found.
 struct LoopCheck {
     private struct Edge {
         let target: Int

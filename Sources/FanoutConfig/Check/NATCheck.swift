@@ -2,10 +2,10 @@
 
 internal import FanoutCore
 
-/// What must hold among the listeners of mode `xdp_nat`, which share one program, and between them and
-/// those of `af_xdp`. O(receivers × ports).
+/// The rules among the listeners of mode `xdp_nat`, which share one program, and between them and those of
+/// `af_xdp`. O(receivers × ports).
 struct NATCheck {
-    /// Ports that one program serves (LB_LISTENERS_MAX).
+    /// The maximum number of ports per program (LB_LISTENERS_MAX).
     private static let portsMax = 64
 
     private let listeners: [DecodedListener]
@@ -40,7 +40,7 @@ struct NATCheck {
         }
     }
 
-    /// The replies of a receiver leave as one listener's.
+    /// A receiver's replies can belong to one listener only.
     private func checkReceivers() {
         var owners: [Endpoint: (title: String, origin: Origin)] = [:]
         for listener in listeners {

@@ -2,17 +2,17 @@
 
 internal import FanoutCore
 
-/// Where a section of the file and its values are.
+/// The places of a section and its values.
 struct Origins {
     struct Place {
         let key: Origin
         let value: Origin
-        /// The sections within the value; nil when it could not be read.
+        /// The sections within the value; nil if it is invalid.
         let nested: [Origins]?
     }
 
     let section: Origin
-    /// By the index of the key; nil for a key that is not written. Empty when the section is not a mapping.
+    /// By the index of the key; nil for an absent key. Empty if the section is not a mapping.
     var places: [Place?]
 
     init(section: Origin, count: Int) {
@@ -23,8 +23,8 @@ struct Origins {
     var isMapping: Bool { !places.isEmpty }
 }
 
-/// A section as far as it could be read: a value that could not has its default and has been reported, and the others
-/// are still checked, so that one mistake does not hide another.
+/// A section as far as it is valid. An invalid value has its default and has been reported; the others are still
+/// checked, so that one mistake does not hide another.
 struct Decoded<Model: SectionModel> {
     var value: Model
     let origins: Origins
@@ -33,7 +33,7 @@ struct Decoded<Model: SectionModel> {
         origins.isMapping ? origins.places[Model.section.index(of: path)] : nil
     }
 
-    /// A value that is written and could be read.
+    /// A value that is present and valid.
     subscript<Value>(_ path: KeyPath<Model, Value>) -> Located<Value>? {
         origin(path).map { Located(value: value[keyPath: path], origin: $0) }
     }
@@ -43,21 +43,20 @@ struct Decoded<Model: SectionModel> {
         return Located(value: value, origin: origin)
     }
 
-    /// Where a value is that could be read.
+    /// The place of a valid value.
     func origin(_ path: PartialKeyPath<Model>) -> Origin? {
         place(path).flatMap { $0.nested == nil ? nil : $0.value }
     }
 
-    /// Where a key is, whether or not its value could be read.
+    /// The place of a key, whether or not its value is valid.
     func keyOrigin(_ path: PartialKeyPath<Model>) -> Origin? { place(path)?.key }
 
-    /// Whether a value is written and could not be read. It has been reported, and a check of its default would
-    /// mislead.
+    /// Whether a value is present but invalid. It has been reported, and a check of its default would mislead.
     func isUnreadable(_ path: PartialKeyPath<Model>) -> Bool {
         place(path).map { $0.nested == nil } ?? false
     }
 
-    /// The place for a key that is not written.
+    /// The place for an absent key.
     func missing(_ path: PartialKeyPath<Model>) -> Origin {
         origins.section.appending(Model.section.key(path).name)
     }
@@ -66,14 +65,14 @@ struct Decoded<Model: SectionModel> {
         place(path)?.nested?.first.map { Decoded<Sub>(value: value[keyPath: path], origins: $0) }
     }
 
-    /// A section that may be absent; `Sub()` while a required key of it could not be read.
+    /// An optional section; `Sub()` while a required key of it is invalid.
     func section<Sub: SectionModel>(_ path: KeyPath<Model, Sub?>) -> Decoded<Sub>? {
         place(path)?.nested?.first.map {
             Decoded<Sub>(value: value[keyPath: path] ?? Sub(), origins: $0)
         }
     }
 
-    /// The items of a list, also those that are not mappings; nil when the list could not be read.
+    /// The items of a list, including those that are not mappings; nil if the list is invalid.
     func items<Item: SectionModel>(_ path: KeyPath<Model, [Item]>) -> [Decoded<Item>]? {
         place(path)?.nested.map { nested in
             zip(value[keyPath: path], nested).map { Decoded<Item>(value: $0, origins: $1) }
@@ -84,12 +83,12 @@ struct Decoded<Model: SectionModel> {
 typealias DecodedListener = Decoded<ListenerConfiguration>
 typealias DecodedReceiver = Decoded<DownstreamConfiguration>
 
-// What checks ask about a listener as far as it could be read.
+// Accessors for checks of a listener, as far as it is valid.
 extension DecodedListener {
-    /// How problems of other listeners call this one.
+    /// The name of the listener in problems of others.
     var title: String { "listener " + (self[\.name]?.value.quoted ?? origins.section.key) }
 
-    /// `bind`, or what `vip` and `ports` say.
+    /// `bind`, or `vip` with `ports`.
     var bind: Located<Endpoint>? {
         let place =
             keyOrigin(\.singleBind) == nil
@@ -97,21 +96,21 @@ extension DecodedListener {
         return place.map { Located(value: value.bind, origin: $0) }
     }
 
-    /// The mode, also by default; nil when it could not be read.
+    /// The mode, possibly the default; nil if it is invalid.
     var mode: ForwardingMode? { isUnreadable(\.mode) ? nil : value.mode }
 
     var preservesSource: Bool {
         self[\.preserveSource]?.value ?? value.mode.preservesSourceByDefault
     }
 
-    /// Further ports than one, or none.
+    /// Ports besides the first; may be empty.
     var ports: [UInt16] { self[\.ports]?.value ?? [] }
 
     var receivers: [DecodedReceiver] { items(\.downstreams) ?? [] }
 
     var receiverAddresses: [Located<Endpoint>] { receivers.compactMap { $0[\.address] } }
 
-    /// Where the keys that look receivers up are.
+    /// The places of the keys for discovery.
     var lookupOrigins: [Origin] {
         ListenerConfiguration.lookups.compactMap { keyOrigin($0) }
     }

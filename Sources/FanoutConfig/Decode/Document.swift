@@ -4,7 +4,7 @@ internal import FanoutCore
 internal import YAML
 
 extension Configuration {
-    /// Decodes a whole file, and checks the rules that span keys.
+    /// Decodes a whole file and checks the rules across keys.
     static func decode(_ root: YAMLNode, file: String) -> ConfigurationResult {
         let findings = Findings(file: file)
         let top = Origin(file: file, line: 1, column: 1, key: "")
@@ -38,7 +38,7 @@ extension Configuration {
 }
 
 extension Decoded<Configuration> {
-    /// Those that are mappings.
+    /// The items that are mappings.
     var listeners: [Decoded<ListenerConfiguration>] {
         (items(\.listeners) ?? []).filter(\.origins.isMapping)
     }
@@ -50,7 +50,7 @@ extension Decoded<Configuration> {
         }
         let listeners = listeners
         for listener in listeners { ListenerCheck(listener, findings).run() }
-        // Names are metric labels, and tell listeners apart when the file changes.
+        // Names are metric labels, and identify listeners across reloads.
         findings.requireUnique(listeners.compactMap { $0[\.name] }, "write another name") {
             "\($0.quoted) is the name of the listener on line \($1)"
         }
@@ -65,14 +65,14 @@ extension Decoded<Configuration> {
     }
 }
 
-/// The problems that are found while one file is read, and how many more there were.
+/// The problems found in one file, and how many more there were.
 final class Findings {
     private struct List {
         var problems: [ConfigProblem] = []
         var unshown = 0
 
         mutating func add(_ problem: () -> ConfigProblem) {
-            // The words may cost more than the check.
+            // Formatting the text may cost more than the check.
             if problems.count < SourceLimits.problems {
                 problems.append(problem())
             } else {

@@ -2,12 +2,12 @@
 
 internal import YAML
 
-/// A value in the file, with what its problems need.
+/// A value in the file, with the context for its problems.
 struct Field {
     let node: YAMLNode
-    /// Where the value is.
+    /// The place of the value.
     let origin: Origin
-    /// Where its key is; the item itself in a list.
+    /// The place of its key, or of the item in a list.
     let key: Origin
     /// The name of the key.
     let name: String
@@ -22,7 +22,7 @@ struct Field {
         if case .scalar(_, .plain) = node.content { false } else { true }
     }
 
-    /// Reports why the value cannot be read.
+    /// Reports why the value is invalid.
     ///
     /// - Returns: nil.
     func refuse<Value>(
@@ -32,7 +32,7 @@ struct Field {
         return nil
     }
 
-    /// Whether it is a single value and not empty; otherwise that is reported.
+    /// Whether it is a single value and not empty; otherwise reports that.
     var isSingle: Bool {
         guard case .scalar(let text, _) = node.content else {
             findings.error(at: origin, "is not a single value", remedy)
@@ -45,7 +45,7 @@ struct Field {
         return true
     }
 
-    /// The items of a list; nil, having reported that, when it is none.
+    /// The items of a list; nil after reporting that it is none.
     var items: [Field]? {
         guard let items = node.items else {
             findings.error(at: key, node.isNull ? "is empty" : "is not a list", remedy)
@@ -62,9 +62,9 @@ struct Field {
 }
 
 extension ConfigSection {
-    /// The values of a mapping, by the index of the key. A key that is unknown, repeated or missing is reported.
+    /// The values of a mapping, by the index of the key. Reports each key that is unknown, repeated or missing.
     ///
-    /// - Returns: nil, having reported that, when `field` is not a mapping.
+    /// - Returns: nil after reporting that `field` is not a mapping.
     func fields(of field: Field) -> [Field?]? {
         guard let members = field.node.members else {
             let what = field.node.isNull ? "is empty" : "is not a mapping"
@@ -115,8 +115,8 @@ extension ConfigSection {
 }
 
 extension ConfigSection {
-    /// What to write in place of an unknown key: the name that replaces that of other programs, the same key where it
-    /// belongs, the nearest key of this section, the nearest of any other, or the keys of this section.
+    /// The remedy for an unknown key: the name here for a name of another program, the same key in its own section,
+    /// the nearest key of this section, the nearest of any other, or the keys of this section.
     private func remedy(forUnknown name: String, at path: String) -> String {
         if let replacement = replacement(for: name) { return replacement }
         let homes = homes(of: name)
@@ -133,7 +133,7 @@ extension ConfigSection {
         return "remove it; \(path.isEmpty ? "the file" : path) takes \(here.alternatives)"
     }
 
-    /// An address and its port are one value here, and two keys in other programs.
+    /// Address and port are one value here, and two keys in other programs.
     private func replacement(for name: String) -> String? {
         switch (self.name, name) {
         case ("listener", "port"), ("listener", "address"), ("listener", "listen"),
@@ -145,7 +145,7 @@ extension ConfigSection {
         }
     }
 
-    /// The sections with a key of this name: those inside this one if there are any, else all.
+    /// The sections with a key of this name: those inside this one if there are any, otherwise all.
     private func homes(of name: String) -> [String] {
         let sections = Self.all.filter { $0.index(of: name) != nil }
         let inside = sections.compactMap { section in

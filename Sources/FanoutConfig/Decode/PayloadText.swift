@@ -2,7 +2,7 @@
 
 /// The spelling of a probe's payload: text in which `\` begins an escape, or `hex:` and hexadecimal digits.
 enum PayloadText {
-    /// Why a text is no payload, and what to write.
+    /// Why the text is not a payload, and what to write.
     struct Fault: Error {
         let what: String
         let remedy: String
@@ -10,7 +10,7 @@ enum PayloadText {
 
     private static let hexPrefix = "hex:"
 
-    /// - Throws: `Fault`, also when it is not 1...512 bytes.
+    /// - Throws: `Fault` if the text is malformed or not 1...512 bytes.
     static func bytes(of text: String) throws(Fault) -> [UInt8] {
         guard text.utf8.count <= 2048 else {
             throw Fault(

@@ -1,17 +1,16 @@
 // SPDX-License-Identifier: Apache-2.0
 
-/// One thing that is wrong, or worth a warning, in a configuration file. Always a single line.
+/// An error or a warning about a configuration file. Always a single line.
 public struct ConfigProblem: Error, Equatable, Sendable {
     /// The file as the caller named it.
     public let file: String
-    /// Counted from 1; nil when the file as a whole is meant.
+    /// Counted from 1; nil if it concerns the whole file.
     public let line: Int?
-    /// Counted from 1, in Unicode scalars; nil when the file as a whole is meant.
+    /// Counted from 1, in Unicode scalars; nil if it concerns the whole file.
     public let column: Int?
-    /// The path of the key, such as `listeners[0].downstream[1].address`; empty when no key is
-    /// meant.
+    /// The path of the key, such as `listeners[0].downstream[1].address`; empty without a key.
     public let key: String
-    /// What is wrong.
+    /// The cause.
     public let what: String
     /// What to write instead.
     public let remedy: String
@@ -36,7 +35,7 @@ public struct ConfigProblem: Error, Equatable, Sendable {
 }
 
 extension ConfigProblem: CustomStringConvertible {
-    /// `file:line:column: key: what is wrong; what to write`, without the parts that are not known.
+    /// `file:line:column: key: what is wrong; what to write`, without unknown parts.
     public var description: String {
         let place = [file.printable(limit: 4096), line.map(String.init), column.map(String.init)]
         let head = place.compactMap { $0 }.joined(separator: ":")
@@ -45,7 +44,7 @@ extension ConfigProblem: CustomStringConvertible {
 }
 
 extension ConfigProblem {
-    /// Problems of a file as a whole come first, the others in the order of the text.
+    /// Problems of the whole file come first, the others in text order.
     static func isBefore(_ left: ConfigProblem, _ right: ConfigProblem) -> Bool {
         (left.line ?? 0, left.column ?? 0, left.key) < (
             right.line ?? 0, right.column ?? 0, right.key
@@ -53,10 +52,10 @@ extension ConfigProblem {
     }
 }
 
-/// Where something was written, so that a later stage can still name its line.
+/// The position of a value, so that a later stage can name its line.
 ///
-/// Any two origins are equal: where a value was written is no part of what it says, and a
-/// configuration that is read back from its own text must equal the first.
+/// Any two origins are equal: the position is not part of the value, and a configuration that is read back from its
+/// own text must equal the first.
 struct Origin: Sendable {
     var file: String
     var line: Int?
@@ -64,10 +63,10 @@ struct Origin: Sendable {
     /// The path of the key.
     var key: String
 
-    /// The place of something that was not read from a file.
+    /// For values that were not read from a file.
     static let none = Origin(file: "configuration", line: nil, column: nil, key: "")
 
-    /// The same place with the path of a key in this section: for a key that is missing.
+    /// The same place with the path of an absent key in this section.
     func appending(_ name: String) -> Origin {
         var result = self
         result.key = key.isEmpty ? name : "\(key).\(name)"
@@ -79,7 +78,7 @@ extension Origin: Equatable {
     static func == (left: Origin, right: Origin) -> Bool { true }
 }
 
-/// A value and where it was written.
+/// A value and its position.
 struct Located<Value> {
     var value: Value
     var origin: Origin

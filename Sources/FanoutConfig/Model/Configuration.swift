@@ -4,8 +4,8 @@ public import FanoutCore
 
 /// A configuration file, with the defaults filled in.
 ///
-/// A value that `load` or `read` returns has passed every check that can be made on the file alone;
-/// whether an interface exists or a port is free shows only when it is used.
+/// A value that `load` or `read` returns has passed every check on the file alone. Whether an interface exists or a
+/// port is free is found out when it is used.
 public struct Configuration: Equatable, Sendable {
     /// At least one, in the order of the file; names are unique and no two bind addresses collide.
     public var listeners: [ListenerConfiguration] = []
@@ -14,7 +14,7 @@ public struct Configuration: Equatable, Sendable {
     public var health = HealthConfiguration()
     public var metrics = MetricsConfiguration()
     public var control = ControlConfiguration()
-    /// Capabilities that the process does not release after the start, for later reloads.
+    /// Capabilities that the process keeps after the start, for later reloads.
     public var keptCapabilities: Set<KeptCapability> = []
 
     init() {}
@@ -51,16 +51,16 @@ public struct Configuration: Equatable, Sendable {
     public var desiredState: DesiredState { DesiredState(listeners: listeners.map(\.listener)) }
 }
 
-/// What became of a configuration file.
+/// The result of reading a configuration file.
 public enum ConfigurationResult: Equatable, Sendable {
-    /// It can be used; `warnings` are in line order.
+    /// It is valid; `warnings` are in line order.
     case valid(Configuration, warnings: [ConfigProblem])
-    /// It cannot: at least one problem, all that were found, in line order.
+    /// It is invalid: all problems found, at least one, in line order.
     case invalid([ConfigProblem])
 }
 
 extension Configuration {
-    /// Reads the file at `path`, at most `SourceLimits.bytes` of it, and checks all of it.
+    /// Reads and checks the file at `path`, at most `SourceLimits.bytes` of it.
     public static func load(path: String) -> ConfigurationResult {
         do {
             return read(try ConfigFile.bytes(of: path), file: path)
@@ -69,7 +69,7 @@ extension Configuration {
         }
     }
 
-    /// Reads YAML text that the caller holds as bytes; `file` is what problems call it.
+    /// Reads YAML from bytes; `file` is its name in problems.
     public static func read(_ bytes: [UInt8], file: String) -> ConfigurationResult {
         do throws(ConfigProblems) {
             return decode(try SourceText.tree(of: bytes, file: file), file: file)
@@ -78,14 +78,14 @@ extension Configuration {
         }
     }
 
-    /// Reads YAML text; `file` is what problems call it.
+    /// Reads YAML text; `file` is its name in problems.
     public static func read(_ text: String, file: String) -> ConfigurationResult {
         read(Array(text.utf8), file: file)
     }
 }
 
 extension Configuration {
-    /// The listeners whose mode is not among `modes`, those of the build: one problem each, in line order.
+    /// One problem for each listener whose mode is not in `modes`, those of the build; in line order.
     public func unsupported(modes: Set<ForwardingMode>) -> [ConfigProblem] {
         let instead = ForwardingMode.allCases.filter(modes.contains).map(\.rawValue)
         return listeners.filter { !modes.contains($0.mode) }.map { listener in
@@ -102,9 +102,9 @@ public struct MetricsConfiguration: Equatable, Sendable {
     public var enabled = false
     /// The TCP address of the server.
     public var bind = Endpoint(IPAddress(v4: 0), port: 9090)
-    /// Begins with `/`; never a path that the server has for health checks.
+    /// Begins with `/`; never a path of the health endpoints.
     public var path = "/metrics"
-    /// Further names by which browsers may ask for the status page; in lower case.
+    /// Further host names that browsers may use for the status page; in lower case.
     public var serverNames: [String] = []
 
     public init() {}
@@ -115,11 +115,10 @@ public struct MetricsConfiguration: Equatable, Sendable {
     }
 }
 
-/// `control`: the unix socket that `udp-fanout status` and its like talk to.
+/// `control`: the unix socket for `udp-fanout status` and other commands.
 public struct ControlConfiguration: Equatable, Sendable {
     public var enabled = true
-    /// Where the socket is: an absolute path of at most 96 bytes; nil for the default, which depends on the daemon's
-    /// user.
+    /// An absolute path of at most 96 bytes; nil for the default, which depends on the daemon's user.
     public var socket: String?
 
     public init() {}
@@ -127,7 +126,7 @@ public struct ControlConfiguration: Equatable, Sendable {
     public init(enabled: Bool) { self.enabled = enabled }
 }
 
-/// A capability that `settings.keep_capabilities` may name, as capabilities(7) has it without `CAP_`.
+/// A capability in `settings.keep_capabilities`, as in capabilities(7) without `CAP_`.
 public enum KeptCapability: String, CaseIterable, Hashable, Sendable {
     /// For `preserve_source` in userspace, and `icmp` probes.
     case netRaw = "net_raw"

@@ -12,7 +12,7 @@ public struct ListenerConfiguration: Equatable, Sendable {
     public var balance: Balance
     /// Whether receivers see the client's address and port.
     public var preserveSource: Bool
-    /// The interface that a kernel mode hooks into; always set in those modes.
+    /// The interface that a kernel mode attaches to; always set in those modes.
     public var interface: String?
     /// Further destinations that a kernel mode serves; `.listed([])` in userspace.
     public var addresses = ServedAddresses.listed([])
@@ -26,7 +26,7 @@ public struct ListenerConfiguration: Equatable, Sendable {
     /// The keys of mode `xdp_nat`; the defaults in other modes.
     public var nat: NATSettings
 
-    /// Of the listener's own settings; empty in a `Configuration`, which has those of all.
+    /// Of the listener's own settings; empty in a `Configuration`, which holds those of all listeners.
     var keptCapabilities: [KeptCapability] = []
     var modeOrigin = Origin.none
 
@@ -55,13 +55,13 @@ public struct ListenerConfiguration: Equatable, Sendable {
         )
     }
 
-    /// Where the receivers come from; nil: from `downstreams`.
+    /// Where to look up the receivers; nil: they are `downstreams`.
     public var discovery: ListenerDiscovery? {
         kubernetes?.discovery ?? file?.discovery
             ?? dns.map { ListenerDiscovery(receivers: .dns($0), port: .any) }
     }
 
-    /// The listener as every data plane knows it. Downstreams that discovery finds are not in it.
+    /// The listener for the data planes, without receivers from discovery.
     public var listener: Listener {
         Listener(
             name: name, bind: bind, mode: mode, balance: balance, preserveSource: preserveSource,
@@ -71,9 +71,9 @@ public struct ListenerConfiguration: Equatable, Sendable {
     }
 }
 
-// Keys that do not have a property of their own.
+// Keys without a property of their own.
 extension ListenerConfiguration {
-    /// `bind`; nil when there are several ports, which `vip` and `ports` say.
+    /// `bind`; nil if there are several ports, which `vip` and `ports` contain.
     var singleBind: Endpoint? {
         get { nat.furtherPorts.isEmpty ? bind : nil }
         set { if let newValue { bind = newValue } }
@@ -98,7 +98,7 @@ extension ListenerConfiguration {
         set { (settings, keptCapabilities) = (newValue.listener, newValue.keptCapabilities) }
     }
 
-    /// The keys that only mode `xdp_nat` has.
+    /// The keys of mode `xdp_nat` only.
     static var natKeys: [PartialKeyPath<Self>] {
         [
             \.vip, \.ports, \.nat.transport, \.nat.isOneArm, \.nat.maxAssociations,
@@ -106,13 +106,13 @@ extension ListenerConfiguration {
         ]
     }
 
-    /// The keys that look receivers up, in place of `downstream`.
+    /// The keys for discovery, instead of `downstream`.
     static var lookups: [PartialKeyPath<Self>] { [\.kubernetes, \.file, \.dns] }
 }
 
 extension ForwardingMode {
-    /// The default of `preserve_source`: the kernel modes rewrite only the destination, while userspace sends from a
-    /// socket of its own.
+    /// The default of `preserve_source`: the kernel modes rewrite only the destination, while userspace sends from
+    /// its own socket.
     public var preservesSourceByDefault: Bool { self != .userspace }
 }
 
@@ -134,16 +134,16 @@ public struct DownstreamConfiguration: Equatable, Sendable {
 
     init() { self.init(defaultPort: 0) }
 
-    /// - Parameter defaultPort: the port of an address without one; 0 when it must have one.
+    /// - Parameter defaultPort: the port of an address without one; 0 if a port is required.
     init(defaultPort: UInt16) {
         self.init(name: "", address: Endpoint(IPAddress(v4: 0), port: defaultPort))
     }
 
-    /// The downstream as every data plane knows it.
+    /// The receiver for the data planes.
     public var downstream: Downstream { Downstream(name: name, endpoint: address, weight: weight) }
 }
 
-/// `listeners[].kubernetes`: the service whose ready endpoints are the downstreams.
+/// `listeners[].kubernetes`: the service whose ready endpoints are the receivers.
 public struct KubernetesConfiguration: Equatable, Sendable {
     /// A DNS label (RFC 1123); nil = the pod's own namespace in a cluster, else `default`.
     public var namespace: String?
@@ -151,8 +151,8 @@ public struct KubernetesConfiguration: Equatable, Sendable {
     public var service: String
     /// A number, or the name of a port of the service: a DNS label.
     public var port: ReceiverPort
-    /// Whether the addresses that a load balancer has given to the service join the listener's
-    /// `addresses`; false in userspace.
+    /// Whether the listener also serves the addresses that a load balancer assigned to the service; false in
+    /// userspace.
     public var vip = false
 
     public init(namespace: String? = nil, service: String, port: ReceiverPort) {
@@ -175,7 +175,7 @@ public struct KubernetesConfiguration: Equatable, Sendable {
 public struct FileConfiguration: Equatable, Sendable {
     /// 1...512 bytes; relative to the working directory of the daemon.
     public var path: String
-    /// Of receivers without a port of their own, 1...65535; nil: each must have one.
+    /// The port of receivers without one, 1...65535; nil: each must have one.
     public var port: UInt16?
 
     public init(path: String, port: UInt16? = nil) {
@@ -193,6 +193,6 @@ public struct FileConfiguration: Equatable, Sendable {
 /// `settings`, at the top or of a listener.
 struct SettingsSection: Equatable, Sendable {
     var listener = ListenerSettings()
-    /// The process keeps those of every section.
+    /// The process keeps the capabilities of every section.
     var keptCapabilities: [KeptCapability] = []
 }

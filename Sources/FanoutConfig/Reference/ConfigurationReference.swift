@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 
-/// The reference of the configuration file, made from the tables that decode it.
+/// The reference of the configuration file, generated from the decoding tables.
 public enum ConfigurationReference {
     /// A page of Markdown.
     public static var markdown: String {

@@ -2,11 +2,11 @@
 
 internal import FanoutCore
 
-/// The JSON Schema of the configuration file, made from the tables that decode it.
+/// The JSON Schema of the configuration file, generated from the decoding tables.
 ///
-/// A schema sees values, not how they are written, and one place at a time. So it refuses less than
-/// `udp-fanout check`: the numbers `012` and `1e3`, two listeners of one name or address, and what
-/// interfaces and families have to agree on are left to that.
+/// A schema sees values, not their spelling, and one place at a time, so it accepts more than `udp-fanout check`.
+/// It cannot refuse the numbers `012` and `1e3`, two listeners with the same name or address, or conflicts of
+/// interfaces and families.
 public enum ConfigurationSchema {
     /// JSON Schema 2020-12, as a text that ends with a newline.
     public static var text: String {
@@ -75,7 +75,7 @@ public enum ConfigurationSchema {
 }
 
 extension ConfigKey {
-    /// What the value may be, what the key is for, and what holds without it.
+    /// The type, purpose and default of the key.
     fileprivate var schema: JSONText {
         switch defaultValue {
         case .required: rule.schema + ["description": .text(meaning)]

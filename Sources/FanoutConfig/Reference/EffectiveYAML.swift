@@ -3,8 +3,8 @@
 extension Configuration {
     /// The configuration as YAML: every key that has a value, set or by default.
     ///
-    /// It loads back to an equal configuration. (That of some thousand listeners exceeds `SourceLimits`, since each
-    /// listener shows all of its settings, and serves for reading only.)
+    /// It loads back to an equal configuration. With some thousand listeners it exceeds `SourceLimits`, since each
+    /// listener shows all of its settings; it is then only for reading.
     public var effectiveYAML: String {
         var writer = YAMLWriter()
         Self.section.write(self, to: &writer)
@@ -12,7 +12,7 @@ extension Configuration {
     }
 }
 
-/// Lines of YAML, indented by the depth of the sections around them.
+/// Lines of YAML, indented by section depth.
 struct YAMLWriter {
     private(set) var output = ""
     private var depth = 0
@@ -39,7 +39,7 @@ struct YAMLWriter {
         atItem = false
     }
 
-    /// A double-quoted text, which no reader takes for a number or a boolean; what does not print is escaped.
+    /// A double-quoted text, which is never read as a number or a boolean; escapes unprintable characters.
     static func quote(_ text: String) -> String {
         text.inDoubleQuotes { $0.isControl || $0.isUnassigned ? "\\U\($0.hex(8))" : nil }
     }

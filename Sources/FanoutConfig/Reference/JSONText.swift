@@ -8,7 +8,7 @@ indirect enum JSONText: Sendable {
     case list([JSONText])
     case object([(String, JSONText)])
 
-    /// Two blanks a level, lists of plain values on one line, so that a diff shows what has changed.
+    /// Indented by two blanks a level, with lists of plain values on one line, for readable diffs.
     var printed: String { printed(at: 0) + "\n" }
 
     private func printed(at depth: Int) -> String {
@@ -64,7 +64,7 @@ extension JSONText: ExpressibleByStringInterpolation, ExpressibleByIntegerLitera
 
 // Rules of a JSON Schema.
 extension JSONText {
-    /// What is read as text although YAML sees a number or a boolean in it.
+    /// The text of a value that YAML would read as a number or a boolean.
     static let scalar: JSONText = ["type": ["string", "number", "boolean"]]
 
     static func string(matching pattern: String) -> JSONText {

@@ -4,15 +4,15 @@ internal import Glibc
 internal import LinuxNet
 internal import YAML
 
-/// How much a configuration file may ask of its reader.
+/// Limits for a configuration file.
 public enum SourceLimits {
-    /// Longest file, bytes: 64 listeners with 1 024 receivers each take some 4 MiB.
+    /// Maximum file size, bytes: 64 listeners with 1 024 receivers each take about 4 MiB.
     public static let bytes = 8 << 20
-    /// Most values and list items: those 65 536 receivers take 330 000, with a weight each.
+    /// Maximum number of values and list items: those 65 536 receivers take 330 000, with a weight each.
     public static let nodes = 1_000_000
-    /// Most errors, and most warnings, that are reported of one file.
+    /// Maximum number of errors, and of warnings, that are reported for one file.
     public static let problems = 1_000
-    /// Deepest nesting of lists and mappings.
+    /// Maximum nesting of lists and mappings.
     public static let depth = 16
 }
 
@@ -58,10 +58,10 @@ enum SourceText {
         return root
     }
 
-    /// The first byte that is not UTF-8, or the first character that does not show, or that libyaml takes for a line
-    /// break while an editor shows none.
+    /// The first byte that is not UTF-8, or the first character that is invisible or a line break to libyaml but
+    /// not to an editor.
     ///
-    /// - Parameter end: looks no further than there; nil: to the end of the text.
+    /// - Parameter end: where to stop; nil: at the end of the text.
     private static func unshown(
         in bytes: [UInt8], file: String, until end: YAMLFault?
     ) -> ConfigProblem? {
@@ -94,7 +94,7 @@ enum SourceText {
     }
 }
 
-/// Problems that leave nothing to read.
+/// Problems that prevent further reading.
 struct ConfigProblems: Error {
     let list: [ConfigProblem]
 
@@ -102,9 +102,9 @@ struct ConfigProblems: Error {
     init(_ problem: ConfigProblem) { list = [problem] }
 }
 
-/// The bytes of a configuration file, and why they could not be had.
+/// The bytes of a configuration file, or why it cannot be read.
 enum ConfigFile {
-    /// Only regular files are read: a pipe without a writer would hold the daemon up for ever, and a pipe or a device
+    /// Only regular files are read: a pipe without a writer would block the daemon for ever, and a pipe or a device
     /// cannot be read again.
     static func bytes(of path: String) throws(ConfigProblem) -> [UInt8] {
         do throws(SystemError) {
@@ -114,7 +114,7 @@ enum ConfigFile {
         }
     }
 
-    /// What to tell the user about a file that could not be read, given the system's error number.
+    /// The message for a file that cannot be read, by errno.
     static func problem(of path: String, errno code: Int32?) -> ConfigProblem {
         let (what, remedy) =
             switch code {
@@ -140,8 +140,8 @@ enum ConfigFile {
 }
 
 extension Unicode.Scalar {
-    /// Whether the scalar shows nothing of itself and may change how the text around it shows:
-    /// controls, line separators, directional marks and the like.
+    /// Whether the scalar is invisible and may change how the text around it is shown: controls, line separators,
+    /// directional marks and the like.
     var isControl: Bool {
         if isASCII { return value < 0x20 || value == 0x7f }
         return switch properties.generalCategory {
@@ -150,7 +150,7 @@ extension Unicode.Scalar {
         }
     }
 
-    /// Whether Unicode gives the scalar no meaning; libyaml takes some of these only when escaped.
+    /// Whether the scalar is unassigned in Unicode; libyaml accepts some of these only when escaped.
     var isUnassigned: Bool {
         guard !isASCII else { return false }
         return switch properties.generalCategory {
@@ -169,8 +169,7 @@ extension Unicode.Scalar {
 }
 
 extension StringProtocol {
-    /// The text on one line and of bounded length: the raw content of a file never reaches a terminal
-    /// or a log.
+    /// The text on one line and of bounded length, so that raw file content never reaches a terminal or a log.
     func printable(limit: Int = 64) -> String {
         var result = ""
         for scalar in unicodeScalars.prefix(limit) {
@@ -183,10 +182,10 @@ extension StringProtocol {
         return unicodeScalars.dropFirst(limit).isEmpty ? result : result + "..."
     }
 
-    /// The text between single quotes, for a problem's words.
+    /// The text in single quotes, for problems.
     var quoted: String { "'\(printable())'" }
 
-    /// The text between double quotes, its quotes and backslashes escaped, and what `escape` returns an escape for.
+    /// The text in double quotes. Escapes quotes, backslashes, and what `escape` returns an escape for.
     func inDoubleQuotes(escape: (Unicode.Scalar) -> String?) -> String {
         var result = "\""
         for scalar in unicodeScalars {

@@ -8,12 +8,12 @@ public struct ControlClient: Sendable {
     private let stream: UnixStream
     private let path: String
 
-    /// Longest wait for an answer that a daemon has at once, seconds.
+    /// Longest wait for an immediate response, seconds.
     private static let patience = 10
-    /// The same for one that has something to do first: a reload waits for sources of receivers.
+    /// The same for a response that needs work first: a reload waits for sources of receivers.
     private static let patienceWithWork = 60
 
-    /// - Throws: `ControlFailure` when no daemon answers there; it says what to do.
+    /// - Throws: `ControlFailure` with a remedy if no daemon answers.
     public init(path: String) throws(ControlFailure) {
         self.path = path
         do throws(SystemError) {
@@ -23,7 +23,7 @@ public struct ControlClient: Sendable {
         }
     }
 
-    /// - Returns: nil when no daemon listens there.
+    /// - Returns: nil if no daemon listens there.
     public static func ifPresent(at path: String) throws(ControlFailure) -> ControlClient? {
         do throws(SystemError) {
             return ControlClient(stream: try UnixStream(connectingTo: path), path: path)
@@ -38,7 +38,7 @@ public struct ControlClient: Sendable {
         self.path = path
     }
 
-    /// The daemon's number; nil when it is beyond this process's sight, in another PID namespace.
+    /// The daemon's process ID; nil in another PID namespace.
     public var process: Int32? {
         guard let pid = try? stream.peer.pid, pid > 0 else { return nil }
         return pid
@@ -70,10 +70,10 @@ public struct ControlClient: Sendable {
     private static func broken(_ path: String) -> ControlFailure {
         ControlFailure(
             "the daemon at \(path) closed the connection",
-            remedy: "it has ended, or hears root and its own user alone", mayRetry: true)
+            remedy: "it has ended, or accepts root and its own user only", mayRetry: true)
     }
 
-    /// Sends a request and waits for the answer: 10 s, or a minute for a reload or a drain.
+    /// Sends a request and waits for the response: 10 s, or a minute for a reload or a drain.
     public func ask(_ request: ControlRequest) throws(ControlFailure) -> ControlResponse {
         let isWork =
             switch request.request {
@@ -85,9 +85,9 @@ public struct ControlClient: Sendable {
         return try ControlLine.decode(ControlResponse.self, from: line)
     }
 
-    /// Asks for the step `begin` of a takeover.
+    /// Requests the step `begin` of a takeover.
     ///
-    /// - Returns: what the daemon says, and its sockets, which are the caller's to close.
+    /// - Returns: the report and the daemon's sockets, which the caller must close.
     public func beginTakeover() throws(ControlFailure) -> (TakeoverReport, sockets: [Int32]) {
         var request = ControlRequest(.takeover)
         request.step = .begin
@@ -122,13 +122,13 @@ public struct ControlClient: Sendable {
         for socket in sockets { ThisProcess.close(socket) }
         throw failure
             ?? ControlFailure(
-                "the daemon at \(path) does not hand its sockets over",
-                remedy: "it may be of an older version; restart it")
+                "the daemon at \(path) does not pass its sockets",
+                remedy: "it may be an older version; restart it")
     }
 
-    /// The same in bytes: the line of the answer, without its end.
+    /// The same in bytes: the line of the response, without its newline.
     ///
-    /// - Parameter seconds: how long it waits for the next bytes of it.
+    /// - Parameter seconds: how long to wait for the next bytes.
     public func exchange(
         _ line: [UInt8], within seconds: Int = 10
     ) throws(ControlFailure) -> [UInt8] {

@@ -10,23 +10,23 @@ public struct ControlRequest: Codable, Equatable, Sendable {
         case status, explain, drain, undrain, reload, takeover
     }
 
-    /// The parts of `takeover`, in their order on one connection. When that ends before the last, the daemon
-    /// takes back what it has let go of and goes on.
+    /// The steps of `takeover`, in their order on one connection. If the connection ends before the last step, the
+    /// daemon takes back what it released and continues.
     public enum TakeoverStep: String, CaseIterable, Codable, Sendable {
-        /// The listening sockets come with the answer; the daemon reads from them as before.
+        /// The listening sockets come with the response; the daemon still reads from them.
         case begin
-        /// The daemon lets go of hooks, queues and the metrics port. What the kernel does goes on.
+        /// The daemon releases hooks, queues and the metrics port. The kernel continues to forward.
         case release
-        /// The daemon reads no more from its sockets.
+        /// The daemon stops reading from its sockets.
         case `switch`
-        /// The daemon ends.
+        /// The daemon exits.
         case finish
-        /// Instead of what is left: the daemon takes back what it has let go of.
+        /// Replaces the remaining steps: the daemon takes back what it released.
         case abandon
     }
 
     public var request: Kind
-    /// Of `drain` and `undrain`: `listener/receiver`, or a receiver in whichever listener.
+    /// Of `drain` and `undrain`: `listener/receiver`, or a receiver of any listener.
     public var name: String?
     /// Of `explain`: the source, `ip:port` or `[ip6]:port`.
     public var from: String?
@@ -34,9 +34,10 @@ public struct ControlRequest: Codable, Equatable, Sendable {
     public var to: String?
     /// Of `takeover`.
     public var step: TakeoverStep?
-    /// Of the step `begin`: the number of the process that takes over.
+    /// Of the step `begin`: the process ID of the new daemon.
     public var process: Int32?
-    /// Of the step `finish`: addresses whose sockets are not used; the daemon forwards what is in them.
+    /// Of the step `finish`: addresses whose sockets the new daemon does not use; the old one forwards what is in
+    /// them.
     public var unused: [String]?
 
     public init(_ request: Kind, name: String? = nil, from: String? = nil, to: String? = nil) {
@@ -47,11 +48,11 @@ public struct ControlRequest: Codable, Equatable, Sendable {
     }
 }
 
-/// What the daemon answers: one line of JSON. `ok` says whether the request was carried out, and one
-/// further member holds what came of it.
+/// The daemon's response: one line of JSON. `ok` tells whether the request succeeded; one further member holds the
+/// result.
 public struct ControlResponse: Codable, Equatable, Sendable {
     public var ok: Bool
-    /// Of a request that was not carried out.
+    /// Of a request that failed.
     public var error: ControlFailure?
     public var status: StatusReport?
     public var explanation: ExplanationReport?
@@ -91,8 +92,7 @@ public struct ControlResponse: Codable, Equatable, Sendable {
         return response
     }
 
-    /// A reload that failed has been carried out as far as the client is concerned: `ok` is false, and
-    /// the report holds the problems.
+    /// A failed reload: `ok` is false, and the report holds the problems.
     public static func reload(_ report: ReloadReport) -> ControlResponse {
         var response = ControlResponse(ok: report.problems.isEmpty)
         response.reload = report
@@ -100,13 +100,13 @@ public struct ControlResponse: Codable, Equatable, Sendable {
     }
 }
 
-/// Why a request was not carried out, and what to do about it.
+/// Why a request failed, and the remedy.
 public struct ControlFailure: Error, Codable, Equatable, Sendable, CustomStringConvertible {
     public var message: String
     public var remedy: String
-    /// true when the same request may succeed a moment later; left out otherwise.
+    /// true if the same request may succeed a moment later; left out otherwise.
     public var mayRetry: Bool?
-    /// Whether the time for an answer is over; known to the client alone.
+    /// Whether the time for a response is over; set by the client only.
     public var isTimeout = false
 
     private enum CodingKeys: String, CodingKey { case message, remedy, mayRetry }
@@ -123,23 +123,23 @@ public struct ControlFailure: Error, Codable, Equatable, Sendable, CustomStringC
     public var description: String { "\(message): \(remedy)" }
 }
 
-/// Values as lines of JSON (RFC 8259): members in snake_case and in the order of the alphabet, so that
-/// equal values are equal lines.
+/// Values as lines of JSON (RFC 8259): members in snake_case, in alphabetical order, so that equal values give
+/// equal lines.
 public enum ControlLine {
-    /// Longest line that is read, bytes.
+    /// Longest line that is accepted, bytes.
     public static let longestRequest = 64 << 10
 
-    /// The line of a value, with its end.
+    /// A value as a line, with its newline.
     public static func encode(_ value: some Encodable) -> [UInt8] {
         let encoder = JSONEncoder()
         encoder.keyEncodingStrategy = .convertToSnakeCase
         encoder.outputFormatting = [.sortedKeys, .withoutEscapingSlashes]
-        // What is encoded here holds no number that JSON lacks: rates are finite.
+        // Encoded values hold no number that JSON lacks: rates are finite.
         guard let line = try? encoder.encode(value) else { return Array("null\n".utf8) }
         return Array(line) + [UInt8(ascii: "\n")]
     }
 
-    /// - Throws: `ControlFailure` when the line is not JSON of this shape.
+    /// - Throws: `ControlFailure` if the line is not JSON of this shape.
     public static func decode<Value: Decodable>(
         _ type: Value.Type, from line: some Sequence<UInt8>
     ) throws(ControlFailure) -> Value {
@@ -154,16 +154,16 @@ public enum ControlLine {
     }
 }
 
-/// Takes bytes as they come and gives lines.
+/// Splits bytes into lines as they arrive.
 public struct LineSplitter: Sendable {
     private var rest: [UInt8] = []
 
     public init() {}
 
-    /// Whether what has come without an end of line is longer than a request may be.
+    /// Whether the unfinished line is longer than a request may be.
     public var isOverlong: Bool { rest.count > ControlLine.longestRequest }
 
-    /// The lines that are whole now, without their ends; blank ones are left out.
+    /// The complete lines so far, without newlines; skips blank ones.
     public mutating func take(_ bytes: [UInt8]) -> [[UInt8]] {
         rest += bytes
         var lines: [[UInt8]] = []
@@ -178,7 +178,7 @@ public struct LineSplitter: Sendable {
     }
 }
 
-/// A control socket that could not be opened, and what to do about it.
+/// Why the control socket could not be opened, and the remedy.
 public struct ControlSocketError: Error, Equatable, Sendable, CustomStringConvertible {
     public let path: String
     public let refusal: UnixListener.Refusal
@@ -191,19 +191,19 @@ public struct ControlSocketError: Error, Equatable, Sendable, CustomStringConver
     public var description: String {
         switch refusal {
         case .taken(let pid):
-            "control socket \(path): a daemon that runs has it"
+            "control socket \(path): a running daemon uses it"
                 + (pid.map { " (process \($0))" } ?? "")
-                + ": end that one, or write another control.socket"
+                + ": stop it, or set another control.socket"
         case .notASocket:
-            "control socket \(path): something else than a socket is there: remove it, or write "
-                + "another control.socket"
+            "control socket \(path): the file is not a socket: remove it, "
+                + "or set another control.socket"
         case .locked(let file, let pid):
             "control socket \(path): lock \(file): another process"
                 + (pid.map { " (process \($0))" } ?? "")
                 + " has held it for 5 s: end that process and start again"
         case .system(let error):
-            "control socket \(path): \(error): write a control.socket in a folder that this user may "
-                + "write to, or control.enabled: false"
+            "control socket \(path): \(error): set control.socket to a path that this user "
+                + "may create, or control.enabled: false"
         }
     }
 }

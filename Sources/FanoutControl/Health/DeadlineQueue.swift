@@ -1,12 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
 
-/// What is to happen when, the earliest first: a binary heap. Putting in and taking out are O(log n).
+/// Items by deadline, the earliest first: a binary heap. Insertion and removal are O(log n).
 struct DeadlineQueue<Item> {
     private var heap: [(time: Int64, item: Item)] = []
 
     var isEmpty: Bool { heap.isEmpty }
 
-    /// The earliest time, in the unit of the caller; nil when the queue is empty.
+    /// The earliest time, in the caller's unit; nil if the queue is empty.
     var earliest: Int64? { heap.first?.time }
 
     mutating func put(_ item: Item, at time: Int64) {
@@ -20,7 +20,7 @@ struct DeadlineQueue<Item> {
         }
     }
 
-    /// Takes the earliest item out, unless that lies after `now`.
+    /// Removes and returns the earliest item, unless it is due after `now`.
     mutating func take(until now: Int64) -> Item? {
         guard let first = heap.first, first.time <= now else { return nil }
         let last = heap.removeLast()
@@ -31,7 +31,7 @@ struct DeadlineQueue<Item> {
         return first.item
     }
 
-    /// Takes out what lies first for as long as it is `void`.
+    /// Removes the first items while they are `void`.
     mutating func drop(while void: (Item) -> Bool) {
         while let first = heap.first, void(first.item) { _ = take(until: first.time) }
     }

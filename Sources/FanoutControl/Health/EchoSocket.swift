@@ -3,8 +3,8 @@
 internal import FanoutCore
 internal import LinuxNet
 
-/// The socket that all echo messages of one family go through. One does for all targets: a raw socket
-/// gets every echo reply that comes to the host, so that many of them would cost the square.
+/// The socket for all echo messages of one family. One socket serves all targets: a raw socket gets every echo
+/// reply to the host, so one per target would cost O(n²).
 final class EchoSocket: Sendable {
     let family: IPAddress.Family
     private let socket: Socket
@@ -39,16 +39,14 @@ final class EchoSocket: Sendable {
             message.request(family, identifier: identifier), to: Endpoint(address, port: 0))
     }
 
-    /// The next reply that has come, and from where; nil when there is none. What is no reply is passed
-    /// over.
+    /// The next reply and its source; nil if there is none. Skips other messages.
     func reply(_ buffer: inout [UInt8]) -> (message: EchoMessage, source: IPAddress)? {
         while true {
             let received: (count: Int, source: IPAddress)?
             do throws(SystemError) {
                 received = try socket.receiveNow(into: &buffer)
             } catch {
-                // An error of an earlier request, which its probe learns by the lack of an answer. The
-                // poller comes back if there is more.
+                // An error of an earlier request; its probe times out. The poller returns if more is queued.
                 return nil
             }
             guard let received else { return nil }
@@ -59,8 +57,8 @@ final class EchoSocket: Sendable {
     }
 }
 
-/// An ICMP or ICMPv6 echo message of ours (RFC 792 page 14, RFC 4443 section 4): after the header a
-/// number that identifies the probe, and a secret nonce.
+/// An ICMP or ICMPv6 echo message of ours (RFC 792 page 14, RFC 4443 section 4): the header is followed by a number
+/// that identifies the probe, and a secret nonce.
 struct EchoMessage: Equatable {
     let token: UInt64
     let nonce: UInt64
@@ -68,8 +66,8 @@ struct EchoMessage: Equatable {
     private static let headerBytes = 8
     private static let bytes = headerBytes + 16
 
-    /// The request. A ping socket puts in its own identifier, and every kind of socket but a raw one of
-    /// IPv4 its own checksum.
+    /// The request. A ping socket sets its own identifier, and every kind of socket except a raw IPv4 one its own
+    /// checksum.
     func request(_ family: IPAddress.Family, identifier: UInt16) -> [UInt8] {
         var message: [UInt8] = [family == .v4 ? 8 : 128, 0, 0, 0]
         message += identifier.networkBytes
@@ -85,9 +83,9 @@ struct EchoMessage: Equatable {
         self.nonce = nonce
     }
 
-    /// Reads a reply; nil when it is none, or cannot be one to a request of ours.
+    /// Parses a reply; nil if it is none, or cannot be a reply to a request of ours.
     ///
-    /// - Parameter hasIPHeader: whether the IPv4 header stands before it, as raw sockets deliver it.
+    /// - Parameter hasIPHeader: whether the IPv4 header precedes it, as on raw sockets.
     init?(reply bytes: ArraySlice<UInt8>, _ family: IPAddress.Family, hasIPHeader: Bool) {
         var rest = bytes
         if hasIPHeader {
@@ -126,16 +124,15 @@ extension UInt64 {
     }
 }
 
-/// Hosts on this host's own links that are asked for their hardware address in vain. What is sent to them
-/// is lost, though every send succeeds; the kernel says so after three seconds, in which a probe that
-/// takes silence for life may have been over more than once.
+/// Hosts on directly connected links that do not answer ARP. Datagrams to them are lost, though every send
+/// succeeds. The kernel reports this only after three seconds; a probe that counts silence as success may have
+/// ended several times by that time.
 ///
-/// IPv4 alone: the kernel shows everybody its ARP table (proc(5), /proc/net/arp), and that of IPv6 by
-/// netlink.
+/// IPv4 only: every process can read the kernel's ARP table (proc(5), /proc/net/arp); IPv6 needs netlink.
 struct SilentNeighbours {
     private var addresses: Set<IPAddress> = []
     private var lookedAt: Int64?
-    /// For how long one look at the table does, nanoseconds.
+    /// How long one read of the table is valid, nanoseconds.
     private static let period: Int64 = 500_000_000
 
     /// - Parameter now: of `MonotonicClock`.
@@ -143,7 +140,7 @@ struct SilentNeighbours {
         guard address.family == .v4 else { return false }
         if lookedAt.map({ now - $0 >= Self.period }) ?? true {
             lookedAt = now
-            // Of the thread's own network: the process may have threads in several.
+            // Of the thread's own network namespace: the process may have threads in several.
             let table = try? SmallFile.bytes(of: "/proc/thread-self/net/arp")
             addresses = Self.silent(String(decoding: table ?? [], as: UTF8.self))
         }

@@ -3,22 +3,22 @@
 internal import FanoutCore
 internal import LinuxNet
 
-/// A probe that is under way. Its socket is its own and is closed with it, so that nothing that concerns
-/// an earlier probe can be taken for its answer.
+/// A running probe. It has its own socket, which is closed with it, so that no reply to an earlier probe is taken
+/// for its reply.
 final class Flight {
     let target: ProbeTarget
-    /// What a reply must carry.
+    /// The nonce that a reply must carry.
     let nonce: UInt64
     /// Whether silence is a failure.
     private let expectsReply: Bool
     private let socket: SocketBox?
-    /// Answers that are not ours to take for a sign of life.
+    /// Replies that do not match and so do not count.
     private var wrongAnswers = 0
 
     /// So many wrong replies end a probe: they are unsolicited.
     private static let wrongAnswersMax = 16
 
-    /// An echo request: sent and received by the socket of all.
+    /// An echo request, sent and received through the shared socket.
     init(echoTo target: ProbeTarget, nonce: UInt64) {
         self.target = target
         self.nonce = nonce
@@ -26,7 +26,7 @@ final class Flight {
         socket = nil
     }
 
-    /// A probe through a socket of its own, which is sent.
+    /// A probe through its own socket, which is sent.
     init(
         _ target: ProbeTarget, plan: ProbePlan, nonce: UInt64, poller: Poller, token: UInt64
     ) throws(SystemError) {
@@ -48,11 +48,11 @@ final class Flight {
         }
     }
 
-    /// A socket from a port that no listener without a socket would take the answer for itself by.
+    /// A socket whose port no kernel-mode listener serves, since that would take the reply.
     private static func asking(
         _ endpoint: Endpoint, avoiding ports: Set<UInt16>
     ) throws(SystemError) -> SocketBox {
-        // The kernel chooses at random; holding on to those before makes it choose others.
+        // The kernel chooses ports at random; keeping the previous ones makes it choose others.
         var avoided: [SocketBox] = []
         while true {
             let box = SocketBox(try Socket.asking(endpoint))
@@ -63,16 +63,16 @@ final class Flight {
         }
     }
 
-    /// What `udp_echo` sends and wants to have back.
+    /// The datagram that `udp_echo` sends and expects back.
     static func question(_ nonce: UInt64) -> [UInt8] {
         let digits = String(nonce, radix: 16)
         let zeros = String(repeating: "0", count: 16 - digits.utf8.count)
         return Array("udp-fanout probe \(zeros)\(digits)\n".utf8)
     }
 
-    /// Looks at what the socket has to say.
+    /// Checks the socket for a result.
     ///
-    /// - Returns: what came of the probe; nil while nothing has.
+    /// - Returns: the result of the probe; nil while there is none.
     func outcome(_ buffer: inout [UInt8]) -> (result: ProbeResult, detail: String)? {
         guard let socket else { return nil }
         if target.kind == .tcp {
@@ -94,14 +94,14 @@ final class Flight {
         }
     }
 
-    /// What it means that the time is over.
+    /// The result of a timeout.
     var silence: ProbeResult {
         guard expectsReply else { return .success }
         return wrongAnswers > 0 ? .wrongAnswer : .timeout
     }
 }
 
-/// A socket that can be put where a value without copies cannot.
+/// A reference to a socket, for use where a noncopyable value cannot be stored.
 final class SocketBox: Sendable {
     let socket: Socket
     init(_ socket: consuming Socket) { self.socket = socket }

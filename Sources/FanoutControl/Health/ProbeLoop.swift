@@ -5,9 +5,8 @@ internal import Glibc
 internal import LinuxNet
 internal import Synchronization
 
-/// The loop of the probing thread. Each target has a turn of its own, at random moments at first, and
-/// after that at least once in an interval; a tenth of the interval is left to chance, so that several
-/// balancers do not probe in step.
+/// The loop of the probing thread. Each target is probed at a random moment first, then at least once per interval.
+/// A tenth of the interval is random, so that several balancers do not probe in step.
 struct ProbeLoop {
     private enum Moment {
         case probe(of: UInt64)
@@ -18,7 +17,7 @@ struct ProbeLoop {
     private var plan = ProbePlan(targets: [], interval: .seconds(1), timeout: .seconds(1))
     private var report: @Sendable ([ProbeReport]) -> Void = { _ in }
     private var echo: [IPAddress.Family: EchoSocket] = [:]
-    /// The targets by the number of their turn, and back.
+    /// The targets by the number of their schedule entry, and back.
     private var targets: [UInt64: ProbeTarget] = [:]
     private var numbers: [ProbeTarget: UInt64] = [:]
     private var flights: [UInt64: Flight] = [:]
@@ -26,12 +25,12 @@ struct ProbeLoop {
     private var neighbours = SilentNeighbours()
     private var done: [ProbeReport] = []
     private var buffer = [UInt8](repeating: 0, count: 2048)
-    /// Numbers of turns and flights, never used twice. Those of the families are below it.
+    /// Numbers of entries and probes, never reused. Numbers below are those of the families.
     private var next: UInt64 = 16
 
     init(_ orders: ProbeOrders) { self.orders = orders }
 
-    /// Probes until the orders say that it is over.
+    /// Probes until the orders end it.
     mutating func run() {
         while takeOrders() {
             let now = MonotonicClock.now
@@ -44,7 +43,7 @@ struct ProbeLoop {
             deliver()
             forgetAnswered()
             let pause = moments.earliest.map { max(0, $0 - MonotonicClock.now) }
-            // Rounded up: a millisecond early would be a round for nothing.
+            // Rounded up: waking a millisecond early would be a useless round.
             for token in orders.poller.wait(milliseconds: pause.map { Int($0 / 1_000_000) + 1 }) {
                 take(token)
             }
@@ -54,18 +53,18 @@ struct ProbeLoop {
 
     // MARK: Orders
 
-    /// - Returns: false when it is over.
+    /// - Returns: false at the end.
     private mutating func takeOrders() -> Bool {
         guard let order = orders.take() else { return !orders.isOver }
         if order.plan.interval != plan.interval {
-            // Turns of the old interval might be an hour away.
+            // Entries of the old interval might be an hour away.
             targets = [:]
             numbers = [:]
             flights = [:]
         }
         (plan, report) = (order.plan, order.report)
         for (family, socket) in order.echo where echo[family] == nil {
-            // All it takes is memory; a later plan tries again, and until then nothing is sent.
+            // Fails only for lack of memory; a later plan tries again, and until then nothing is sent.
             guard (try? socket.wait(in: orders.poller, token: family.token)) != nil else {
                 continue
             }
@@ -111,9 +110,9 @@ struct ProbeLoop {
             done.append(ProbeReport(target, error.obstacle, detail: error.description))
             return
         }
-        // The kernel needs three seconds to give up a host that does not answer ARP (tcp(7) has no
-        // say in it: net.ipv4.neigh.default.mcast_solicit times retrans_time), so silence means
-        // little before the turn is over.
+        // The kernel needs three seconds to give up a host that does not answer ARP
+        // (net.ipv4.neigh.default.mcast_solicit times retrans_time), so silence means little before the next probe
+        // is due.
         let end = plan.expectsReply(target.kind) ? now + timeout : next
         moments.put(.silence(of: token), at: end)
     }
@@ -145,7 +144,7 @@ struct ProbeLoop {
         }
     }
 
-    /// Most probes are answered long before their time is over; that needs no wake-up.
+    /// Most probes are answered long before their timeout; these need no wake-up.
     private mutating func forgetAnswered() {
         let flights = flights
         moments.drop { moment in
@@ -166,7 +165,7 @@ struct ProbeLoop {
         done.append(ProbeReport(flight.target, outcome.result, detail: outcome.detail))
     }
 
-    /// Only the host that was asked may answer, and only with what it was asked.
+    /// Only a reply from the probed host with the right nonce counts.
     private mutating func takeReplies(_ family: IPAddress.Family) {
         while let reply = echo[family]?.reply(&buffer) {
             let token = reply.message.token
@@ -195,7 +194,7 @@ extension Duration {
     }
 }
 
-/// What the probing thread is told, from other threads.
+/// Orders from other threads to the probing thread.
 final class ProbeOrders: Sendable {
     struct Order: Sendable {
         let plan: ProbePlan

@@ -5,8 +5,8 @@ internal import FanoutCore
 extension ProbePayload {
     /// The datagram of one probe.
     ///
-    /// - Parameter nonce: tells it from earlier probes, since servers repeat the reply to a request that they take for
-    ///   a retransmission, to the port that it came from.
+    /// - Parameter nonce: distinguishes it from earlier probes: a server that takes a request for a retransmission
+    ///   repeats the reply to the old port.
     func message(to target: Endpoint, nonce: UInt64) -> [UInt8] {
         let digits = String(nonce, radix: 16)
         let words = stride(from: 0, to: 64, by: 8).map { UInt8(truncatingIfNeeded: nonce >> $0) }
@@ -44,7 +44,7 @@ extension ProbePayload {
     }
 }
 
-/// The digest that RADIUS signs with (RFC 1321, RFC 2104). It protects nothing else here.
+/// The digest that RADIUS signs with (RFC 1321, RFC 2104). It is used for nothing else.
 enum MD5 {
     /// HMAC-MD5.
     static func authentication(of message: [UInt8], key: [UInt8]) -> [UInt8] {
@@ -97,7 +97,7 @@ enum MD5 {
     private static let shifts: [[UInt32]] = [
         [7, 12, 17, 22], [5, 9, 14, 20], [4, 11, 16, 23], [6, 10, 15, 21],
     ]
-    /// The whole part of 2³² |sin n|, n from 1.
+    /// The integer part of 2³² |sin n|, n from 1.
     private static let sines: [UInt32] = [
         0xd76a_a478, 0xe8c7_b756, 0x2420_70db, 0xc1bd_ceee, 0xf57c_0faf, 0x4787_c62a,
         0xa830_4613, 0xfd46_9501, 0x6980_98d8, 0x8b44_f7af, 0xffff_5bb1, 0x895c_d7be,

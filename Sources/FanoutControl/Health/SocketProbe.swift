@@ -5,8 +5,7 @@ internal import Glibc
 internal import LinuxNet
 internal import Synchronization
 
-/// Probes with sockets of its own, all from one thread, which waits for all of them at once. Nothing
-/// runs while there is nothing to probe.
+/// Probes with its own sockets, all from one thread. The thread runs only while there are targets.
 public final class SocketProbe: HealthProbe {
     private struct Running: ~Copyable {
         let orders: ProbeOrders
@@ -15,7 +14,7 @@ public final class SocketProbe: HealthProbe {
 
     private struct State: ~Copyable {
         var running: Running?
-        /// Kept over plans; a family's is opened when its first target comes.
+        /// Kept across plans; opened with the first target of the family.
         var echo: [IPAddress.Family: EchoSocket] = [:]
     }
 
@@ -69,8 +68,8 @@ public final class SocketProbe: HealthProbe {
 }
 
 extension SystemError {
-    /// What the error says of the target when it came as an answer to a probe. The kernel makes these
-    /// of ICMP messages (`icmp_err_convert` in net/ipv4/icmp.c) and of TCP's resets.
+    /// The result if the error arrived in response to a probe. The kernel derives it from ICMP messages
+    /// (`icmp_err_convert` in net/ipv4/icmp.c) and TCP resets.
     var answer: ProbeResult {
         switch code {
         case ECONNREFUSED, ECONNRESET: .refused
@@ -82,8 +81,8 @@ extension SystemError {
         }
     }
 
-    /// What it says when the probe could not be sent: without a route nothing else would get there
-    /// either, while a lack of descriptors or permission is this host's affair.
+    /// The result if the probe could not be sent. Without a route the target is unreachable for other datagrams
+    /// too; missing descriptors or permissions concern this host only.
     var obstacle: ProbeResult {
         switch code {
         case ECONNREFUSED: .refused

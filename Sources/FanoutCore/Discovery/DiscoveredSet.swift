@@ -8,7 +8,7 @@ public struct DiscoveredSet: Equatable, Sendable {
         case name = "fqdn"
         /// No UDP port with a number.
         case noPort = "no_port"
-        /// No address of one receiver.
+        /// Not the address of a single receiver.
         case badAddress = "bad_address"
     }
 

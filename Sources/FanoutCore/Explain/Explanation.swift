@@ -91,8 +91,7 @@ extension Explanation {
         if isAssociated, let receiver {
             reasons.append(
                 "the client has an association with \(receiver.name) (\(address(of: receiver))), "
-                    + "which takes precedence over the slots; it ends when the receiver leaves or is unhealthy"
-            )
+                    + "which takes precedence over slots until the receiver leaves or is unhealthy")
             return reasons
         }
         if remembers {

@@ -1,23 +1,22 @@
 // SPDX-License-Identifier: Apache-2.0
 
-/// How the downstreams are probed, and what follows from it.
+/// How receivers are probed, and the thresholds of their health status.
 public struct HealthPolicy: Equatable, Sendable {
     public var kind: ProbeKind
-    /// Where probes go instead of the downstream's own port, 1...65535; nil: its own. Of no meaning for
-    /// kinds without a port.
+    /// The port that probes go to, 1...65535; nil: the receiver's own. Ignored by kinds without a port.
     public var port: UInt16?
     /// What a probe of kind `udp` sends.
     public var payload: ProbePayload
-    /// The longest time from one probe of a target to the next.
+    /// The maximum time between two probes of a target.
     public var interval: Duration
-    /// How long an answer may take; at most `interval`.
+    /// How long to wait for a reply; at most `interval`.
     public var timeout: Duration
-    /// Successes in a row that enable a downstream, 1...100.
+    /// Consecutive successes that enable a receiver, 1...100.
     public var rise: Int
-    /// Failures in a row that disable one, 1...100.
+    /// Consecutive failures that disable a receiver, 1...100.
     public var fall: Int
-    /// When fewer of a listener's downstreams are healthy, 0...100 in a hundred, it uses them all:
-    /// more likely the probes are wrong than so many receivers dead.
+    /// A listener with a smaller percentage of healthy receivers uses all of them, 0...100: an error of the probes
+    /// is then more likely than so many failures.
     public var minHealthyPercent: Int
 
     public init(
@@ -35,7 +34,7 @@ public struct HealthPolicy: Equatable, Sendable {
         self.minHealthyPercent = minHealthyPercent
     }
 
-    /// What is probed for a downstream at `endpoint`.
+    /// The target to probe for a receiver at `endpoint`.
     public func target(of endpoint: Endpoint) -> ProbeTarget {
         let port = kind.hasPort ? port ?? endpoint.port : 0
         return ProbeTarget(kind: kind, endpoint: Endpoint(endpoint.address, port: port))
@@ -46,7 +45,7 @@ public struct HealthPolicy: Equatable, Sendable {
 public struct HealthChecks: Equatable, Sendable {
     /// By probes; nil: none are sent.
     public var active: HealthPolicy?
-    /// By refusals of forwarded datagrams; nil: they do not matter.
+    /// By refusals of forwarded datagrams; nil: refusals are ignored.
     public var passive: HealthPolicy?
 
     public init(active: HealthPolicy? = nil, passive: HealthPolicy? = nil) {
@@ -56,37 +55,37 @@ public struct HealthChecks: Equatable, Sendable {
     public var isEmpty: Bool { active == nil && passive == nil }
 }
 
-/// How a receiver is asked whether it is alive. The raw value is the spelling in YAML and logs.
+/// How a receiver is probed. The raw value is the spelling in YAML and logs.
 public enum ProbeKind: String, CaseIterable, Hashable, Sendable {
-    /// An ICMP or ICMPv6 echo request, which its host answers (RFC 792, RFC 4443 section 4.1).
+    /// An ICMP or ICMPv6 echo request, which the host answers (RFC 792, RFC 4443 section 4.1).
     case icmp
     /// A datagram with a nonce, which the receiver sends back.
     case udpEcho = "udp_echo"
-    /// A datagram: any reply is a sign of life. Silence is, too, unless the payload is a request
+    /// A datagram. Any reply counts as success, and so does silence unless the payload is a request
     /// (`ProbePayload.expectsReply`).
     case udp
-    /// A TCP connection, which is reset as soon as it is there.
+    /// A TCP connection, which is reset once established.
     case tcp
 
-    /// Whether the probe goes to a port of the receiver's host, and not to the host as a whole.
+    /// Whether the probe goes to a port, and not to the host as a whole.
     public var hasPort: Bool { self != .icmp }
 }
 
-/// What came of one probe. The raw value is the metric label `result`.
+/// The result of a probe. The raw value is the metric label `result`.
 public enum ProbeResult: String, CaseIterable, Hashable, Sendable {
     case success
-    /// No answer in time.
+    /// No reply in time.
     case timeout
-    /// Its host replied that the port is closed.
+    /// The host replied that the port is closed.
     case refused
-    /// There is no way to it: no route, or a router or the link layer gave it up.
+    /// No route, or a router or the link layer reported that the host is unreachable.
     case unreachable
-    /// It answered, but not with the nonce.
+    /// A reply without the nonce.
     case wrongAnswer = "wrong_answer"
-    /// This host could not send the probe, so it says nothing about the receiver.
+    /// This host could not send the probe, which says nothing about the receiver.
     case error
 
-    /// Whether the receiver is alive by it; nil when it says nothing.
+    /// Whether the receiver is alive; nil if the result does not tell.
     public var isAlive: Bool? {
         switch self {
         case .success: true
@@ -96,13 +95,14 @@ public enum ProbeResult: String, CaseIterable, Hashable, Sendable {
     }
 }
 
-/// What a probe of kind `udp` sends. The presets are requests that servers of a protocol answer without doing anything.
+/// What a probe of kind `udp` sends. The presets are requests that servers of a protocol answer without side
+/// effects.
 public enum ProbePayload: Hashable, Sendable {
-    /// These, 1...512 of them.
+    /// 1...512 bytes.
     case bytes([UInt8])
     /// A query for the name servers of the root, recursion not desired (RFC 1035).
     case dns
-    /// A Status-Server request (RFC 5997), signed with the secret that the server has for this host.
+    /// A Status-Server request (RFC 5997), signed with the secret that the server shares with this host.
     case radiusStatus(secret: [UInt8])
     /// An OPTIONS request (RFC 3261 section 11).
     case sipOptions
@@ -111,7 +111,7 @@ public enum ProbePayload: Hashable, Sendable {
     /// A datagram without payload.
     case empty
 
-    /// A naive receiver takes an empty datagram for the end of its input, so there is a text.
+    /// Not empty: a simple receiver takes an empty datagram for the end of its input.
     public static let usual = ProbePayload.bytes(Array("udp-fanout probe".utf8))
 
     /// Whether a live receiver replies, so that silence is a failure.
@@ -131,7 +131,7 @@ public enum ProbePayload: Hashable, Sendable {
         case empty
     }
 
-    /// - Parameter secret: of `radiusStatus`.
+    /// - Parameter secret: for `radiusStatus`.
     public init(_ preset: Preset, secret: [UInt8] = []) {
         switch preset {
         case .dns: self = .dns
@@ -143,10 +143,10 @@ public enum ProbePayload: Hashable, Sendable {
     }
 }
 
-/// What is probed. Downstreams that lead to the same target, of whichever listener, share its probes.
+/// What is probed. Receivers with the same target, also of different listeners, share its probes.
 public struct ProbeTarget: Hashable, Sendable {
     public let kind: ProbeKind
-    /// Where the probe goes; the port is 0 when the kind has none.
+    /// The destination of the probe; the port is 0 if the kind has none.
     public let endpoint: Endpoint
 
     public init(kind: ProbeKind, endpoint: Endpoint) {
@@ -155,11 +155,11 @@ public struct ProbeTarget: Hashable, Sendable {
     }
 }
 
-/// A probe that is over.
+/// A finished probe.
 public struct ProbeReport: Equatable, Sendable {
     public let target: ProbeTarget
     public let result: ProbeResult
-    /// The operation and errno behind the result, such as `connect: ECONNREFUSED`; empty without one.
+    /// The operation and errno of the result, such as `connect: ECONNREFUSED`; empty without one.
     public let detail: String
 
     public init(_ target: ProbeTarget, _ result: ProbeResult, detail: String = "") {

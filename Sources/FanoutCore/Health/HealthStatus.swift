@@ -1,48 +1,47 @@
 // SPDX-License-Identifier: Apache-2.0
 
-/// Whether one target is healthy, by the probes so far. It knows no clock: time passes in probes.
+/// The health status of one target, from its probe results. It uses no clock; it counts probes.
 ///
-/// A target is healthy until `fall` probes in a row fail, and again once `rise` in a row succeed. One
-/// that keeps falling has to prove more: from its third fall on each one doubles the successes that it
-/// needs, up to 16 times `rise`, so that a receiver which comes and goes costs ever fewer changes.
-/// 20 results in a row that agree with the status make good for one fall.
+/// A target is healthy until `fall` consecutive probes fail, and again once `rise` consecutive probes succeed. From
+/// its third fall on, each fall doubles the successes that it needs, up to 16 times `rise`, so that a flapping
+/// receiver causes fewer and fewer changes. 20 consecutive results that agree with the status cancel one fall.
 public struct HealthStatus: Equatable, Sendable {
-    /// Falls that cost nothing, so that a restart or two are over with the first answer.
+    /// Falls without a penalty, so that a receiver recovers from one or two restarts with the first reply.
     static let freeFalls = 2
     static let longestPenalty = 16
     static let resultsThatForgive = 20
 
     public private(set) var isHealthy: Bool
-    /// Whether the probes have borne it out; until then it is what was assumed.
+    /// Whether probes have confirmed the status; until then it is assumed.
     public private(set) var isProven = false
-    /// Falls that have not been made good for.
+    /// Falls that have not been cancelled.
     public private(set) var falls = 0
-    /// Results in a row that disagree with the status, and that agree.
+    /// Consecutive results that contradict the status, and that agree with it.
     private var against = 0
     private var agreeing = 0
 
-    /// What a result turned the status into.
+    /// How a result changed the status.
     public enum Change: Equatable, Sendable {
         case healthy, unhealthy
     }
 
-    /// - Parameter isHealthy: what holds until the probes say otherwise.
+    /// - Parameter isHealthy: the status until probes change it.
     public init(assuming isHealthy: Bool = true) {
         self.isHealthy = isHealthy
-        // One that is assumed to be down has fallen already, in another life.
+        // A target that is assumed to be down counts as fallen.
         isProven = !isHealthy
     }
 
-    /// Successes in a row that a target needs now to be healthy again.
+    /// Consecutive successes that the target needs now to become healthy.
     public func successesNeeded(_ policy: HealthPolicy) -> Int {
         let doublings = max(0, falls - Self.freeFalls)
         return policy.rise * min(Self.longestPenalty, 1 << min(doublings, 8))
     }
 
-    /// Takes one result into account.
+    /// Adds a result.
     ///
-    /// - Returns: the new status, when it is another one; the first success of a target that was
-    ///   merely assumed to be healthy counts as one.
+    /// - Returns: the new status if it changed. The first success of a target that was assumed to be healthy counts
+    ///   as a change.
     public mutating func note(_ isAlive: Bool, _ policy: HealthPolicy) -> Change? {
         guard isAlive != isHealthy else {
             against = 0

@@ -1,15 +1,15 @@
 // SPDX-License-Identifier: Apache-2.0
 
-/// The health status of every target, and the receivers that use it. A value: it takes results and returns
-/// the changes.
+/// The health status of every target, and the receivers that use it. A value: it takes results and returns the
+/// changes.
 public struct HealthTable: Sendable {
-    /// A downstream of a listener that a target stands for.
+    /// A receiver of a listener that uses a target.
     public struct User: Equatable, Sendable {
         public let listener: String
         public let downstream: Downstream
     }
 
-    /// A status that has turned, and the downstreams that it concerns.
+    /// A status change, and the receivers that it concerns.
     public struct Event: Equatable, Sendable {
         public let report: ProbeReport
         public let change: HealthStatus.Change
@@ -19,9 +19,9 @@ public struct HealthTable: Sendable {
     private var policy: HealthPolicy?
     private var healthStatuses: [ProbeTarget: HealthStatus] = [:]
     private var users: [ProbeTarget: [User]] = [:]
-    /// Of another process, until its downstreams are followed.
+    /// Unhealthy receivers that another process reported, until they are followed.
     private var assumed: Set<Endpoint> = []
-    /// Probes by what came of them, since the beginning.
+    /// Finished probes by result, since the start.
     public private(set) var probes: [ProbeResult: UInt64] = [:]
 
     public init() {}
@@ -29,13 +29,13 @@ public struct HealthTable: Sendable {
     /// The targets to probe.
     public var targets: Set<ProbeTarget> { Set(users.keys) }
 
-    /// Takes it for known that these are unhealthy, when they are followed next.
+    /// Assumes that these are unhealthy when they are followed next.
     public mutating func assume(unhealthy: Set<Endpoint>) { assumed = unhealthy }
 
-    /// Takes up other listeners or another policy. A downstream keeps its status, even when it is
-    /// probed in another way from now on; a new one is healthy until its probes fail.
+    /// Takes other listeners or another policy. A receiver keeps its status, even if it is probed in another way
+    /// from now on; a new one is healthy until its probes fail.
     ///
-    /// - Parameter policy: nil to probe nothing and forget all statuses.
+    /// - Parameter policy: nil to probe nothing and discard all statuses.
     public mutating func follow(_ policy: HealthPolicy?, _ state: DesiredState) {
         let previous = view.unhealthy.union(assumed)
         assumed = []
@@ -59,9 +59,9 @@ public struct HealthTable: Sendable {
         }
     }
 
-    /// Takes one result into account; one of a target that is not followed changes nothing.
+    /// Adds a result; ignores one of a target that is not followed.
     ///
-    /// - Returns: what it changes.
+    /// - Returns: the change, if any.
     public mutating func note(_ report: ProbeReport) -> Event? {
         guard let policy, let users = users[report.target] else { return nil }
         probes[report.result, default: 0] += 1
@@ -71,13 +71,13 @@ public struct HealthTable: Sendable {
         return Event(report: report, change: change, users: users)
     }
 
-    /// The status on a downstream; nil when it is not probed.
+    /// The status of the receiver at `endpoint`; nil if it is not probed.
     public func isHealthy(_ endpoint: Endpoint) -> Bool? {
         guard let policy else { return nil }
         return healthStatuses[policy.target(of: endpoint)]?.isHealthy
     }
 
-    /// O(downstreams).
+    /// O(receivers).
     public var view: HealthView {
         var unhealthy: Set<Endpoint> = []
         for (target, status) in healthStatuses where !status.isHealthy {
@@ -87,7 +87,7 @@ public struct HealthTable: Sendable {
             unhealthy: unhealthy, minHealthyPercent: policy?.minHealthyPercent ?? 0)
     }
 
-    /// O(downstreams).
+    /// O(receivers).
     public var report: HealthReport {
         var healthStatuses: [Endpoint: Bool] = [:]
         for (target, users) in users {
@@ -99,11 +99,11 @@ public struct HealthTable: Sendable {
     }
 }
 
-/// What health checks have found, for metrics.
+/// The results of health checks, for metrics.
 public struct HealthReport: Equatable, Sendable {
-    /// Whether the downstream at an endpoint is healthy; downstreams that are not probed are left out.
+    /// Whether the receiver at an endpoint is healthy; without receivers that are not probed.
     public var healthStatuses: [Endpoint: Bool]
-    /// Probes by what came of them; results that never came up are left out.
+    /// Finished probes by result; without results that never occurred.
     public var probes: [ProbeResult: UInt64]
 
     public init(healthStatuses: [Endpoint: Bool] = [:], probes: [ProbeResult: UInt64] = [:]) {

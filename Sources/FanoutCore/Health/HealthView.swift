@@ -1,13 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
 
-/// What health checks say of the receivers at one moment: an input of the desired state, beside the
-/// configuration.
+/// The health of the receivers at one moment: an input of the desired state, beside the configuration.
 public struct HealthView: Equatable, Sendable {
-    /// Endpoints of downstreams that are not healthy; every other one is, as far as is known.
+    /// Endpoints of unhealthy receivers; every other one counts as healthy.
     public var unhealthy: Set<Endpoint>
     /// See `HealthPolicy.minHealthyPercent`.
     public var minHealthyPercent: Int
-    /// Those of `unhealthy` that refuse what is sent to them (`RefusalTable`).
+    /// Endpoints of `unhealthy` that refuse datagrams (`RefusalTable`).
     public var refusing: Set<Endpoint>
 
     public init(
@@ -18,7 +17,7 @@ public struct HealthView: Equatable, Sendable {
         self.minHealthyPercent = minHealthyPercent
     }
 
-    /// Whether so few of a listener's downstreams are healthy that all of them are used, or every one refuses. Those
+    /// Whether all receivers of a listener are used, because too few are healthy or all of them refuse. Receivers
     /// of weight 0 get nothing either way and are not counted.
     public func opens(_ listener: Listener) -> Bool {
         let wanted = listener.downstreams.filter { $0.weight > 0 }
@@ -29,8 +28,8 @@ public struct HealthView: Equatable, Sendable {
 }
 
 extension DesiredState {
-    /// The state in which downstreams that are not healthy get nothing new. They stay in their
-    /// listeners, and so do their counters.
+    /// The state in which unhealthy receivers get no new traffic. They stay in their listeners, with their
+    /// counters.
     public func applying(_ view: HealthView) -> DesiredState {
         guard !view.unhealthy.isEmpty else { return self }
         return DesiredState(

@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 
-/// The health status of receivers by what happens to the datagrams that are forwarded to them: an interval that
-/// contains a refusal is a failed probe. A value: it takes the counters from time to time.
+/// The health status of receivers by refusals of forwarded datagrams: an interval with a refusal is a failed probe.
+/// A value: it takes the counters from time to time.
 public struct RefusalTable: Sendable {
-    /// A status that has changed, and the downstreams that it concerns.
+    /// A status change, and the receivers that it concerns.
     public struct Event: Equatable, Sendable {
         public let change: HealthStatus.Change
         public let users: [HealthTable.User]
@@ -17,10 +17,10 @@ public struct RefusalTable: Sendable {
     fileprivate struct Entry {
         var status: HealthStatus
         var users: [HealthTable.User] = []
-        /// At the last look; nil before the first.
+        /// At the previous call; nil before the first.
         var sums: Sums?
-        /// Whether it has been sent something since it is out of service, and has not refused it so far. The refusal
-        /// may be on its way yet, so the next interval decides.
+        /// Whether it was sent a datagram while out of service and has not refused it yet. The refusal may still
+        /// arrive, so the next interval decides.
         var isOnTrial = false
     }
 
@@ -30,10 +30,10 @@ public struct RefusalTable: Sendable {
 
     public init() {}
 
-    /// Follows other listeners or another policy. A receiver keeps its status; a new one is healthy.
+    /// Takes other listeners or another policy. A receiver keeps its status; a new one is healthy.
     ///
     /// - Parameters:
-    ///   - policy: its interval and thresholds; nil: refusals are not judged.
+    ///   - policy: its interval and thresholds; nil: refusals are ignored.
     ///   - unhealthy: receivers that are known to be out of service.
     public mutating func follow(
         _ policy: HealthPolicy?, _ state: DesiredState, assuming unhealthy: Set<Endpoint> = []
@@ -59,9 +59,9 @@ public struct RefusalTable: Sendable {
         }
     }
 
-    /// Takes the counters of every listener as they are at `time`, which is later than before.
+    /// Takes the counters of every listener at `time`, which increases from call to call.
     ///
-    /// - Returns: what changed, when an interval is over; nil before that.
+    /// - Returns: the changes at the end of an interval; nil before that.
     public mutating func note(
         _ counters: [ListenerCounters], at time: ContinuousClock.Instant
     ) -> [Event]? {
@@ -91,7 +91,7 @@ public struct RefusalTable: Sendable {
         return isOver ? events : nil
     }
 
-    /// Receivers that are out of service because they refuse.
+    /// Receivers that are out of service because they refuse datagrams.
     public var refusing: Set<Endpoint> {
         Set(entries.lazy.filter { !$0.value.status.isHealthy }.map(\.key))
     }
@@ -104,11 +104,11 @@ public struct RefusalTable: Sendable {
 }
 
 extension RefusalTable.Entry {
-    /// What an interval says; nil when nothing was sent, or it is too early to tell.
+    /// The result of an interval; nil if nothing was sent, or it is too early to tell.
     fileprivate mutating func result(
         _ before: RefusalTable.Sums, _ now: RefusalTable.Sums
     ) -> Bool? {
-        // A counter that has fallen began anew.
+        // A counter that is lower than before has restarted.
         let isRefused = now.refusals != before.refusals && now.refusals > 0
         let isSent = now.forwarded != before.forwarded && now.forwarded > 0
         let wasOnTrial = isOnTrial

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 
-/// What went to one receiver since it joined its listener.
+/// What was sent to one receiver since it joined its listener.
 public struct DownstreamCounters: Equatable, Sendable {
     public var name: String
     public var endpoint: Endpoint
@@ -9,15 +9,15 @@ public struct DownstreamCounters: Equatable, Sendable {
     public var isReady: Bool
     /// Datagrams handed to the kernel for it.
     public var packetsForwarded: UInt64 = 0
-    /// UDP payload bytes of those.
+    /// UDP payload bytes of the forwarded datagrams.
     public var bytesForwarded: UInt64 = 0
-    /// Datagrams meant for it that were not sent.
+    /// Datagrams for it that were not sent.
     public var drops: [DropReason: UInt64] = [:]
-    /// ICMP errors that came back: nothing listens there (port unreachable, RFC 1122 section 4.1.3.1), or a firewall
-    /// rejects what is sent. They concern datagrams that had been forwarded, so they are no part of the
-    /// accounting. Of several answers to one batch the kernel may tell only one, so this is the least number.
+    /// ICMP errors in response to forwarded datagrams: port unreachable (RFC 1122 section 4.1.3.1), or a firewall
+    /// rejects them. Not part of the accounting, since these datagrams count as forwarded. A minimum: the kernel
+    /// may report one error for a whole batch.
     public var refusals: UInt64 = 0
-    /// Datagrams that it sent back, to a listener that forwards one way.
+    /// Datagrams that it sent back to a one-way listener.
     public var repliesDropped: UInt64 = 0
 
     public init(_ downstream: Downstream) {
@@ -40,25 +40,25 @@ public struct ReplyCounters: Equatable, Sendable {
 
     public var packetsDropped: UInt64 { drops.values.reduce(0, +) }
 
-    /// The ledger, as that of a listener.
+    /// Whether the counters add up, as for a listener.
     public var isBalanced: Bool { packetsReceived == packetsForwarded + packetsDropped }
 }
 
-/// What one listener did since it was added; survives a change of its sockets.
+/// What one listener did since it was added; kept when its sockets change.
 public struct ListenerCounters: Equatable, Sendable {
     public var listener: String
     public var mode: ForwardingMode
     public var packetsReceived: UInt64 = 0
-    /// UDP payload bytes of those.
+    /// UDP payload bytes of the received datagrams.
     public var bytesReceived: UInt64 = 0
     public var packetsForwarded: UInt64 = 0
     public var bytesForwarded: UInt64 = 0
     public var drops: [DropReason: UInt64] = [:]
-    /// Datagrams that the kernel threw away before they could be received: the socket's buffer was
-    /// full or a checksum wrong (`SO_MEMINFO`). Never part of `packetsReceived`.
+    /// Datagrams that the kernel dropped before they could be received: the socket's buffer was full or a checksum
+    /// wrong (`SO_MEMINFO`). Not part of `packetsReceived`.
     public var kernelDrops: UInt64 = 0
-    /// Datagrams that receivers sent back and that the kernel dropped, since the listener forwards one way; no part of
-    /// `packetsReceived`. Nil where replies do not come to this process: kernel modes, `preserve_source`.
+    /// Datagrams that receivers sent back to a one-way listener and that the kernel dropped. Not part of
+    /// `packetsReceived`. Nil if replies do not reach this process: kernel modes, `preserve_source`.
     public var repliesDropped: UInt64?
     /// Receive calls that returned at least one datagram.
     public var receiveCalls: UInt64 = 0
@@ -66,11 +66,10 @@ public struct ListenerCounters: Equatable, Sendable {
     public var sendCalls: UInt64 = 0
     public var workers: Int = 0
     public var downstreams: [DownstreamCounters] = []
-    /// What went to receivers that the listener has no more: together with those of `downstreams` it makes
-    /// the listener's own.
+    /// What was sent to receivers that have left the listener. Together with `downstreams` it adds up to the
+    /// listener's own counters.
     public var departed = ReceiverSums()
-    /// The other direction, in modes that carry it: packets of receivers for clients. Its ledger is its
-    /// own.
+    /// The other direction, in modes that carry it: packets from receivers to clients. Accounted separately.
     public var replies: ReplyCounters?
 
     public init(listener: String, mode: ForwardingMode) {
@@ -80,23 +79,23 @@ public struct ListenerCounters: Equatable, Sendable {
 
     public var packetsDropped: UInt64 { drops.values.reduce(0, +) }
 
-    /// The ledger: true of every listener at rest.
+    /// Whether the counters add up, as they do for every listener at rest.
     public var isBalanced: Bool { packetsReceived == packetsForwarded + packetsDropped }
 }
 
-/// What a plane counted at one receive queue of an interface, whichever listeners the packets were for.
+/// What a plane counted at one receive queue of an interface, over all listeners.
 public struct QueueCounters: Equatable, Sendable {
     public var interface: String
     public var queue: UInt32
-    /// Looks at the receive ring that found nothing.
+    /// Polls that found the receive ring empty.
     public var receiveRingEmpty: UInt64 = 0
-    /// Times that frames were left over because the fill ring had no room for them.
+    /// Times that frames were left over because the fill ring was full.
     public var fillRingFull: UInt64 = 0
-    /// Times that the fill ring had room and every frame was in use: what came in then was lost.
+    /// Times that the fill ring had room but every frame was in use, so that packets were lost.
     public var framesExhausted: UInt64 = 0
-    /// Packets that the kernel program steered here and that are no datagram for a listener.
+    /// Packets that the kernel program redirected here and that are no datagram for a listener.
     public var parseErrors: UInt64 = 0
-    /// Packets that left by a socket of the kernel's, since no transmit ring led to their receiver.
+    /// Packets sent through a kernel socket, because no transmit ring led to their receiver.
     public var kernelSends: UInt64 = 0
     /// What the kernel counted at the queue's sockets.
     public var kernel: [KernelEvent: UInt64] = [:]
@@ -106,13 +105,13 @@ public struct QueueCounters: Equatable, Sendable {
         self.queue = queue
     }
 
-    /// Of `struct xdp_statistics` (linux/if_xdp.h). The raw value is the metric label `event`.
+    /// The counters of `struct xdp_statistics` (linux/if_xdp.h). The raw value is the metric label `event`.
     public enum KernelEvent: String, CaseIterable, Hashable, Sendable {
-        /// Packets that were steered here and lost: longer than a frame, or of another queue.
+        /// Packets that were redirected here and lost: longer than a frame, or from another queue.
         case receiveDropped = "rx_dropped"
         /// Packets lost because the receive ring was full.
         case receiveRingFull = "rx_ring_full"
-        /// Packets that there was no frame for.
+        /// Packets lost because no frame was available.
         case fillRingEmpty = "rx_fill_ring_empty"
         case receiveInvalid = "rx_invalid"
         case transmitInvalid = "tx_invalid"
@@ -121,10 +120,10 @@ public struct QueueCounters: Equatable, Sendable {
     }
 }
 
-/// What went to receivers, one or several of them: the counts of `DownstreamCounters` without whose they are.
+/// What was sent to one or several receivers: the sums of `DownstreamCounters`.
 public struct ReceiverSums: CounterSum {
     public var packetsForwarded: UInt64 = 0
-    /// UDP payload bytes of those.
+    /// UDP payload bytes of the forwarded datagrams.
     public var bytesForwarded: UInt64 = 0
     public var drops: [DropReason: UInt64] = [:]
     public var refusals: UInt64 = 0
@@ -152,7 +151,7 @@ public struct ReceiverSums: CounterSum {
 }
 
 extension DownstreamCounters {
-    /// Adds what the receiver counted elsewhere.
+    /// Adds counts of the receivers from elsewhere.
     public mutating func add(_ sums: ReceiverSums) {
         packetsForwarded &+= sums.packetsForwarded
         bytesForwarded &+= sums.bytesForwarded

@@ -1,74 +1,73 @@
 // SPDX-License-Identifier: Apache-2.0
 
-/// Something that forwards datagrams for listeners of one mode.
+/// Forwards the datagrams of the listeners of one mode.
 public protocol DataPlane: Sendable {
-    /// The mode of the listeners that it carries.
+    /// The mode of its listeners.
     static var mode: ForwardingMode { get }
 
-    /// Finds out what a change will take that may be made next, as far as that alters nothing: while slot tables
-    /// are built, say.
+    /// Prepares for a change that may follow, without altering anything, for example while slot tables are built.
     func anticipate(_ change: Change) async
 
-    /// Finds out whether a change would fail, at what other processes have or for want of room, as far as that can
-    /// be seen without altering anything, so that planes before this one need no rollback.
+    /// Checks, without altering anything, whether a change would fail because of other processes or a lack of room.
+    /// Then planes that come earlier need no rollback.
     ///
-    /// - Throws: the `PlaneError` that `apply` would.
+    /// - Throws: the `PlaneError` that `apply` would throw.
     func check(_ change: Change) async throws(PlaneError)
 
-    /// Makes the plane do what the change ends in, all or nothing: everything that can fail is done
-    /// before anything is altered. When it returns, removed downstreams receive nothing more, and what
-    /// removed listeners had received is forwarded or counted.
+    /// Applies the change, all or nothing: every step that can fail comes before the first alteration. When it
+    /// returns, removed receivers get nothing more, and everything that removed listeners had received is forwarded
+    /// or counted.
     ///
-    /// - Throws: `PlaneError` when sockets, memory or privileges are missing; the plane then goes on
-    ///   exactly as before.
+    /// - Throws: `PlaneError` if sockets, memory or privileges are missing; the plane then continues exactly as
+    ///   before.
     func apply(_ change: Change) async throws(PlaneError)
 
-    /// The counters of every listener that it carries.
+    /// The counters of its listeners.
     func counters() async -> [ListenerCounters]
 
-    /// What it counted by receive queue; nothing for planes that have none of their own.
+    /// Counters by receive queue; empty for planes without queues.
     func queueCounters() async -> [QueueCounters]
 
-    /// Where its programs are hooked in.
+    /// Where its programs are attached.
     func attachments() async -> [Attachment]
 
-    /// What keeps datagrams from their way; nothing for planes that leave it to the kernel's stack.
+    /// What prevents forwarding; empty for planes that leave this to the kernel's network stack.
     func obstructions() async -> [Obstruction]
 
-    /// What each of its workers is doing at this moment.
+    /// What each of its workers is doing.
     func progress() async -> [WorkerProgress]
 
-    /// Ends every listener, forwards or counts what they had received, and returns the last counters.
+    /// Stops every listener, forwards or counts what they had received, and returns the last counters.
     func stop() async -> [ListenerCounters]
 
-    /// Leaves the datagrams to another process of this program, which takes over sockets and hooks as they
-    /// are; what the kernel does goes on meanwhile. What was received is forwarded or counted. Until
-    /// `reclaim` or `stop`, which touches nothing of what was left, no change is asked for.
+    /// Hands its sockets and hooks over to another process of this program. The kernel continues to forward.
+    /// Everything received is forwarded or counted. No `apply` follows until `reclaim`; `stop` leaves untouched
+    /// what was handed over.
     func relinquish() async
 
-    /// Undoes `relinquish`, when that process has failed.
+    /// Undoes `relinquish` after the other process has failed.
     ///
-    /// - Throws: `PlaneError` when what was left cannot be had any more.
+    /// - Throws: `PlaneError` if what was handed over is not available any more.
     func reclaim() async throws(PlaneError)
 
-    /// Removes what killed daemons left in the kernel for the plane's mode, other than what it has taken over: it
-    /// would go on forwarding to receivers of old. What a living process holds stays.
+    /// Removes what killed daemons left in the kernel for the plane's mode, except what it has taken over: it would
+    /// go on forwarding to outdated receivers. What a living process holds stays.
     func removeLeftovers() async
 
-    /// What became of packets, by the plane's names for it, over all of its listeners; empty for planes
-    /// that have nothing to say beyond the counters.
+    /// What happened to packets, by the plane's own names, over all of its listeners; empty for planes without
+    /// further counters.
     func events() async -> [String: UInt64]
 
-    /// Has those of `receivers` that are out of service get one datagram each of what comes next, to see whether they
-    /// still refuse it; nothing for planes that see no refusals.
+    /// Sends one of the next datagrams to each of `receivers` that is out of service, to see whether it still
+    /// refuses; does nothing for planes that see no refusals.
     func tryOut(_ receivers: Set<Endpoint>) async
 
-    /// Packets that were counted as forwarded and that a driver did not take, by the interface that they were to leave
-    /// by; empty for planes that hear of that otherwise.
+    /// Packets that were counted as forwarded and that a driver did not accept, by output interface; empty for
+    /// planes that learn of this in another way.
     func transmitErrors() async -> [String: UInt64]
 
-    /// The receiver that a source stays with at one of a listener's destinations, whatever its slots say:
-    /// its association. Nil if the source has none, and for planes without associations.
+    /// The receiver that a source is associated with at one of a listener's destinations, regardless of the slots.
+    /// Nil if the source has no association, and for planes without associations.
     func receiver(
         associatedWith source: Endpoint, to destination: Endpoint, of listener: String
     ) async -> Endpoint?
@@ -100,15 +99,15 @@ extension DataPlane {
 
 /// A data plane that could not do what it was asked, and what to do about it.
 public struct PlaneError: Error, Equatable, Sendable, CustomStringConvertible {
-    /// What was tried, such as `bind`.
+    /// The failed operation, such as `bind`.
     public let operation: String
-    /// On what: a listener and its address, an interface, a downstream.
+    /// Its subject: a listener and its address, an interface, a receiver.
     public let subject: String
-    /// The kernel's errno, or 0 when the refusal is our own.
+    /// The kernel's errno, or 0 if the plane itself refuses.
     public let code: Int32
-    /// The kernel's name of the error, or what is wrong.
+    /// The kernel's name of the error, or the cause.
     public let reason: String
-    /// What the reader can do.
+    /// What the operator can do.
     public let remedy: String
 
     public init(

@@ -14,11 +14,11 @@ public enum DropReason: String, CaseIterable, Hashable, Sendable {
     case messageTooLong = "message_too_long"
     case notPermitted = "not_permitted"
     case sendError = "send_error"
-    /// TTL or hop limit 1, which a router does not forward. Kernel modes only, as the next.
+    /// TTL or hop limit 1, which a router does not forward. Kernel modes only, like the next.
     case ttlExpired = "ttl_expired"
     case rewriteFailed = "rewrite_failed"
 
-    /// Its place in a row of counters: the value of the C enumeration.
+    /// Its index in a row of counters: the value of the C enumeration.
     public var index: Int {
         let code: lb_drop_reason =
             switch self {
@@ -38,7 +38,7 @@ public enum DropReason: String, CaseIterable, Hashable, Sendable {
         return Int(code.rawValue)
     }
 
-    /// Reasons that lie with one receiver and are charged to it; the others lie with the listener.
+    /// Whether the reason concerns one receiver and is charged to it; the others concern the listener.
     public var isDownstreams: Bool {
         switch self {
         case .noHealthy, .oversize: false

@@ -7,19 +7,19 @@ public protocol CounterSum: Equatable, Sendable {
     mutating func add(_ other: Self)
 }
 
-/// What the receivers of a listener counted in places that are no more: rows of a program that another one
-/// has replaced, links of workers that have ended, and all that those counted who have left.
+/// Counts of a listener's receivers from sources that are gone: rows of a replaced program, links of ended workers,
+/// and everything that departed receivers counted.
 ///
-/// Of those who have left the last ones are known one by one: one that comes back goes on where it was. Those
-/// before them are one sum, so that memory does not grow with the receivers that ever were.
+/// The most recently departed receivers are kept one by one: a receiver that comes back continues its counters.
+/// Older ones are added into one sum, so memory does not grow with the number of receivers that ever existed.
 public struct PastCounts<Sum: CounterSum>: Equatable, Sendable {
     private struct Entry: Equatable {
         var sum = Sum()
-        /// The number of its departure; nil while it is there.
+        /// The sequence number of its departure; nil while it is present.
         var departure: UInt64?
     }
 
-    /// Of how many that have left it is known who they are: as many as a listener can have.
+    /// How many departed receivers are kept one by one: as many as a listener can have.
     public static var kept: Int { 1024 }
 
     private var entries: [Endpoint: Entry] = [:]
@@ -28,10 +28,10 @@ public struct PastCounts<Sum: CounterSum>: Equatable, Sendable {
 
     public init() {}
 
-    /// What is known of a receiver, whether it is there or not.
+    /// The counts of a receiver that is kept, present or not.
     public subscript(receiver: Endpoint) -> Sum? { entries[receiver]?.sum }
 
-    /// How many receivers are known one by one.
+    /// How many receivers are kept one by one.
     public var count: Int { entries.count }
 
     public mutating func add(_ sum: Sum, of receiver: Endpoint) {
@@ -39,7 +39,7 @@ public struct PastCounts<Sum: CounterSum>: Equatable, Sendable {
         entries[receiver, default: Entry()].sum.add(sum)
     }
 
-    /// Adds all counts of another one. Call it before the current receivers are set.
+    /// Adds all counts of `other`. Call it before the current receivers are set.
     public mutating func add(_ other: PastCounts) {
         forgotten.add(other.forgotten)
         for (receiver, entry) in other.entries {
@@ -48,7 +48,7 @@ public struct PastCounts<Sum: CounterSum>: Equatable, Sendable {
         }
     }
 
-    /// Says who is there by now. Who has been gone for longer than the last `kept` is forgotten.
+    /// Sets the receivers that are present. Merges departed ones beyond the last `kept` into the sum.
     public mutating func settle(present: some Sequence<Endpoint>) {
         guard !entries.isEmpty else { return }
         let present = Set(present)
@@ -68,7 +68,7 @@ public struct PastCounts<Sum: CounterSum>: Equatable, Sendable {
         }
     }
 
-    /// The sum over all that are not there, known or forgotten.
+    /// The sum over all receivers that are not present.
     public var departed: Sum {
         entries.values.filter { $0.departure != nil }.reduce(into: forgotten) { $0.add($1.sum) }
     }

@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 
-/// What listeners did a second over the last two minutes, for charts. It takes 16 bytes a point, 60 points a
-/// listener, and keeps 1 024 listeners at most; beyond that only the sum of all is kept.
+/// Rates of listeners over the last two minutes, for charts. Takes 16 bytes per point and 60 points per listener,
+/// for 1 024 listeners at most; for further ones only the total is kept.
 public struct RateHistory: Equatable, Sendable {
-    /// The average since the point before.
+    /// The average since the previous point.
     public struct Point: Equatable, Sendable {
         public let time: ContinuousClock.Instant
         public let received: Float
@@ -43,8 +43,8 @@ public struct RateHistory: Equatable, Sendable {
     /// The points of a listener, oldest first.
     public func points(of listener: String) -> [Point] { points[listener] ?? [] }
 
-    /// Takes the counters of every listener as they are at `time`, which is later than those before. Within
-    /// two seconds of the last ones they are passed over.
+    /// Takes the counters of every listener at `time`, which increases from call to call. Ignores a call within two
+    /// seconds of the last point.
     public mutating func note(_ counters: [ListenerCounters], at time: ContinuousClock.Instant) {
         if let last, time - last.time < Self.step { return }
         var now = Sums(time: time)
@@ -53,7 +53,7 @@ public struct RateHistory: Equatable, Sendable {
                 received: listener.packetsReceived, forwarded: listener.packetsForwarded,
                 dropped: listener.packetsDropped)
             now.total.add(counts)
-            // One that is moving from one mode to another is listed twice.
+            // A listener that moves from one mode to another is listed twice.
             now.listeners[listener.listener, default: Counts()].add(counts)
         }
         defer { last = now }
@@ -83,7 +83,7 @@ public struct RateHistory: Equatable, Sendable {
     private static func point(
         _ old: Counts, _ new: Counts, _ time: ContinuousClock.Instant, _ seconds: Float
     ) -> Point {
-        // A counter that has fallen began anew.
+        // A counter that is lower than before has restarted.
         func rate(_ old: UInt64, _ new: UInt64) -> Float {
             Float(new >= old ? new - old : new) / seconds
         }

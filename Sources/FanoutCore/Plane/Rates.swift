@@ -1,20 +1,20 @@
 // SPDX-License-Identifier: Apache-2.0
 
-/// What a listener or a receiver does a second, on the average of the last few.
+/// What a listener or a receiver does per second, averaged over the last seconds.
 public struct Rates: Equatable, Sendable {
-    /// For a receiver 0: it receives nothing from the network.
+    /// 0 for a receiver: it receives nothing from the network.
     public var packetsReceived = 0.0
     public var bytesReceived = 0.0
     public var packetsForwarded = 0.0
     public var bytesForwarded = 0.0
     public var packetsDropped = 0.0
-    /// Of receivers alone.
+    /// For receivers only.
     public var refusals = 0.0
 
     public init() {}
 }
 
-/// Makes rates of counters that are noted from time to time.
+/// Computes rates from counters that are noted from time to time.
 public struct RateMeter: Equatable, Sendable {
     private struct Sample: Equatable, Sendable {
         let time: ContinuousClock.Instant
@@ -24,25 +24,25 @@ public struct RateMeter: Equatable, Sendable {
     private var samples: [Sample] = []
     private let window: Duration
 
-    /// - Parameter window: over how long rates are averaged.
+    /// - Parameter window: the time over which rates are averaged.
     public init(window: Duration = .seconds(5)) { self.window = window }
 
-    /// Takes the counters of every listener as they are at `time`, which is later than those before.
+    /// Takes the counters of every listener at `time`, which increases from call to call.
     public mutating func note(_ counters: [ListenerCounters], at time: ContinuousClock.Instant) {
-        // One that is moving from one mode to another stands there twice.
+        // A listener that moves from one mode to another is listed twice.
         let byName = Dictionary(counters.map { ($0.listener, $0) }) { $1 }
         samples.append(Sample(time: time, listeners: byName))
-        // The last one that is older than the window stays, so that the whole window is covered.
+        // Keeps one sample that is older than the window, so that the samples cover all of it.
         while samples.count > 2, samples[1].time <= time - window { samples.removeFirst() }
     }
 
-    /// How far apart the samples are that rates are made of; zero when there are none yet.
+    /// The time between the samples that rates are computed from; zero if there are none yet.
     public var span: Duration {
         guard let first = samples.first, let last = samples.last else { return .zero }
         return last.time - first.time
     }
 
-    /// The rates of a listener; all 0 as long as it has been noted less than twice.
+    /// The rates of a listener; all 0 until it has been noted twice.
     public func rates(of listener: String) -> Rates {
         var rates = Rates()
         guard let (old, new, seconds) = ends(of: listener) else { return rates }
@@ -54,12 +54,12 @@ public struct RateMeter: Equatable, Sendable {
         return rates
     }
 
-    /// The rates of a listener's receivers; empty as long as the listener has been noted less than twice. O(receivers).
+    /// The rates of a listener's receivers; empty until the listener has been noted twice. O(receivers).
     public func receiverRates(of listener: String) -> [Endpoint: Rates] {
         guard let (old, new, seconds) = ends(of: listener) else { return [:] }
         let before = Dictionary(old.downstreams.map { ($0.endpoint, $0) }) { $1 }
         let pairs = new.downstreams.map { now in
-            // One that has joined since had nothing before.
+            // A receiver that has joined since then started at 0.
             let then = before[now.endpoint]
             var rates = Rates()
             rates.packetsForwarded = Self.rate(
@@ -82,7 +82,7 @@ public struct RateMeter: Equatable, Sendable {
         return (old, new, (last.time - first.time) / .seconds(1))
     }
 
-    /// A counter that has fallen began anew: what it shows now is what came since.
+    /// A counter that is lower than before has restarted, so its value is the increase.
     private static func rate(_ old: UInt64, _ new: UInt64, _ seconds: Double) -> Double {
         guard seconds > 0 else { return 0 }
         return Double(new >= old ? new - old : new) / seconds

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 
-/// What the daemon does at one moment. Metrics, status page and control socket are made of it and of nothing else.
+/// What the daemon does at one moment: the only source of metrics, status page and control socket.
 public struct DaemonSnapshot: Equatable, Sendable {
     public var build: BuildInfo
     public var process: Int32 = 0
@@ -17,25 +17,25 @@ public struct DaemonSnapshot: Equatable, Sendable {
     public var drains = DrainList()
     /// Receivers that no datagram gets to, by listener.
     public var outOfReach: [String: Set<String>] = [:]
-    /// What the configuration's health checks are, in a few words; nil when there are none.
+    /// A summary of the configured health checks; nil if there are none.
     public var healthChecks: String?
-    /// What health checks have found; nil when there are none.
+    /// The results of health checks; nil if there are none.
     public var health: HealthReport?
-    /// What discovery has found; nil when no listener uses it.
+    /// The results of discovery; nil if no listener uses it.
     public var discovery: DiscoveryReport?
 
     /// The counters of every listener of every data plane. A listener that is moving from one mode to another may be
     /// listed once for each.
     public var listeners: [ListenerCounters]
-    /// What planes counted by receive queue.
+    /// Counters by receive queue.
     public var queues: [QueueCounters]
-    /// What became of packets, by the data planes' own names for it.
+    /// What happened to packets, by the data planes' own names.
     public var events: [String: UInt64]
-    /// Packets that drivers did not take, by the interface that they were to leave by.
+    /// Packets that drivers did not accept, by output interface.
     public var transmitErrors: [String: UInt64] = [:]
-    /// The programs at interfaces.
+    /// The programs attached to interfaces.
     public var attachments: [Attachment] = []
-    /// The rates of each listener, now and before.
+    /// The rates of each listener, current and past.
     public var meter = RateMeter()
     public var history = RateHistory()
 
@@ -55,7 +55,7 @@ public struct DaemonSnapshot: Equatable, Sendable {
     }
 }
 
-/// How the configuration's reloads went. The load at start-up is the first success.
+/// The result of the configuration's reloads. The load at start-up is the first success.
 public struct ReloadStatus: Equatable, Sendable {
     /// Whether the last attempt applied a configuration.
     public var lastSuccessful: Bool
@@ -75,11 +75,11 @@ public struct ReloadStatus: Equatable, Sendable {
     }
 }
 
-/// What was built.
+/// The build of the daemon.
 public struct BuildInfo: Equatable, Sendable {
     /// The daemon's version, as `--version` prints it.
     public var version: String
-    /// Whether the modes that run in the kernel were compiled in.
+    /// Whether the kernel modes were compiled in.
     public var kernelModes: Bool
 
     public init(version: String, kernelModes: Bool) {
@@ -88,15 +88,15 @@ public struct BuildInfo: Equatable, Sendable {
     }
 }
 
-/// A receiver of a listener, with its state and its rates.
+/// A receiver of a listener, with its state and rates.
 public struct ReceiverSnapshot: Equatable, Sendable {
     public let counters: DownstreamCounters
     public let state: ReceiverState
-    /// By its probes; nil when it is not probed.
+    /// By its probes; nil if it is not probed.
     public let isHealthy: Bool?
     public let rates: Rates
 
-    /// Whether it refuses datagrams at present.
+    /// Whether it currently refuses datagrams.
     public var isRefusing: Bool { rates.refusals > 0 }
 
     public var packetsDropped: UInt64 { counters.drops.values.reduce(0, +) }
@@ -105,7 +105,7 @@ public struct ReceiverSnapshot: Equatable, Sendable {
 extension DaemonSnapshot {
     /// Receivers of a listener, in their order.
     ///
-    /// - Parameter counters: theirs. O(receivers of the listener).
+    /// - Parameter counters: the receivers' counters. O(receivers of the listener).
     public func receivers(
         _ counters: [DownstreamCounters], of listener: String
     ) -> [ReceiverSnapshot] {

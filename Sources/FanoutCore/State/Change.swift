@@ -1,9 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 
-/// The difference between two desired states. Every listener of either state is in exactly one of the
-/// lists.
+/// The difference between two desired states. Every listener of either state is in exactly one list.
 public struct Change: Equatable, Sendable {
-    /// A listener that stays, as it was and as it will be.
+    /// A listener of both states, before and after.
     public struct Pair: Equatable, Sendable {
         public let from: Listener
         public let to: Listener
@@ -16,11 +15,11 @@ public struct Change: Equatable, Sendable {
 
     /// New listeners: sockets are opened.
     public var added: [Listener] = []
-    /// Listeners that end: what they have received is still forwarded.
+    /// Removed listeners: what they have received is still forwarded.
     public var removed: [Listener] = []
-    /// Same sockets, other downstreams or weights: a new slot table.
+    /// Same sockets, other receivers or weights: a new slot table.
     public var retargeted: [Pair] = []
-    /// Something else changed as well: new sockets take over from the old ones.
+    /// Other differences: new sockets take over from the old ones.
     public var replaced: [Pair] = []
     public var unchanged: [Listener] = []
 
@@ -30,14 +29,14 @@ public struct Change: Equatable, Sendable {
         added.isEmpty && removed.isEmpty && retargeted.isEmpty && replaced.isEmpty
     }
 
-    /// Whether listeners stay as they are, but for who receives.
+    /// Whether only the receivers of listeners change.
     public var concernsReceiversAlone: Bool {
         added.isEmpty && removed.isEmpty && replaced.isEmpty
     }
 
-    /// The listeners once the change is made, in an order that does not depend on the change.
+    /// The listeners after the change, in an order that does not depend on the change.
     ///
-    /// - Parameter listeners: those before it; others than the change has stay.
+    /// - Parameter listeners: the listeners before the change; those outside it stay.
     public func applied(to listeners: [Listener]) -> [Listener] {
         var byName = Dictionary(uniqueKeysWithValues: listeners.map { ($0.name, $0) })
         for listener in removed { byName[listener.name] = nil }

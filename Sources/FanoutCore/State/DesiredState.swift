@@ -1,26 +1,25 @@
 // SPDX-License-Identifier: Apache-2.0
 
-/// What the daemon should be doing: the one value that every input (configuration, discovery, health)
-/// feeds and that every data plane follows.
+/// What the daemon should do. Configuration, discovery and health feed it; the data planes follow it.
 public struct DesiredState: Equatable, Sendable {
     /// Names are unique.
     public var listeners: [Listener]
 
     public init(listeners: [Listener] = []) { self.listeners = listeners }
 
-    /// The part that one data plane carries.
+    /// The listeners of one mode.
     public func carried(by mode: ForwardingMode) -> DesiredState {
         DesiredState(listeners: listeners.filter { $0.mode == mode })
     }
 }
 
 extension DesiredState {
-    /// The state without receivers that discovery found and that form a forwarding loop: the listener itself,
-    /// or a listener of this daemon that forwards to it, directly or not. A datagram would go round
-    /// for ever. Of a ring it is the last listener that goes without; receivers of the configuration stay.
+    /// The state without discovered receivers that form a forwarding loop: the listener itself, or a listener of
+    /// this daemon that forwards to it, directly or indirectly. In a loop of several listeners the last one loses
+    /// the receiver. Receivers of the configuration stay.
     ///
-    /// - Parameter host: its addresses.
-    /// - Returns: the state, and how many receivers it is without, by listener.
+    /// - Parameter host: the host's addresses.
+    /// - Returns: the state, and how many receivers were removed, by listener.
     func withoutLoops(
         on host: Set<IPAddress>
     ) -> (state: DesiredState, loops: [String: Int]) {
@@ -57,7 +56,7 @@ private struct ListenerGraph {
         targets[listener, default: []].insert(target)
     }
 
-    /// Whether what one listener gets comes to the other, which may be itself.
+    /// Whether datagrams of one listener get to the other, which may be the same.
     func leads(from start: Int, to end: Int) -> Bool {
         var seen: Set = [start]
         var next = [start]
@@ -71,16 +70,16 @@ private struct ListenerGraph {
     }
 }
 
-// A mode change is make-before-break: the new listener starts before the old one stops. Either of the two
-// forwards a packet meanwhile.
+// A mode change is make-before-break: the new listener starts before the old one stops. Meanwhile either of them
+// forwards a packet.
 
 extension DesiredState {
-    /// The states by which planes are led from `previous` to this one, the last of which this is: a listener with a
-    /// place that another mode takes over stays as it was until that is there, where both can be.
+    /// The intermediate states from `previous` to this one, which is the last. If another mode replaces a listener,
+    /// the old listener stays until the new one runs, provided that both can coexist.
     public func steps(from previous: DesiredState) -> [DesiredState] {
         var steps: [DesiredState] = []
         var reached = previous
-        // Two that exchange their places would wait for each other.
+        // Two listeners that exchange their addresses would wait for each other.
         while case let next = besideReplaced(of: reached), next != self, next != reached {
             steps.append(next)
             reached = next
@@ -88,15 +87,15 @@ extension DesiredState {
         return steps + [self]
     }
 
-    /// The listeners of `previous`, from which planes are led here in one step, that may have gone before who
-    /// succeeds them is there.
+    /// The listeners of `previous` that stop before their replacement runs, in a single step from `previous` to
+    /// this state.
     public func leavingEarly(from previous: DesiredState) -> [Listener] {
         let move = Move(from: previous, to: self)
         return previous.listeners.filter { move.isReplaced($0) && !listeners.contains($0) }
     }
 
-    /// This state, but with those listeners of `previous` as they were that another mode succeeds, and that can
-    /// stand beside it.
+    /// This state, plus the listeners of `previous` that another mode replaces and that can coexist with it,
+    /// unchanged.
     private func besideReplaced(of previous: DesiredState) -> DesiredState {
         let move = Move(from: previous, to: self)
         let kept = previous.listeners.filter { move.isReplaced($0) && move.canStay($0) }
@@ -105,7 +104,7 @@ extension DesiredState {
             listeners: listeners.filter { !identities.contains(Identity($0)) } + kept)
     }
 
-    /// Who comes where on the way from one state to another.
+    /// The addresses and hooks of the listeners before and after a step.
     private struct Move {
         private let next: [Listener]
         private let now: [Identity: [Endpoint]]
@@ -120,15 +119,15 @@ extension DesiredState {
             }
         }
 
-        /// Whether another mode comes to a place that the listener leaves.
+        /// Whether another mode takes over an address that the listener leaves.
         func isReplaced(_ listener: Listener) -> Bool {
             let left = listener.places.beyond(now[Identity(listener)] ?? [])
             return !left.isEmpty
                 && coming.contains { $0.listener.mode != listener.mode && $0.places.meet(left) }
         }
 
-        /// Whether it can be beside all that come: an address has one listener of a mode, an interface one XDP
-        /// program, and a server of mode `xdp_nat` one listener.
+        /// Whether it can coexist with all new listeners. An address has one listener of a mode, an interface one
+        /// XDP program, and a server of mode `xdp_nat` one listener.
         func canStay(_ listener: Listener) -> Bool {
             let places = listener.places
             let others = next.filter { Identity($0) != Identity(listener) }
@@ -138,18 +137,18 @@ extension DesiredState {
         }
     }
 
-    /// Names are unique by mode alone.
+    /// Names are unique within a mode only.
     private var places: [Identity: [Endpoint]] {
         Dictionary(uniqueKeysWithValues: listeners.map { (Identity($0), $0.places) })
     }
 
-    /// The modes that give up an interface's XDP hook, which another mode takes over.
+    /// The modes that release an interface's XDP hook for another mode.
     public func modesYieldingHooks(from previous: DesiredState) -> Set<ForwardingMode> {
         let now = hooks
         return Set(previous.hooks.filter { $0.value != now[$0.key, default: $0.value] }.values)
     }
 
-    /// Who has the XDP hook, by the name of the interface.
+    /// The mode that has the XDP hook, by interface.
     private var hooks: [String: ForwardingMode] {
         let named = listeners.filter(\.mode.hooksXDP).compactMap { listener in
             listener.interface.map { ($0, listener.mode) }
@@ -166,7 +165,7 @@ extension DesiredState {
 }
 
 extension Listener {
-    /// Where it is met; of wildcards, everywhere.
+    /// The endpoints that it serves; everywhere for wildcards.
     fileprivate var places: [Endpoint] {
         let more: [IPAddress] =
             switch served {
@@ -178,7 +177,7 @@ extension Listener {
         }
     }
 
-    /// Whether another mode has the XDP hook that this one has, too.
+    /// Whether another mode holds the XDP hook that this listener needs.
     fileprivate func wantsHook(of other: Listener) -> Bool {
         mode.hooksXDP && other.mode.hooksXDP && mode != other.mode && interface == other.interface
     }
@@ -189,12 +188,12 @@ extension Listener {
         return Set(servers).isDisjoint(with: taken)
     }
 
-    /// Everywhere where its receivers are met.
+    /// Every endpoint of its receivers.
     private var servers: [Endpoint] { downstreams.flatMap(servers(of:)) }
 }
 
 extension [Endpoint] {
-    /// Those that none of `others` covers.
+    /// The endpoints that none of `others` covers.
     fileprivate func beyond(_ others: [Endpoint]) -> [Endpoint] {
         filter { place in !others.contains { $0.covers(place) } }
     }
@@ -205,12 +204,12 @@ extension [Endpoint] {
 }
 
 extension DesiredState {
-    /// The state without those receivers that were found and are also a receiver of another `xdp_nat` listener, or
-    /// have a port of their own and would be met there for several ports of one: of the packets of such a server
-    /// the port of a reply would be ambiguous. It stays with a listener whose configuration names it, or else
-    /// with the first in the configuration's order among those that found it, whichever found it first.
+    /// The state without discovered receivers that are also a receiver of another `xdp_nat` listener, or that have
+    /// their own port while the listener has several: the source port of their replies would be ambiguous. Such a
+    /// receiver stays with a listener whose configuration names it, otherwise with the first listener in the
+    /// configuration that found it.
     ///
-    /// - Returns: the state, and how many receivers it is without, by listener.
+    /// - Returns: the state, and how many receivers were removed, by listener.
     func withoutSharedServers() -> (state: DesiredState, shared: [String: Int]) {
         var taken = Set<Endpoint>()
         for listener in listeners where listener.mode == .xdpNAT && listener.discovery == nil {
@@ -232,14 +231,14 @@ extension DesiredState {
 }
 
 extension Listener {
-    /// Where a receiver is met, port by port.
+    /// The endpoints of a receiver, port by port.
     func servers(of downstream: Downstream) -> [Endpoint] {
         ports.map { endpoint(of: downstream, at: $0) }
     }
 }
 
 extension Set {
-    /// Inserts all of them or, when one is there or among them twice, none.
+    /// Inserts all elements, or none if one is present already or given twice.
     fileprivate mutating func claim(_ elements: [Element]) -> Bool {
         for (index, element) in elements.enumerated() where !insert(element).inserted {
             subtract(elements[..<index])
@@ -249,19 +248,19 @@ extension Set {
     }
 }
 
-// Many listeners with the same receivers, as those of one service in several modes, have one slot table, which
-// need not be built for each.
+// Listeners with the same receivers, such as those of one service in several modes, share one slot table, which is
+// built once.
 
 extension DesiredState {
-    /// What the slot tables of all listeners are made from.
+    /// The inputs of all listeners' slot tables.
     public var tableOrigins: Set<TableOrigin> { Set(listeners.map(\.tableOrigin)) }
 
-    /// The slot tables that listeners have at hand, for a state that follows this one.
+    /// The slot tables that are built, for use in the next state.
     public var tablesAtHand: [TableOrigin: SlotTable] {
         listeners.reduce(into: [:]) { $0[$1.tableOrigin] = $1.tableAtHand }
     }
 
-    /// The same state, whose listeners have their tables at hand where `tables` has them.
+    /// The same state, in which listeners use the tables of `tables`.
     public func having(_ tables: [TableOrigin: SlotTable]) -> DesiredState {
         DesiredState(
             listeners: listeners.map { listener in

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 
-/// Receivers that an operator has drained: an input of the desired state, beside the
-/// configuration. It is kept in memory alone and knows them by name, so it outlasts a reload.
+/// Receivers that an operator has drained: an input of the desired state, beside the configuration. It is kept in
+/// memory only and identifies receivers by name, so it outlasts a reload.
 public struct DrainList: Equatable, Sendable {
     /// One receiver of one listener.
     public struct Entry: Hashable, Comparable, Sendable, CustomStringConvertible {
@@ -13,7 +13,7 @@ public struct DrainList: Equatable, Sendable {
             self.downstream = downstream
         }
 
-        /// `listener/receiver`, which `entries(named:in:)` reads.
+        /// `listener/receiver`, as `entries(named:in:)` parses it.
         public var description: String { "\(listener)/\(downstream)" }
 
         public static func < (left: Entry, right: Entry) -> Bool {
@@ -25,8 +25,8 @@ public struct DrainList: Equatable, Sendable {
 
     public init(_ entries: Set<Entry> = []) { self.entries = entries }
 
-    /// The receivers that a name means in `state`: `listener/receiver`, or a receiver in every listener that
-    /// has one of that name. Both kinds of names may hold a slash. Empty if there is none.
+    /// The receivers that a name means in `state`: `listener/receiver`, or a receiver of that name in every
+    /// listener. Both kinds of names may contain a slash. Empty if there is none.
     public static func entries(named name: String, in state: DesiredState) -> Set<Entry> {
         let all = state.listeners.flatMap { listener in
             listener.downstreams.map { Entry(listener: listener.name, downstream: $0.name) }
@@ -37,8 +37,8 @@ public struct DrainList: Equatable, Sendable {
 }
 
 extension DesiredState {
-    /// The state in which drained receivers have weight 0: they get nothing new, and flows that a mode
-    /// remembers stay with them.
+    /// The state in which drained receivers have weight 0: they get no new flows; flows that a mode remembers stay
+    /// with them.
     public func applying(_ drains: DrainList) -> DesiredState {
         guard !drains.entries.isEmpty else { return self }
         return DesiredState(
@@ -55,7 +55,7 @@ extension DesiredState {
 }
 
 extension Downstream {
-    /// The same receiver with another weight.
+    /// A copy with another weight.
     public func weighing(_ weight: UInt16) -> Downstream {
         var result = Downstream(
             name: name, endpoint: endpoint, weight: weight, isEnabled: isEnabled)

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 
-/// One address on which datagrams arrive, and who receives them.
+/// An address that receives datagrams, and the receivers that they are forwarded to.
 public struct Listener: Hashable, Sendable {
     /// Unique in the daemon; the metric label `listener`.
     public var name: String
@@ -9,16 +9,16 @@ public struct Listener: Hashable, Sendable {
     public var balance: Balance { didSet { built = BuiltTable() } }
     /// Whether receivers see the client's address and port as the source.
     public var preserveSource: Bool
-    /// With `discovery`: those found so far.
+    /// With `discovery`: the receivers found so far.
     public var downstreams: [Downstream] { didSet { built = BuiltTable() } }
     public var settings: ListenerSettings { didSet { built = BuiltTable() } }
-    /// The interface that a kernel mode hooks into; nil in userspace.
+    /// The interface that a kernel mode attaches to; nil in userspace.
     public var interface: String?
     /// Destinations that a kernel mode serves besides `bind`.
     public var served = ServedAddresses.listed([])
-    /// Where the receivers come from; nil: they are those of the configuration.
+    /// Where to look up the receivers; nil: the configuration lists them.
     public var discovery: ListenerDiscovery?
-    /// What the mode `xdp_nat` alone has; other modes do not look at it.
+    /// Settings of mode `xdp_nat`; ignored by other modes.
     public var nat = NATSettings()
     /// Its slot table, once built.
     private var built = BuiltTable()
@@ -43,29 +43,27 @@ public struct Listener: Hashable, Sendable {
         self.nat = nat
     }
 
-    /// Who owns each slot, for the downstreams and weights as they stand. The one that it was given, or one that
-    /// is built at each call.
+    /// The slot table for the current receivers and weights: the one that was set, otherwise built at each call.
     public var slotTable: SlotTable { built.table ?? tableOrigin.table }
 
-    /// What its slot table is made from.
+    /// The input of its slot table.
     public var tableOrigin: TableOrigin {
         TableOrigin(balance, downstreams, capacity: settings.maxDownstream)
     }
 
-    /// The table that it was given, unless it was altered since.
+    /// The table that was set, unless the listener has changed since.
     var tableAtHand: SlotTable? { built.table }
 
-    /// The same listener, which has its table at hand until it is altered.
+    /// The same listener with its slot table set, until it is changed.
     ///
-    /// - Parameter table: that of its `tableOrigin`.
+    /// - Parameter table: the table of its `tableOrigin`.
     func having(_ table: SlotTable) -> Listener {
         var result = self
         result.built = BuiltTable(table: table)
         return result
     }
 
-    /// Whether `other` can take over this listener's sockets as they are: only who receives, and in
-    /// what proportion, may differ.
+    /// Whether `other` can take over this listener's sockets unchanged: only receivers and weights may differ.
     public func sharesSockets(with other: Listener) -> Bool {
         bind == other.bind && mode == other.mode && balance == other.balance
             && preserveSource == other.preserveSource && settings == other.settings
@@ -74,7 +72,7 @@ public struct Listener: Hashable, Sendable {
 }
 
 extension Listener {
-    /// The ports that it serves; several in mode `xdp_nat` alone.
+    /// The ports that it serves; several only in mode `xdp_nat`.
     public var ports: [UInt16] { [bind.port] + nat.furtherPorts }
 
     /// Its address with every port, such as `192.0.2.1:1812,1813`.
@@ -82,22 +80,22 @@ extension Listener {
         "\(bind)" + nat.furtherPorts.map { ",\($0)" }.joined()
     }
 
-    /// Where a receiver is met by clients of `port`.
+    /// The address of a receiver for clients of `port`.
     public func endpoint(of downstream: Downstream, at port: UInt16) -> Endpoint {
         let own = downstream.endpoint
         return own.port == bind.port ? Endpoint(own.address, port: port) : own
     }
 }
 
-/// `listeners[].addresses`: destinations that a kernel mode serves besides those of `bind`.
+/// `listeners[].addresses`: destinations that a kernel mode serves besides `bind`.
 public enum ServedAddresses: Hashable, Sendable {
-    /// These as well, such as a virtual address that no interface has.
+    /// Further addresses, such as a virtual address that no interface has.
     case listed([IPAddress])
-    /// Every destination on the port, traffic in transit included.
+    /// Every destination on the port, including transit traffic.
     case any
 }
 
-/// Which data plane carries a listener's datagrams. The raw value is the spelling in YAML and metrics.
+/// The data plane of a listener. The raw value is the spelling in YAML and metrics.
 public enum ForwardingMode: String, CaseIterable, Hashable, Sendable {
     /// Sockets: recvmmsg and sendmmsg with GRO and GSO. Needs no privilege.
     case userspace
@@ -108,11 +106,11 @@ public enum ForwardingMode: String, CaseIterable, Hashable, Sendable {
     /// XDP with network address translation and associations in both directions.
     case xdpNAT = "xdp_nat"
 
-    /// Kernel modes hook into an interface and must be told which.
+    /// Kernel modes attach to an interface.
     public var needsInterface: Bool { self != .userspace }
-    /// Whether it has a program at the XDP hook, of which an interface has one.
+    /// Whether it uses the XDP hook. An interface has one.
     public var hooksXDP: Bool { self == .afXDP || self == .xdpNAT }
-    /// Whether the kernel forwards on while no daemon runs.
+    /// Whether the kernel continues to forward while no daemon runs.
     public var outlivesDaemon: Bool { self == .tcEBPF || self == .xdpNAT }
 }
 
@@ -120,17 +118,17 @@ public enum ForwardingMode: String, CaseIterable, Hashable, Sendable {
 public struct Downstream: Hashable, Sendable {
     /// Unique within the listener; the metric label `downstream`.
     public let name: String
-    /// Unique within the listener; what hash-keyed tables know it by.
+    /// Unique within the listener; identifies it in hash-keyed tables.
     public let endpoint: Endpoint
     /// Its share of new traffic relative to the others, 0...65535; 0 = draining.
     public let weight: UInt16
-    /// Whether it gets new traffic at all; false while health checks keep it out.
+    /// Whether it gets new traffic at all; false while it is unhealthy.
     public var isEnabled: Bool
-    /// How many tenths of its weight count in slot tables by now, 1...10; less than all while `SlowStart` has its
-    /// share rise.
+    /// How many tenths of its weight count in slot tables, 1...10; fewer than 10 while `SlowStart` raises its
+    /// share.
     public var warmth = Downstream.warm
 
-    /// All of the tenths.
+    /// The full weight.
     public static let warm = 10
 
     public init(name: String, endpoint: Endpoint, weight: UInt16 = 1, isEnabled: Bool = true) {
@@ -140,7 +138,7 @@ public struct Downstream: Hashable, Sendable {
         self.isEnabled = isEnabled
     }
 
-    /// Within a listener that is all that tells one from another.
+    /// Endpoint and weight distinguish the receivers of a listener.
     public func hash(into hasher: inout Hasher) {
         hasher.combine(endpoint)
         hasher.combine(weight)
@@ -150,16 +148,16 @@ public struct Downstream: Hashable, Sendable {
     public var isReady: Bool { isEnabled && weight > 0 }
 }
 
-/// Whether a receiver gets new traffic, and why not: what every report about it says.
+/// Whether a receiver gets new traffic, and why not, as in every report.
 public enum ReceiverState: String, CaseIterable, Codable, Hashable, Sendable {
     case ready
-    /// By hand: `udp-fanout drain`.
+    /// By an operator: `udp-fanout drain`.
     case drained
     /// Its weight in the configuration is 0.
     case weightZero = "weight_zero"
     /// By its probes.
     case unhealthy
-    /// It has a share of new traffic, which is dropped: nothing gets to it.
+    /// It has a share of new traffic, but nothing gets to it, so that share is dropped.
     case outOfReach = "out_of_reach"
 
     /// - Parameters:

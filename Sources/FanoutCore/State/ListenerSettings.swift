@@ -1,33 +1,33 @@
 // SPDX-License-Identifier: Apache-2.0
 
-/// The knobs under `settings`, for the daemon or for one listener.
+/// The settings of `settings`, for the daemon or for one listener.
 public struct ListenerSettings: Hashable, Sendable {
-    /// Longest datagram that is forwarded, payload bytes, 1...65535. Longer ones are counted and dropped.
+    /// Longest datagram to forward, payload bytes, 1...65535. Longer ones are dropped and counted.
     public var maxPacketSize: Int
-    /// How many downstreams the listener may have, 1...1024. Fixes the size of hash-keyed tables.
+    /// How many receivers the listener may have, 1...1024. Determines the size of hash-keyed tables.
     public var maxDownstream: Int
-    /// Messages that one receive call takes, 1...1024.
+    /// Messages per receive call, 1...1024.
     public var batchSize: Int
     /// Worker threads and sockets, 0...256; 0 = one per CPU that the process may use.
     public var workers: Int
-    /// Whether each worker stays on one CPU.
+    /// Whether each worker is pinned to one CPU.
     public var pinCPUs: Bool
     /// Receive buffer of each socket in bytes; 0 = the system's default (`net.core.rmem_default`).
     public var receiveBufferBytes: Int
-    /// Whether the listener may join an address that another process already serves.
+    /// Whether the listener may share an address with another process.
     public var sharePort: Bool
-    /// Who chooses the worker that gets a datagram.
+    /// How datagrams are distributed over workers.
     public var steer: Steer
-    /// How `tc_ebpf` hooks into the interface.
+    /// How `tc_ebpf` attaches to the interface.
     public var tcAttach: TCAttach
-    /// Mixed into hash-keyed flow keys. Hosts with one seed and the same receivers choose alike.
+    /// Mixed into hash-based flow keys. Hosts with the same seed and receivers choose alike.
     public var seed: UInt64
-    /// Where `af_xdp` and `xdp_nat` meet packets.
+    /// Where `af_xdp` and `xdp_nat` attach.
     public var xdpMode: XDPAttach
-    /// Whether the workers of `af_xdp` poll the device all the time rather than sleep.
+    /// Whether `af_xdp` workers poll the device all the time instead of sleeping.
     public var busyPoll: Bool
-    /// Over how many seconds the share of a receiver rises that comes or is ready again, 0...3600; 0: it has all
-    /// of it at once.
+    /// Seconds in which the share of a new or recovered receiver rises to its full weight, 0...3600; 0: full weight
+    /// at once.
     public var slowStartSeconds: Int
 
     public init(
@@ -52,57 +52,54 @@ public struct ListenerSettings: Hashable, Sendable {
     }
 }
 
-/// Who chooses the worker that gets a datagram. The raw value is the spelling in YAML and logs.
+/// How datagrams are distributed over workers. The raw value is the spelling in YAML and logs.
 ///
-/// This is not `Balance`: whichever worker has a datagram, the receiver is the one that the slot
-/// table names.
+/// Unlike `Balance`, it does not affect the receiver: the slot table determines it, whichever worker has the
+/// datagram.
 public enum Steer: String, CaseIterable, Hashable, Sendable {
-    /// All datagrams of one source address meet one worker, which keeps them in their order.
+    /// All datagrams of one source address go to one worker, which keeps their order.
     case sourceIP = "source_ip"
-    /// The kernel, by a hash of both addresses and both ports: a source with many ports meets many
-    /// workers.
+    /// The kernel chooses by a hash of both addresses and both ports: a source with many ports uses many workers.
     case kernel
 }
 
-/// How `tc_ebpf` hooks into an interface. The raw value is the spelling in YAML and logs.
+/// How `tc_ebpf` attaches to an interface. The raw value is the spelling in YAML and logs.
 public enum TCAttach: String, CaseIterable, Hashable, Sendable {
-    /// TCX where the kernel has it, else clsact.
+    /// TCX if the kernel supports it, otherwise clsact.
     case auto
-    /// A link at the TCX hook (Linux 6.6), which other tools' programs stand beside.
+    /// A link at the TCX hook (Linux 6.6), beside programs of other tools.
     case tcx
     /// A filter of a clsact queueing discipline, which `tc filter show` lists.
     case clsact
 }
 
-/// Where a mode that uses XDP meets packets on an interface. The raw value is the spelling in YAML and
-/// logs.
+/// Where a mode that uses XDP attaches to an interface. The raw value is the spelling in YAML and logs.
 public enum XDPAttach: String, CaseIterable, Hashable, Sendable {
-    /// In the driver, and where that refuses in the network stack. For `xdp_nat` on a veth in the stack
-    /// at once: what a driver's program sends there is lost unless the other end has XDP or GRO.
+    /// In the driver, and if the driver refuses, in the network stack. For `xdp_nat` on a veth in the stack at
+    /// once: what a program in the driver sends there is lost unless the peer has XDP or GRO.
     case auto
-    /// In the driver, before the kernel makes anything of a packet, or not at all.
+    /// In the driver, before the kernel allocates a packet, or not at all.
     case native
-    /// In the network stack: on every interface, and slower.
+    /// In the network stack: works on every interface, but slower.
     case skb
 }
 
-/// What a listener of mode `xdp_nat` has beside what every listener has.
+/// Further settings of a listener of mode `xdp_nat`.
 public struct NATSettings: Hashable, Sendable {
-    /// The most associations that can be asked for.
+    /// The maximum of `maxAssociations`.
     public static let associationsLimit = 1 << 26
 
-    /// Ports that are served beside that of `bind`. On each a receiver is met at the same port, unless
-    /// it was written with another than that of `bind`.
+    /// Ports that are served besides that of `bind`. A receiver gets datagrams at the same port, unless its
+    /// configured port differs from that of `bind`.
     public var furtherPorts: [UInt16]
     public var transport: NATTransport
-    /// Whether clients and servers are behind one gateway, so that a packet goes back where it came
-    /// from; otherwise the kernel's routes say where.
+    /// Whether clients and servers are behind one gateway, so that a packet goes back where it came from; otherwise
+    /// the kernel's routes decide.
     public var isOneArm: Bool
-    /// How many clients are remembered, rounded up to a power of two, 1...`associationsLimit`. One
-    /// number for all listeners of the mode: the largest.
+    /// Maximum number of associations, rounded up to a power of two, 1...`associationsLimit`. All listeners of the
+    /// mode share the largest value.
     public var maxAssociations: Int
-    /// Whether clients that no server has answered are remembered apart from the others, so that a
-    /// flood of them evicts no others.
+    /// Whether clients that no server has answered are stored separately, so that a flood of them evicts no others.
     public var keepsUnansweredApart: Bool
 
     public init(
@@ -117,7 +114,7 @@ public struct NATSettings: Hashable, Sendable {
     }
 }
 
-/// What `xdp_nat` translates. The raw value is the spelling in YAML.
+/// The protocols that `xdp_nat` translates. The raw value is the spelling in YAML.
 public enum NATTransport: String, CaseIterable, Hashable, Sendable {
     case udp, tcp, both
 

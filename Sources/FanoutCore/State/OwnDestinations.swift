@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 
-/// Which of a set of listeners takes what is sent to an endpoint.
+/// Finds the listener that takes datagrams to an endpoint.
 ///
-/// A wildcard bind takes the loopback addresses, those of this host that are given, and every address that
-/// another of the listeners' sockets is bound to.
+/// A wildcard bind takes the loopback addresses, the given addresses of this host, and every address that another
+/// listener's socket is bound to.
 public struct OwnDestinations: Sendable {
     private var owners: [Endpoint: Int] = [:]
     private var wildcards: [UInt16: [IPAddress.Family: Int]] = [:]
@@ -14,9 +14,9 @@ public struct OwnDestinations: Sendable {
     public init(local: Set<IPAddress> = []) { self.local = local }
 
     /// - Parameters:
-    ///   - wildcard: the families of which every address is taken; empty: the endpoint's own alone.
-    ///   - isSocket: whether a socket is bound to it, rather than a program takes what passes an interface.
-    ///   - owner: the number of the listener; the first that adds a destination has it.
+    ///   - wildcard: the families of which every address is taken; empty: only the endpoint's own address.
+    ///   - isSocket: whether a socket is bound to it; false for a program at an interface.
+    ///   - owner: the index of the listener; the first to add a destination owns it.
     public mutating func add(
         _ endpoint: Endpoint, wildcard: [IPAddress.Family], isSocket: Bool, owner: Int
     ) {
@@ -31,7 +31,7 @@ public struct OwnDestinations: Sendable {
         }
     }
 
-    /// nil when no listener takes it, as far as is known.
+    /// The listener that takes it; nil if none is known.
     public func owner(of endpoint: Endpoint) -> Int? {
         guard ports.contains(endpoint.port) else { return nil }
         if let owner = owners[endpoint] { return owner }
@@ -41,14 +41,15 @@ public struct OwnDestinations: Sendable {
 }
 
 extension OwnDestinations {
-    /// What this host sends itself comes in by the loopback interface, so programs at another one never see it: a
-    /// listener of a kernel mode may have a receiver on its own address, to which the stack delivers.
+    /// Datagrams from this host to itself use the loopback interface, so programs on other interfaces never see
+    /// them. A listener of a kernel mode may therefore have a receiver on its own address, to which the stack
+    /// delivers.
     init(sentByThisHostTo listeners: [Listener], on host: Set<IPAddress>) {
         self.init(local: host)
         for (index, listener) in listeners.enumerated()
         where listener.interface == nil || listener.interface == "lo" {
             let own = listener.bind.address
-            // A socket bound to [::] is dual stack: it also takes what is sent to any IPv4 address.
+            // A socket bound to [::] is dual-stack: it also takes datagrams to any IPv4 address.
             let families: [IPAddress.Family] = own.family == .v6 ? [.v4, .v6] : [.v4]
             func claim(_ address: IPAddress, _ port: UInt16, _ wildcard: [IPAddress.Family] = []) {
                 add(

@@ -1,31 +1,31 @@
 // SPDX-License-Identifier: Apache-2.0
 
-/// Whose share of new traffic is still rising: with `settings.slow_start_secs` a receiver that comes, or becomes
-/// healthy, or is drained no more begins with a tenth of its weight, and has another tenth after each tenth of that
-/// time. A value; it knows no clock.
+/// Raises the share of new traffic step by step: with `settings.slow_start_secs`, a receiver that joins, becomes
+/// healthy or is undrained starts with a tenth of its weight and gains another tenth after each tenth of that time.
+/// A value without a clock.
 ///
-/// If no other receiver is ready, all begin with their whole weight. So do the receivers of a listener that has just
-/// been added.
+/// If no other receiver is ready, all start with their full weight. So do the receivers of a listener that was just
+/// added.
 public struct SlowStart: Equatable, Sendable {
     public typealias Instant = ContinuousClock.Instant
 
     private struct Warming: Equatable {
         /// The receivers that were ready in the previous state.
         var ready: Set<Endpoint>
-        /// When those began that have not all of their weight yet.
+        /// When receivers started that do not have their full weight yet.
         var beginnings: [Endpoint: Instant] = [:]
     }
 
-    /// By listener, of those that want it.
+    /// Only listeners with a slow start.
     private var listeners: [String: Warming] = [:]
-    /// When a share rises next; nil if all have their whole weight.
+    /// When the next share rises; nil if all have their full weight.
     public private(set) var next: Instant?
 
     public init() {}
 
-    /// Takes up a state and lays the shares of `now` over it.
+    /// Returns `state` with the shares at `now`.
     ///
-    /// - Parameter now: not before that of the last call.
+    /// - Parameter now: not before that of the previous call.
     public mutating func lay(over state: DesiredState, at now: Instant) -> DesiredState {
         var result = state
         var known: [String: Warming] = [:]
@@ -53,7 +53,7 @@ public struct SlowStart: Equatable, Sendable {
         return result
     }
 
-    /// Who is ready now, and since when those are that have come.
+    /// The receivers that are ready now, and the start times of new ones.
     private func follow(_ listener: Listener, at now: Instant) -> Warming {
         let ready = Set(listener.downstreams.filter(\.isReady).map(\.endpoint))
         var warming = Warming(ready: ready)
@@ -67,8 +67,8 @@ public struct SlowStart: Equatable, Sendable {
 }
 
 extension [Downstream] {
-    /// The weights in a table of those at `positions`. While a share is rising all are multiplied, so that
-    /// a tenth of a weight of 1 is a whole number.
+    /// The weights of the receivers at `positions` for a table. While a share rises, all are multiplied, so that a
+    /// tenth of a weight of 1 is a whole number.
     func shares(at positions: [Int]) -> [UInt16] {
         guard positions.contains(where: { self[$0].warmth < Downstream.warm }) else {
             return positions.map { self[$0].weight }

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 
-/// A protocol that most likely arrives at a port: by IANA's list of services, or by convention (NetFlow).
+/// The protocol that most likely uses a port: by IANA's registry, or by convention (NetFlow).
 public enum WellKnownProtocol: String, CaseIterable, Hashable, Sendable {
     case netFlow = "NetFlow"
     case ipfix = "IPFIX"
@@ -20,7 +20,7 @@ public enum WellKnownProtocol: String, CaseIterable, Hashable, Sendable {
     case coap = "CoAP"
     case wireGuard = "WireGuard"
 
-    /// nil for a port that none of them has.
+    /// Nil if no protocol is known for the port.
     public init?(port: UInt16) {
         guard let found = Self.allCases.first(where: { $0.ports.contains(port) }) else {
             return nil
@@ -40,7 +40,7 @@ public enum WellKnownProtocol: String, CaseIterable, Hashable, Sendable {
         case .dhcp: [67, 547]
         case .tftp: [69]
         case .ntp: [123]
-        // Not 162, where traps need no reply.
+        // Not 162: traps need no reply.
         case .snmp: [161]
         case .quic: [443]
         case .ike: [500, 4500]
@@ -51,7 +51,7 @@ public enum WellKnownProtocol: String, CaseIterable, Hashable, Sendable {
         }
     }
 
-    /// Whether a sender waits for a reply.
+    /// Whether senders wait for a reply.
     public var expectsReplies: Bool {
         switch self {
         case .netFlow, .ipfix, .sFlow, .syslog: false

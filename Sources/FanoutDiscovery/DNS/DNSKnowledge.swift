@@ -2,7 +2,7 @@
 
 internal import FanoutCore
 
-/// What a source has been told so far: the last answer to each question.
+/// What a source knows: the last answer to each question.
 struct DNSKnowledge {
     struct Question: Hashable {
         let name: String
@@ -11,8 +11,8 @@ struct DNSKnowledge {
 
     private(set) var answers: [Question: DNSAnswer] = [:]
 
-    /// - Parameter lastKnown: what a source of another process found for the same query. Its addresses count
-    ///   until the servers answer the questions that they belong to.
+    /// - Parameter lastKnown: what another process found for the same query. Its addresses are used until the
+    ///   servers answer the corresponding questions.
     init(of query: DNSQuery, lastKnown: DiscoveredSet? = nil) {
         for endpoint in lastKnown?.endpoints ?? [] {
             guard let name = query.port == nil ? endpoint.name : query.name else { continue }
@@ -23,7 +23,7 @@ struct DNSKnowledge {
         }
     }
 
-    /// What SRV records are asked for; nil for a query of addresses.
+    /// The question for SRV records; nil for a query of addresses.
     static func services(of query: DNSQuery) -> Question? {
         query.port == nil ? Question(name: query.name, type: .srv) : nil
     }
@@ -32,7 +32,7 @@ struct DNSKnowledge {
         [Question(name: name, type: .a), Question(name: name, type: .aaaa)]
     }
 
-    /// The names whose addresses receive, as far as they are known.
+    /// The names whose addresses receive, as far as known.
     func names(of query: DNSQuery) -> [String] {
         query.port == nil ? targets(of: query) : [query.name]
     }
@@ -40,8 +40,8 @@ struct DNSKnowledge {
     /// Takes the answer to a question about SRV records.
     mutating func learn(_ answer: DNSAnswer, to question: Question) { answers[question] = answer }
 
-    /// Takes what one look has found out about the addresses of a name. Addresses of one family suffice, and those
-    /// of the other stay when it was not answered. Only answers about both families say that there are none.
+    /// Adds the results of a lookup of a name's addresses. Addresses of one family suffice; those of the other are
+    /// kept if it was not answered. Only answers about both families can say that there are none.
     mutating func learn(_ found: [Question: DNSAnswer], addressesOf name: String) {
         let questions = Self.addresses(of: name)
         let merged = questions.compactMap { found[$0] ?? answers[$0] }
@@ -50,8 +50,7 @@ struct DNSKnowledge {
         answers.merge(found) { $1 }
     }
 
-    /// The hosts that SRV records name, each once. A target of the root means that there is none
-    /// (RFC 2782).
+    /// The hosts of the SRV records, each once. The root as target means that there is none (RFC 2782).
     private func targets(of query: DNSQuery) -> [String] {
         var seen: Set<String> = []
         return services(of: query).map(\.target).filter { seen.insert($0).inserted }
@@ -74,7 +73,7 @@ struct DNSKnowledge {
         }
     }
 
-    /// Drops the answers that no longer matter. Which do is not known before the SRV records are.
+    /// Drops answers that are no longer needed; that is unknown until the SRV records are known.
     mutating func forget(allBut query: DNSQuery) {
         let services = Self.services(of: query)
         if let services, answers[services] == nil { return }
@@ -83,7 +82,7 @@ struct DNSKnowledge {
         answers = answers.filter { wanted.contains($0.key) }
     }
 
-    /// The receivers; nil as long as none is known, and not known that there is none.
+    /// The receivers; nil until receivers, or their absence, are known.
     func set(of query: DNSQuery) -> DiscoveredSet? {
         var result = receivers(of: query)
         result?.isPartial = names(of: query).flatMap(Self.addresses).contains { answers[$0] == nil }
@@ -102,7 +101,7 @@ struct DNSKnowledge {
         var isCertain = true
         var endpoints: [DiscoveredEndpoint] = []
         var unusable: [DiscoveredSet.Unusable: Int] = [:]
-        // Only the most wanted take part, as long as one of them has an address.
+        // Only targets of the best priority are used, if one of them has an address.
         for group in Dictionary(grouping: services(of: query), by: \.priority).sorted(by: {
             $0.key < $1.key
         }) {
@@ -124,7 +123,7 @@ struct DNSKnowledge {
         return isCertain || !endpoints.isEmpty ? DiscoveredSet(endpoints, unusable: unusable) : nil
     }
 
-    /// Of both families; nil when neither is known.
+    /// Of both families; nil if neither is known.
     private func addresses(of name: String) -> [IPAddress]? {
         let known = Self.addresses(of: name).compactMap { answers[$0] }
         guard !known.isEmpty else { return nil }

@@ -4,7 +4,7 @@ internal import CNet
 internal import FanoutCore
 internal import LinuxNet
 
-/// Which records a question asks for (RFC 1035 section 3.2.2, RFC 3596, RFC 2782).
+/// The record type of a question (RFC 1035 section 3.2.2, RFC 3596, RFC 2782).
 enum DNSRecordType: UInt16, Hashable, Sendable {
     case a = 1
     case cname = 5
@@ -19,22 +19,22 @@ struct DNSRecord: Equatable, Sendable {
         case address(IPAddress)
         case alias(String)
         case service(priority: UInt16, weight: UInt16, port: UInt16, target: String)
-        /// How long the absence of a name may be believed, in seconds (RFC 2308 section 5).
+        /// The negative TTL of a name, in seconds (RFC 2308 section 5).
         case absence(ttl: UInt32)
     }
 
-    /// In lower case, without a dot at its end.
+    /// In lower case, without a final dot.
     let name: String
     /// Seconds.
     let ttl: UInt32
     let value: Value
 }
 
-/// What a name is known to be, for a time.
+/// The answer about a name, with its TTL.
 struct DNSAnswer: Equatable, Sendable {
-    /// Of the name itself or of what it is an alias of; empty when there are none.
+    /// Of the name or the target of its alias; empty if there are none.
     var records: [DNSRecord]
-    /// How long it may be believed.
+    /// How long it is valid.
     var ttl: Duration
 }
 
@@ -45,26 +45,26 @@ struct DNSFailure: Error, Equatable, Sendable {
     let detail: String
 }
 
-/// Asks name servers through the C library's resolver (resolver(3)), which fails over, retries and uses TCP for
-/// replies that do not fit into a datagram. Each question reads resolv.conf(5) as it is by then.
+/// Queries name servers through the C library's resolver (resolver(3)), which fails over, retries and uses TCP for
+/// long replies. Each question reads the current resolv.conf(5).
 struct DNSResolver: Sendable {
     /// At most three; empty: those of resolv.conf(5).
     var servers: [Endpoint] = []
-    /// Seconds to wait for a server; 0: by resolv.conf(5).
+    /// Seconds to wait for a server; 0: as in resolv.conf(5).
     var timeout: Int32 = 0
-    /// How often all servers are asked; 0: by resolv.conf(5).
+    /// How often all servers are queried; 0: as in resolv.conf(5).
     var attempts: Int32 = 0
 
-    /// How long an absence is believed when the server does not say, and at most when it does: a
-    /// receiver may come at any time. In seconds.
+    /// The negative TTL if the server gives none, and the maximum otherwise, in seconds: a receiver may appear at
+    /// any time.
     static let usualAbsence: UInt32 = 5
     static let longestAbsence: UInt32 = 30
 
-    /// Asks on a thread of its own, because the C library blocks. A cancelled task returns at once; the thread
-    /// ends when the library gives up.
+    /// Queries on its own thread, because the C library blocks. A cancelled task returns at once; the thread ends
+    /// when the library returns.
     ///
-    /// - Returns: also when there is no such name or record: that is an answer.
-    /// - Throws: `DNSFailure` when no server gave one.
+    /// - Returns: an answer, including that the name or record does not exist.
+    /// - Throws: `DNSFailure` if no server answers.
     func ask(_ name: String, _ type: DNSRecordType) async throws(DNSFailure) -> DNSAnswer {
         let (results, continuation) = AsyncStream.makeStream(
             of: Result<DNSAnswer, DNSFailure>.self)
@@ -83,7 +83,7 @@ struct DNSResolver: Sendable {
         throw DNSFailure(code: "connection", detail: "cancelled")
     }
 
-    /// The records of a reply that has the name, or says that it does not exist. Blocks.
+    /// The records of a reply, empty if the name does not exist. Blocks.
     private func query(
         _ name: String, _ type: DNSRecordType
     ) throws(DNSFailure) -> [DNSRecord] {
@@ -118,14 +118,14 @@ struct DNSResolver: Sendable {
         }
     }
 
-    /// What the records of a reply say about a name.
+    /// The answer about a name in the records of a reply.
     static func answer(
         _ reply: [DNSRecord], about name: String
     ) throws(DNSFailure) -> DNSAnswer {
         var known: Set = [name.lowercased()]
         var shortest: UInt32 = .max
         var records: [DNSRecord] = []
-        // Aliases stand before what they lead to, though nothing says that they must.
+        // Aliases usually precede their targets, but no standard requires it.
         for _ in 0..<8 {
             let before = known.count
             for record in reply where known.contains(record.name) {
@@ -150,7 +150,7 @@ struct DNSResolver: Sendable {
         return DNSAnswer(records: records, ttl: .seconds(Int64(shortest)))
     }
 
-    /// What is wrong with a reply of which no record is meant, where it does not say that there are no such records.
+    /// The fault of a reply without a usable record, unless it says that there are none.
     private static func fault(of reply: [DNSRecord], from name: String) -> DNSFailure? {
         var passed: Set<String> = []
         var owner = name
@@ -166,7 +166,7 @@ struct DNSResolver: Sendable {
 }
 
 extension DNSRecord {
-    /// nil for a record of a type that does not matter.
+    /// Nil for other record types.
     fileprivate init?(_ record: cnet_dns_record) {
         let target = unsafe String(cString: record.target).lowercased()
         switch unsafe DNSRecordType(rawValue: record.type) {
@@ -180,7 +180,7 @@ extension DNSRecord {
         case nil: return nil
         }
         name = unsafe String(cString: record.name).lowercased()
-        // The sign bit means 0 (RFC 2181 section 8).
+        // A set sign bit means 0 (RFC 2181 section 8).
         ttl = unsafe record.ttl > 0x7fff_ffff ? 0 : record.ttl
     }
 

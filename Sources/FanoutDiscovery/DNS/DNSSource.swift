@@ -3,9 +3,9 @@
 internal import FanoutCore
 internal import Logging
 
-/// Receivers that a name stands for: its addresses, or the hosts of its SRV records. It is asked for
-/// again when what it was last known to be may no longer be believed. A question that fails keeps the last-known
-/// addresses of its family; only answers about both families say that a name has none.
+/// Receivers of a DNS name: its addresses, or the hosts of its SRV records. It queries again when the TTL has
+/// expired. A failed question keeps the last-known addresses of its family; only answers about both families can
+/// say that a name has none.
 struct DNSSource: DiscoverySource {
     private let query: DNSQuery
     private let lastKnown: DiscoveredSet?
@@ -17,7 +17,7 @@ struct DNSSource: DiscoverySource {
 
     /// - Parameters:
     ///   - lastKnown: what an earlier process found for the query; nil: nothing.
-    ///   - limits: the shortest and the longest time between two questions, whatever the server says.
+    ///   - limits: the shortest and the longest time between two queries, whatever the TTL.
     init(
         _ query: DNSQuery, resolver: DNSResolver, lastKnown: DiscoveredSet? = nil,
         limits: ClosedRange<Duration> = .seconds(1)...(.seconds(3600)),

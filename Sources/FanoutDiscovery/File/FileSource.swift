@@ -4,7 +4,7 @@ internal import FanoutCore
 internal import LinuxNet
 internal import Logging
 
-/// Receivers listed in a file, which is read again when it changes. A missing or wrong file changes nothing and
+/// Receivers listed in a file, which is read again when it changes. A missing or malformed file changes nothing and
 /// is logged once.
 struct FileSource: DiscoverySource {
     private let path: String
@@ -15,7 +15,7 @@ struct FileSource: DiscoverySource {
 
     /// - Parameters:
     ///   - port: of receivers without one.
-    ///   - interval: between two looks at the file.
+    ///   - interval: the polling interval.
     init(
         path: String, port: UInt16?, interval: Duration = .milliseconds(250), logger: Logger
     ) {
@@ -43,7 +43,7 @@ struct FileSource: DiscoverySource {
         }
     }
 
-    /// - Returns: false when another look at the same file may do better.
+    /// - Returns: false if the same file may become readable.
     private func read(_ publish: @Sendable (DiscoveredSet) -> Void) -> Bool {
         do throws(ReceiverFile.Unusable) {
             let found = try ReceiverFile.receivers(at: path, port: port)

@@ -3,17 +3,17 @@
 public import FanoutCore
 public import LinuxNet
 
-/// One look at a file of receivers.
+/// Reads a file of receivers.
 public enum ReceiverFile {
-    /// Why a file cannot be used: nothing of it is.
+    /// Why a file cannot be used; no part of it is used.
     public enum Unusable: Error, Equatable, Sendable, CustomStringConvertible {
         case unreadable(SystemError)
-        /// A writer that empties the file before it fills it is half-way.
+        /// A writer may have truncated the file and not filled it yet.
         case empty
         /// - Parameter line: counted from 1.
         case malformed(line: Int, what: String)
 
-        /// What counters call it.
+        /// The name for counters.
         var code: String {
             switch self {
             case .unreadable(let error): error.name
@@ -22,7 +22,7 @@ public enum ReceiverFile {
             }
         }
 
-        /// Whether the file may be read at another moment as it is.
+        /// Whether the same file may become readable later.
         var mayPass: Bool {
             guard case .unreadable(let error) = self else { return false }
             return ["EMFILE", "ENFILE", "ENOMEM", "EIO", "ESTALE", "EINTR"].contains(error.name)

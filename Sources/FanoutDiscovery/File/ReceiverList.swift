@@ -4,10 +4,10 @@ public import FanoutCore
 
 /// The text of a file of receivers: one `address` or `address:port` a line.
 ///
-/// `#` and `;` begin comments. When there are section headers, as in an INI file, the lines below
-/// `[Real Servers]` count and all others do not.
+/// `#` and `;` begin comments. If there are section headers, as in an INI file, only the lines below `[Real
+/// Servers]` count.
 public struct ReceiverList: Equatable {
-    /// Why a text is no such list.
+    /// Why the text is not a list of receivers.
     public struct Malformed: Error, Equatable, CustomStringConvertible {
         /// Counted from 1.
         public let line: Int
@@ -21,7 +21,7 @@ public struct ReceiverList: Equatable {
 
     /// - Parameters:
     ///   - port: of receivers without one.
-    ///   - isStrict: whether the section must be there, and no receiver in it twice.
+    ///   - isStrict: whether the section is required and duplicates are refused.
     public init(_ text: String, port: UInt16?, isStrict: Bool = false) throws(Malformed) {
         var isIn: Bool?
         var seen: Set<Endpoint> = []
@@ -47,15 +47,14 @@ public struct ReceiverList: Equatable {
         }
     }
 
-    /// What begins like `[v6]:port` is an address.
+    /// A line that begins like `[v6]:port` is an address.
     private static func isHeader(_ content: Substring) -> Bool {
         content.utf8.first == UInt8(ascii: "[")
             && !content.utf8.dropFirst().contains(UInt8(ascii: ":"))
     }
 
-    /// The lines without their comments and the blanks around them. A carriage return ends a line, too, and
-    /// one with its newline is one end. Byte by byte: thousands of lines are read while packets wait for
-    /// their receiver.
+    /// The lines without comments and surrounding blanks. Also splits at CR and CRLF. Works on bytes: thousands of
+    /// lines are read while packets wait for their receiver.
     private static func lines(of text: String) -> [Substring] {
         var lines: [Substring] = []
         var wasReturn = false

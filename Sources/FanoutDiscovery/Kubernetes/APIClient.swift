@@ -6,18 +6,18 @@ internal import NIOCore
 internal import NIOHTTP1
 internal import NIOSSL
 
-/// Asks an API server.
+/// Sends requests to an API server.
 struct APIClient: Sendable {
     let access: ClusterAccess
 
-    /// For the life of the process: it must not be given up before its connections are.
+    /// Lives as long as the process: it must not be released before its connections.
     private static let http = HTTPClient(
         eventLoopGroupProvider: .singleton, configuration: configuration)
 
     private static var configuration: HTTPClient.Configuration {
         var configuration = HTTPClient.Configuration(redirectConfiguration: .disallow)
         configuration.timeout.connect = .seconds(5)
-        // Each watch has a connection of its own; the usual limit of 8 would let the ninth wait for ever.
+        // Each watch has its own connection; with the default limit of 8 the ninth would wait for ever.
         configuration.connectionPool.concurrentHTTP1ConnectionsPerHostSoftLimit = 4096
         configuration.connectionPool.retryConnectionEstablishment = false
         configuration.httpVersion = .http1Only
@@ -27,11 +27,11 @@ struct APIClient: Sendable {
     /// The longest list page in bytes.
     private static let longestPage = 64 << 20
 
-    /// A whole answer, decoded.
+    /// Gets a complete response, decoded.
     ///
     /// - Parameters:
-    ///   - path: with its query, percent-encoded, behind the server's URL.
-    ///   - limit: for all of it; a server whose storage is gone may not answer at all.
+    ///   - path: appended to the server's URL; with its query, percent-encoded.
+    ///   - limit: for the whole response; a server without its storage may not respond at all.
     func get<Answer: Decodable>(
         _ type: Answer.Type, _ path: String, within limit: Duration
     ) async throws(APIFailure) -> Answer {
@@ -46,7 +46,7 @@ struct APIClient: Sendable {
         return try Self.decode(type, body)
     }
 
-    /// The body of an answer as it comes. It ends with `APIFailure(.timeout)` after `limit`.
+    /// The body of a response as it arrives. It ends with `APIFailure(.timeout)` after `limit`.
     func stream(
         _ path: String, within limit: Duration
     ) async throws(APIFailure) -> HTTPClientResponse.Body {
@@ -84,7 +84,7 @@ struct APIClient: Sendable {
         throw await refusal(response)
     }
 
-    /// What an answer that is no success says.
+    /// The failure that an error response describes.
     private func refusal(_ response: HTTPClientResponse) async -> APIFailure {
         if response.status == .unauthorized { await access.renew() }
         let wait = response.headers.first(name: "Retry-After").flatMap { Int($0) }
@@ -97,7 +97,7 @@ struct APIClient: Sendable {
 }
 
 extension APIFailure {
-    /// Of an error that a request ended with.
+    /// The failure that ended a request.
     init(of error: any Error) {
         switch error {
         case let known as APIFailure: self = known

@@ -3,35 +3,35 @@
 internal import FanoutCore
 internal import Logging
 
-/// A request that did not give what was asked for.
+/// A failed request.
 struct APIFailure: Error, Equatable, Sendable {
     enum Kind: Equatable, Sendable {
-        /// 401: the server does not know who asks.
+        /// 401: the credentials are invalid.
         case unauthorized
-        /// 403: it knows, and does not allow it.
+        /// 403: the account may not do this.
         case forbidden
-        /// 410: the version asked for is no longer kept.
+        /// 410: the requested version is no longer kept.
         case expired
-        /// The version asked for is yet to come.
+        /// The requested version does not exist yet.
         case futureVersion
-        /// Any other answer that is not a success, by its HTTP code.
+        /// Any other HTTP error, by its code.
         case status(Int)
-        /// One side does not accept the other's certificate.
+        /// One side rejects the other's certificate.
         case tls
-        /// No connection, or one that broke.
+        /// No connection, or a broken one.
         case connection
-        /// No answer in time.
+        /// No response in time.
         case timeout
-        /// An answer that cannot be understood.
+        /// An invalid response.
         case malformed
-        /// What is needed to ask, such as the token, cannot be read.
+        /// Credentials, such as the token, cannot be read.
         case credentials
     }
 
     let kind: Kind
-    /// What the server or the system says.
+    /// The message of the server or the system.
     let detail: String
-    /// When the server would like to be asked again.
+    /// The delay that the server asks for.
     var retryAfter: Duration?
 
     init(_ kind: Kind, _ detail: String, retryAfter: Duration? = nil) {
@@ -40,7 +40,7 @@ struct APIFailure: Error, Equatable, Sendable {
         self.retryAfter = retryAfter
     }
 
-    /// - Parameter code: of HTTP; that of the status comes first.
+    /// - Parameter code: the HTTP status; the code in `status` takes precedence.
     init(code: Int, status: APIStatus?, retryAfter: Duration? = nil) {
         let code = status?.code ?? code
         let wait = retryAfter ?? status?.details?.retryAfterSeconds.map { .seconds($0) }
@@ -55,7 +55,7 @@ struct APIFailure: Error, Equatable, Sendable {
         self.init(kind, status?.message ?? "HTTP \(code)", retryAfter: wait)
     }
 
-    /// Whether the version that was asked for is of no use, which is part of a watch's life.
+    /// Whether the requested version is unusable, which happens to every watch.
     var isAboutVersion: Bool { kind == .expired || kind == .futureVersion }
 
     /// The metric label `code`.
@@ -88,7 +88,7 @@ struct APIFailure: Error, Equatable, Sendable {
         }
     }
 
-    /// What the reader of the log can do.
+    /// What the operator can do.
     var remedy: String {
         switch kind {
         case .unauthorized: "renew the token or client certificate"
@@ -101,7 +101,7 @@ struct APIFailure: Error, Equatable, Sendable {
     }
 }
 
-/// Failures of a watch in the log: a line for each that is new, and one a minute for those that go on.
+/// Logs failures of a watch: a line for each new one, and one a minute for a continuing one.
 struct Trouble {
     let logger: Logger
     let resource: ResourcePath
@@ -119,7 +119,7 @@ struct Trouble {
 
     mutating func note(_ failure: APIFailure) {
         let isNew = failure.kind != last || .now - lastLine >= .seconds(60)
-        // That a version is of no use is part of a watch's life.
+        // An unusable version is normal for a watch.
         let level: Logger.Level = failure.isAboutVersion ? .info : .warning
         if !failure.isAboutVersion { last = failure.kind }
         guard isNew else { return }

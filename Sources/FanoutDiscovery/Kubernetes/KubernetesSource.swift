@@ -2,7 +2,7 @@
 
 internal import FanoutCore
 
-/// What a cluster's API says about a service.
+/// Receivers or addresses of a service, from the Kubernetes API.
 struct KubernetesSource<Object: WatchedObject>: DiscoverySource {
     private let watch: ListWatch<Object>
     private let merged: @Sendable ([Object]) -> DiscoveredSet
@@ -12,10 +12,10 @@ struct KubernetesSource<Object: WatchedObject>: DiscoverySource {
         self.merged = merged
     }
 
-    /// A service of many endpoints has many slices, which change one after another: what comes no further
-    /// apart than this is published together.
+    /// A service with many endpoints has many slices, which change one after another: changes within this time of
+    /// each other are published together.
     private static var quiet: Duration { .milliseconds(4) }
-    /// How late that makes it at most.
+    /// The maximum delay caused by that.
     private static var patience: Duration { .milliseconds(25) }
 
     func run(_ publish: @escaping @Sendable (DiscoveredSet) -> Void) async {

@@ -23,7 +23,7 @@ struct ListWatch<Object: WatchedObject>: Sendable {
     /// What is known: the objects by name, as of a version.
     private struct Known {
         var objects: [String: Object] = [:]
-        /// nil when everything has to be read anew.
+        /// Nil if a new list is needed.
         var version: String?
     }
 
@@ -33,7 +33,7 @@ struct ListWatch<Object: WatchedObject>: Sendable {
         var reason = RelistReason.start
         var backoff = Backoff(base: timing.backoffBase, longest: timing.longestBackoff)
         var trouble = Trouble(logger: logger, resource: resource)
-        // Versions in a row that were of no use.
+        // Consecutive unusable versions.
         var uselessVersions = 0
         while !Task.isCancelled {
             let begin = ContinuousClock.now
@@ -57,7 +57,7 @@ struct ListWatch<Object: WatchedObject>: Sendable {
                 if hasHeard || .now - begin >= timing.soundWatch {
                     backoff.reset()
                 } else {
-                    // One that ends before it has said anything, again and again, is no watch.
+                    // Backs off if watches repeatedly end before the first event.
                     await pause(backoff.next())
                 }
             } catch {
@@ -70,7 +70,7 @@ struct ListWatch<Object: WatchedObject>: Sendable {
                     reason = next
                 }
                 if error.isAboutVersion { uselessVersions += 1 }
-                // The remedy for a useless version is at hand, so the first time it is tried at once.
+                // A new list remedies an unusable version, so the first retry is immediate.
                 if known.version == nil, error.isAboutVersion, uselessVersions == 1 { continue }
                 await pause(max(backoff.next(), min(error.retryAfter ?? .zero, .seconds(60))))
             }
@@ -86,7 +86,7 @@ struct ListWatch<Object: WatchedObject>: Sendable {
             ])
     }
 
-    /// Why everything has to be read anew after this failure of a watch; nil: it need not be.
+    /// Why this failure of a watch requires a new list; nil: it does not.
     private static func relist(after failure: APIFailure, _ wasWatching: Bool) -> RelistReason? {
         guard wasWatching else { return nil }
         switch failure.kind {
@@ -101,12 +101,12 @@ struct ListWatch<Object: WatchedObject>: Sendable {
 
     private func pause(_ duration: Duration) async { try? await Task.sleep(for: duration) }
 
-    /// All objects, page by page, and the version that they are of.
+    /// Lists all objects, page by page, with their version.
     private func list() async throws(APIFailure) -> Known {
         do throws(APIFailure) {
             return try await list(pageSize: timing.pageSize)
         } catch {
-            // The list has outlived the version of its first page: once more, in one piece.
+            // The version of the first page has expired: list again in one piece.
             guard error.kind == .expired else { throw error }
             return try await list(pageSize: nil)
         }
@@ -134,10 +134,10 @@ struct ListWatch<Object: WatchedObject>: Sendable {
         return known
     }
 
-    /// Takes events in until the watch ends.
+    /// Applies events until the watch ends.
     ///
-    /// - Parameter heard: called when something was said, with all objects if they may have changed.
-    ///   What arrived together makes one call.
+    /// - Parameter heard: called after events, with all objects if they may have changed. Events that arrive
+    ///   together give one call.
     private func watch(
         _ known: inout Known, _ heard: ([Object]?) -> Void
     ) async throws(APIFailure) {
@@ -153,7 +153,7 @@ struct ListWatch<Object: WatchedObject>: Sendable {
             lines.append(chunk)
             var hasHeard = false
             var hasChanged = false
-            // What was understood before a line that is not counts all the same.
+            // Events before an invalid line still count.
             defer { if hasHeard { heard(hasChanged ? Array(known.objects.values) : nil) } }
             while let line = try lines.next() {
                 hasChanged = try take(line, &known) || hasChanged
@@ -189,22 +189,22 @@ struct ListWatch<Object: WatchedObject>: Sendable {
     }
 }
 
-/// How patient a watch is.
+/// The timing of a watch.
 struct WatchTiming: Sendable {
-    /// The first pause after a failure, and the longest.
+    /// The first delay after a failure, and the longest.
     var backoffBase = Duration.milliseconds(500)
     var longestBackoff = Duration.seconds(30)
-    /// Objects that one page of a list may have.
+    /// The maximum number of objects in one page of a list.
     var pageSize = 500
-    /// For one page of a list.
+    /// The time limit for one page of a list.
     var listLimit = Duration.seconds(30)
-    /// What the server is asked to end a watch after; a random time, so that the watches of many nodes
+    /// The shortest time after which the server should end a watch; randomized, so that the watches of many nodes
     /// are spread out.
     var shortestWatch = Duration.seconds(240)
-    /// How much later a watch that the server did not end is given up: the connection is dead.
+    /// How long to wait for that end before the connection counts as dead.
     var watchGrace = Duration.seconds(30)
 
-    /// A watch that lasted so long has worked, though it may have said nothing.
+    /// A watch of this duration has worked, even without events.
     var soundWatch = Duration.seconds(10)
 
     var watchDuration: Duration {
@@ -212,13 +212,13 @@ struct WatchTiming: Sendable {
     }
 }
 
-/// Cuts a stream of chunks into lines.
+/// Splits a stream of chunks into lines.
 struct LineBuffer {
-    /// The longest line in bytes; an EndpointSlice of 1 000 endpoints has about a tenth of it.
+    /// The longest line in bytes; an EndpointSlice of 1 000 endpoints takes about a tenth of it.
     static let longest = 8 << 20
 
     private var buffer = ByteBuffer()
-    /// Bytes from the reader index that are known to hold no newline.
+    /// Bytes from the reader index on that contain no newline.
     private var searched = 0
 
     mutating func append(_ chunk: ByteBuffer) {
@@ -226,9 +226,9 @@ struct LineBuffer {
         buffer.writeImmutableBuffer(chunk)
     }
 
-    /// The next whole line, without its newline; nil when there is none yet. Blank lines are left out.
+    /// The next complete line, without its newline; nil if there is none yet. Skips blank lines.
     ///
-    /// - Throws: `APIFailure`, when a line exceeds `longest`.
+    /// - Throws: `APIFailure` if a line exceeds `longest`.
     mutating func next() throws(APIFailure) -> ByteBuffer? {
         while true {
             let rest = buffer.readableBytesView.dropFirst(searched)

@@ -2,16 +2,16 @@
 
 internal import FanoutCore
 
-/// Where the objects of a service are found below a server's URL.
+/// The URL path of a service's objects.
 struct ResourcePath: Sendable {
-    /// The kind of the objects, for people.
+    /// The kind of the objects, for log messages.
     let kind: String
     let namespace: String
     let service: String
     private let path: String
     private let selector: String
 
-    /// The slices of a service, by their label.
+    /// The slices of a service, by label.
     static func endpointSlices(_ namespace: String, _ service: String) -> ResourcePath {
         ResourcePath(
             kind: "EndpointSlice", namespace: namespace, service: service,
@@ -29,7 +29,7 @@ struct ResourcePath: Sendable {
 
     /// - Parameters:
     ///   - pageSize: nil: everything in one page.
-    ///   - next: where the page before has said that this one begins.
+    ///   - next: the token for this page, from the previous one.
     func list(pageSize: Int?, from next: String?) -> String {
         var result = "\(path)?\(selector)"
         if let pageSize { result += "&limit=\(pageSize)" }
@@ -43,7 +43,7 @@ struct ResourcePath: Sendable {
             + "&timeoutSeconds=\(duration.components.seconds)"
     }
 
-    /// Percent-encoded for a query (RFC 3986, section 2.3: all but the unreserved).
+    /// Percent-encodes a query (RFC 3986, section 2.3: all but the unreserved characters).
     static func encoded(_ text: String) -> String {
         text.utf8.map { byte in
             switch byte {

@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 
-/// Numbers and names as people read them, in HTML.
+/// Formats numbers and names for HTML pages.
 enum HumanText {
-    /// A name of the configuration: what HTML gives a meaning is escaped, in text and in quoted
-    /// attributes; what a screen does not show, or what turns the reading direction, is made visible.
+    /// A name of the configuration, escaped for text and quoted attributes. Invisible characters and those that
+    /// change the reading direction are made visible.
     static func escaped(_ text: String) -> String {
         var result = ""
         for scalar in text.unicodeScalars {
@@ -32,7 +32,7 @@ enum HumanText {
         return ([digits] + groups.reversed()).joined(separator: "\u{202f}")
     }
 
-    /// `950`, `12.3 k`, `4.56 M`: three digits. The script has the same rule.
+    /// `950`, `12.3 k`, `4.56 M`: three digits. The script uses the same rule.
     static func rate(_ value: Double) -> String {
         let value = value.isFinite ? max(0, value) : 0
         if value == 0 || (9.95..<999.5).contains(value) { return decimal(value, places: 0) }

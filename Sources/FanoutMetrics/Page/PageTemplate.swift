@@ -6,17 +6,17 @@ struct PageTemplate {
     static let style = text(PackageResources.page_css)
     static let script = text(PackageResources.page_js)
 
-    /// Text and names of places in turn, beginning with text.
+    /// Text and names of placeholders, alternating, beginning with text.
     private let parts: [Substring]
 
-    /// - Parameter text: with places such as `{{name}}`.
+    /// - Parameter text: with placeholders such as `{{name}}`.
     private init(_ text: String) {
         parts = text.split(separator: "{{", omittingEmptySubsequences: false).flatMap { part in
             part.split(separator: "}}", maxSplits: 1, omittingEmptySubsequences: false)
         }
     }
 
-    /// The text with a value in each place.
+    /// The text with each placeholder replaced by its value.
     func filled(_ values: [String: String]) -> String {
         var result = ""
         for (index, part) in parts.enumerated() {

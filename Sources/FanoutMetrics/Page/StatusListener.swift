@@ -2,22 +2,22 @@
 
 internal import FanoutCore
 
-/// A listener as the status page shows it.
+/// A listener on the status page.
 struct StatusListener {
     let counters: ListenerCounters
-    /// Where it listens and how it balances, if it is active.
+    /// The active listener; its address and balance are shown.
     let place: Listener?
     let rates: Rates
     let history: [RateHistory.Point]
-    /// The reasons that something was dropped for, in the order of the catalogue.
+    /// The reasons of drops, in the order of the catalogue.
     let reasons: [(reason: DropReason, count: UInt64)]
-    /// Those that are shown.
+    /// The receivers that are shown.
     let receivers: [ReceiverSnapshot]
     let receiverCount: Int
     let readyCount: Int
 
-    /// - Parameter limit: how many receivers are shown: those that get nothing first, then by their place
-    ///   in the listener, so that the order stays while numbers change.
+    /// - Parameter limit: how many receivers are shown: those without traffic first, then by their position in the
+    ///   listener, so that the order is stable while numbers change.
     init(
         _ counters: ListenerCounters, in snapshot: DaemonSnapshot, place: Listener?,
         hasHistory: Bool, limit: Int
@@ -43,7 +43,7 @@ struct StatusListener {
 
     var omitted: Int { receiverCount - receivers.count }
 
-    /// What `shares` are relative to: the busiest receiver that is shown.
+    /// The reference of `shares`: the busiest receiver that is shown.
     var mostForwarded: UInt64 { receivers.map(\.counters.packetsForwarded).max() ?? 0 }
 
     func hashShape(into hasher: inout Hasher) {

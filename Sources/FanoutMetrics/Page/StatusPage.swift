@@ -4,11 +4,11 @@ internal import FanoutCore
 
 /// The status page at `/`: one HTML document that needs nothing else.
 ///
-/// All of its words are made here, so it is whole without scripts; it is then loaded anew every ten
-/// seconds. The script asks for the numbers every two seconds, writes them into the page, draws the last minutes,
-/// of which the page brings two, and takes the page anew when more than numbers has changed.
+/// The text is rendered here, so the page works without scripts; it then reloads every ten seconds. The script
+/// fetches the numbers every two seconds, draws the last two minutes, and reloads the page when more than numbers
+/// changes.
 struct StatusPage {
-    /// Where the script finds the numbers.
+    /// The path of the numbers for the script.
     static let dataPath = "/status.json"
 
     let view: StatusView
@@ -213,7 +213,7 @@ extension StatusPage {
             """
     }
 
-    /// What the receiver's state is called, with the verdict of its probes where that says more.
+    /// The name of the receiver's state, with its health status if that says more.
     private func pill(of receiver: ReceiverSnapshot) -> String {
         let (level, word) =
             switch receiver.state {

@@ -2,26 +2,26 @@
 
 internal import FanoutCore
 
-/// What the status page shows of a snapshot: every listener, folded to what fits on a screen, or one
-/// listener with all of its receivers.
+/// What the status page shows of a snapshot: every listener, shortened to a screen, or one listener with all of its
+/// receivers.
 ///
-/// However large the configuration, the page of all listeners has at most `listenersShown` of them
-/// with `receiversShown` receivers each, so that neither the server nor a browser is busy with it.
+/// However large the configuration, the page of all listeners shows at most `listenersShown` of them with
+/// `receiversShown` receivers each, to limit the work of server and browser.
 struct StatusView {
     static let listenersShown = 256
     static let receiversShown = 8
-    /// From so many listeners on they are shown as lines that open.
+    /// From this number on, listeners are shown as lines that expand.
     static let listenersOpen = 6
-    /// Up to so many listeners the page brings the history of each, 60 points; else that of the sum alone.
+    /// Up to this number the page contains the history of each listener, 60 points; beyond it only the sum.
     static let historiesShown = 32
 
     let snapshot: DaemonSnapshot
-    /// The listener whose page it is; nil: of all of them.
+    /// The listener of the page; nil: all listeners.
     let only: String?
     let listeners: [StatusListener]
-    /// Listeners that found no room.
+    /// Listeners that are not shown for lack of room.
     let omitted: Int
-    /// Over all listeners, those that are not shown among them.
+    /// Over all listeners, including those that are not shown.
     let total: StatusTotal
 
     init(_ snapshot: DaemonSnapshot, of only: String? = nil) {
@@ -48,11 +48,10 @@ struct StatusView {
         self.total = total
     }
 
-    /// Whether there is such a listener.
+    /// Whether the listener exists.
     var isFound: Bool { only == nil || !listeners.isEmpty }
 
-    /// A number that changes when anything but numbers changes on the page: the script then asks for
-    /// the page again.
+    /// Changes when more than numbers changes on the page; the script then reloads it.
     var shape: String {
         var hasher = Hasher()
         hasher.combine(snapshot.reload.lastSuccessful)
@@ -83,13 +82,12 @@ struct StatusTotal {
     }
 }
 
-/// The numbers of the page, in the order in which the page has them. It is the script's alone: programs
-/// have `/metrics` and the control socket.
+/// The numbers of the page, in its order. Only for the script: programs use `/metrics` and the control socket.
 extension StatusView {
     var json: String {
         let members = [
             "\"shape\":\"\(shape)\"",
-            // The page's time runs on whatever the wall clock does.
+            // A clock that does not depend on the wall clock.
             "\"at\":\(Self.milliseconds)",
             "\"uptime\":\"\(HumanText.span(snapshot.uptime))\"",
             "\"total\":[\(total.received),\(total.forwarded),\(total.dropped)]",
@@ -98,7 +96,7 @@ extension StatusView {
         return "{" + members.joined(separator: ",") + "}\n"
     }
 
-    /// Points of a chart: time, received, forwarded and dropped a second. Free of characters that HTML knows.
+    /// Points of a chart: time, and rates received, forwarded and dropped. Contains no characters special to HTML.
     static func json(_ points: [RateHistory.Point]) -> String {
         let items = points.map { point in
             let rates = [point.received, point.forwarded, point.dropped].map(Self.rounded)

@@ -3,7 +3,7 @@
 internal import Glibc
 internal import LinuxNet
 
-/// What this process uses, as the kernel tells it under /proc/self.
+/// The resource usage of this process, from /proc/self.
 public struct ProcessSample: Equatable, Sendable {
     /// Resident memory.
     public var residentBytes: UInt64
@@ -37,12 +37,12 @@ public struct ProcessSample: Equatable, Sendable {
     ///   - pageBytes: the size of a memory page, in which field 24 is given.
     ///   - ticksPerSecond: the clock in which fields 14, 15 and 22 are given, above 0.
     ///   - bootTimeSeconds: when the machine started, seconds since 1970-01-01 UTC; field 22 counts from there.
-    /// - Returns: nil when the line has another shape.
+    /// - Returns: nil if the line has another format.
     public init?(
         stat: String, openFDs: UInt64, maxFDs: UInt64, pageBytes: UInt64, ticksPerSecond: UInt64,
         bootTimeSeconds: Double
     ) {
-        // Field 2 is the program's name in parentheses and may itself hold blanks and parentheses.
+        // Field 2 is the program's name in parentheses and may contain blanks and parentheses.
         guard ticksPerSecond > 0, let nameEnd = stat.lastIndex(of: ")") else { return nil }
         let fields = stat[stat.index(after: nameEnd)...].split(whereSeparator: \.isWhitespace)
         let firstField = 3
@@ -61,12 +61,12 @@ public struct ProcessSample: Equatable, Sendable {
         cpuSeconds = Double(userTicks + systemTicks) / Double(ticksPerSecond)
     }
 
-    /// This process, now; nil when /proc is not mounted. Blocks on no device: /proc is memory.
+    /// This process, now; nil if /proc is not mounted. Does not block: /proc is memory.
     public static func current() -> ProcessSample? {
         guard let stat = ProcDirectory.text(of: "/proc/self/stat"),
             let entries = ProcDirectory.entryCount(of: "/proc/self/fd")
         else { return nil }
-        // The descriptor through which the directory was counted is gone again.
+        // Without the descriptor that read the directory.
         let openFDs = UInt64(entries) - min(UInt64(entries), 1)
         return ProcessSample(
             stat: stat, openFDs: openFDs, maxFDs: ProcDirectory.maxFDs,
@@ -74,12 +74,12 @@ public struct ProcessSample: Equatable, Sendable {
             bootTimeSeconds: bootTime)
     }
 
-    /// Read once, so that the start time stays the same when the time of day is set.
+    /// Read once, so that the start time does not change with the time of day.
     private static let bootTime =
         (WallClock.now.secondsSinceEpoch - ProcDirectory.secondsSinceBoot).rounded()
 }
 
-/// Reads /proc with the C library: Foundation's file reading is not worth its weight here.
+/// Reads /proc with the C library, to avoid a dependency on Foundation.
 enum ProcDirectory {
     /// The size of a memory page in bytes.
     static var pageBytes: UInt64 { UInt64(clamping: sysconf(Int32(_SC_PAGESIZE))) }
@@ -94,15 +94,15 @@ enum ProcDirectory {
         return UInt64(limit.rlim_cur)
     }
 
-    /// Time that the machine has been up, suspended time included (clock_gettime(2), CLOCK_BOOTTIME).
+    /// Uptime of the machine, including suspended time (clock_gettime(2), CLOCK_BOOTTIME).
     static var secondsSinceBoot: Double {
         var time = timespec()
         unsafe clock_gettime(CLOCK_BOOTTIME, &time)
         return Double(time.tv_sec) + Double(time.tv_nsec) / 1e9
     }
 
-    /// The first 4095 bytes of a file; nil when it cannot be read. /proc answers one read with a whole
-    /// line, and no line that is asked for here is longer.
+    /// The first 4095 bytes of a file; nil if it cannot be read. One read of /proc returns a whole line, and the
+    /// lines read here are shorter.
     static func text(of path: String) -> String? {
         // SAFETY: the string's bytes end in 0 and live until the call returns.
         let file = unsafe open(path, O_RDONLY | O_CLOEXEC)
@@ -116,7 +116,7 @@ enum ProcDirectory {
         return count > 0 ? String(decoding: bytes[..<count], as: UTF8.self) : nil
     }
 
-    /// How many entries a directory has, `.` and `..` aside; nil when it cannot be read.
+    /// The number of entries of a directory, without `.` and `..`; nil if it cannot be read.
     static func entryCount(of path: String) -> Int? {
         // SAFETY: the string's bytes end in 0 and live until the call returns.
         guard let directory = unsafe opendir(path) else { return nil }

@@ -4,34 +4,34 @@ internal import Glibc
 internal import NIOCore
 internal import NIOHTTP1
 
-/// One client: how far it is, by when it must be further, and how many bytes it has sent.
+/// One client: its phase, the deadline of the phase, and the bytes received.
 ///
-/// Stands first in the channel's pipeline, where bytes are still bytes. Lives on the event loop.
+/// First in the channel's pipeline, before decoding. Runs on the event loop.
 final class Connection: ChannelInboundHandler {
     typealias InboundIn = ByteBuffer
     typealias InboundOut = ByteBuffer
 
     enum Phase {
-        /// No byte of the next request has come.
+        /// Waiting for the first byte of a request.
         case idle
         /// A request has begun.
         case receiving
-        /// A request is complete; its answer is being made.
+        /// A request is complete; its response is being prepared.
         case answering
-        /// The answer is on its way to the client.
+        /// The response is being sent.
         case writing
-        /// The last answer is out; whatever still comes is thrown away until the client closes.
+        /// The last response was sent; further input is discarded until the client closes.
         case lingering
     }
 
-    /// Sent down the pipeline when `answering` has lasted too long.
+    /// Sent down the pipeline if `answering` exceeds its limit.
     struct AnswerOverdue {}
 
     private(set) var phase = Phase.idle
     private(set) var since = NIODeadline.now()
-    /// Whether the client has closed its side: nothing more can come.
+    /// Whether the client has closed its side.
     private(set) var inputEnded = false
-    /// Whether the answer under way is the last one.
+    /// Whether the current response is the last.
     var endsAfterAnswer = false
 
     private let channel: any Channel
@@ -39,7 +39,7 @@ final class Connection: ChannelInboundHandler {
     private let limits: MetricsServer.Limits
     private var deadline: Scheduled<Void>?
     private var hasBeenAnswered = false
-    /// Since the last answer's end.
+    /// Since the end of the last response.
     private var receivedBytes = 0
 
     init(_ channel: any Channel, table: ConnectionTable, limits: MetricsServer.Limits) {
@@ -49,12 +49,12 @@ final class Connection: ChannelInboundHandler {
     }
 
     func handlerAdded(context: ChannelHandlerContext) {
-        // A new client must send a whole request in time: it has no first byte to wait for.
+        // A new client must send a complete request in time, starting from the connection.
         expect(within: limits.requestTime)
     }
 
-    /// Ends the connection at once. What a client has left unread is taken back from the kernel as
-    /// well, which would otherwise keep up to a send buffer of it for minutes.
+    /// Closes the connection at once, and discards unsent data in the kernel, which would otherwise keep up to a
+    /// send buffer for minutes.
     func close() {
         if phase == .writing, let socket = channel as? any SocketOptionProvider {
             _ = socket.setSoLinger(linger(l_onoff: 1, l_linger: 0))
@@ -64,7 +64,7 @@ final class Connection: ChannelInboundHandler {
 
     // MARK: - Phases
 
-    /// Enters a phase, which must end within its limit.
+    /// Enters a phase with its time limit.
     func enter(_ next: Phase) {
         phase = next
         since = .now()
@@ -95,15 +95,15 @@ final class Connection: ChannelInboundHandler {
         }
     }
 
-    /// How little is lost with this connection, for one that must make room; the smallest value goes
-    /// first. nil: it may not be closed.
+    /// How expendable the connection is if another needs room; the smallest value goes first. Nil: it must not be
+    /// closed.
     var expendability: (rank: Int, since: NIODeadline)? {
         switch phase {
         case .lingering: (0, since)
-        // What has never sent a whole request is most likely not a scraper.
+        // A client that never sent a complete request is most likely not a scraper.
         case .idle, .receiving: (hasBeenAnswered ? 2 : 1, since)
         case .writing: NIODeadline.now() - since > TimeAmount(limits.stallTime) ? (3, since) : nil
-        // The daemon owes the answer: the wait is not the client's fault.
+        // The daemon has to respond first: the client is not at fault.
         case .answering: nil
         }
     }
@@ -121,7 +121,7 @@ final class Connection: ChannelInboundHandler {
         context.fireChannelRead(data)
     }
 
-    /// The parser never sees the bytes beyond the limit.
+    /// The parser never sees bytes beyond the limit.
     private func refuseFurtherBytes(_ context: ChannelHandlerContext) {
         switch phase {
         case .idle, .receiving:

@@ -2,7 +2,7 @@
 
 internal import NIOCore
 
-/// The open connections, never more than allowed. Lives on the event loop.
+/// The open connections, up to a limit. Runs on the event loop.
 final class ConnectionTable {
     private let capacity: Int
     private var connections: [ObjectIdentifier: Connection] = [:]
@@ -11,16 +11,16 @@ final class ConnectionTable {
 
     init(capacity: Int) { self.capacity = capacity }
 
-    /// Takes a newcomer in. When the table is full, the most expendable connection is closed, so
-    /// clients that hold connections without using them cannot shut out a scrape.
+    /// Adds a connection. If the table is full, the most expendable connection is closed, so that idle clients
+    /// cannot shut out a scrape.
     ///
-    /// - Returns: false when there is no room and none can be made; the newcomer must then be closed.
+    /// - Returns: false if there is no room; the caller must then close the new connection.
     func admit(_ connection: Connection) -> Bool {
         guard drained == nil else { return false }
         if connections.count >= capacity {
             counters.connectionsRefused += 1
             guard let victim = mostExpendable() else { return false }
-            // Out of the table first: the channel tells of its end only later.
+            // Removed first: the channel reports its end only later.
             remove(victim)
             victim.close()
         }
@@ -53,16 +53,15 @@ final class ConnectionTable {
         if connections.isEmpty { drained.succeed() }
     }
 
-    /// Closes what is left, whatever it waits for.
+    /// Closes the remaining connections, whatever their phase.
     func closeAll() {
         for connection in connections.values { connection.close() }
     }
 }
 
-/// What the metrics server counts about itself.
+/// Counters of the metrics server.
 public struct ServerCounters: Equatable, Sendable {
-    /// Connections closed because the server had as many as it allows: the newcomer, or an older one
-    /// that made room for it.
+    /// Connections closed because of the limit: the new one, or an older one to make room.
     public var connectionsRefused: UInt64
 
     public init(connectionsRefused: UInt64 = 0) {

@@ -7,13 +7,13 @@ internal import NIOCore
 internal import NIOHTTP1
 internal import NIOPosix
 
-/// Serves `/metrics`, `/healthz`, `/readyz` and the status page at `/` over HTTP/1.1, from the process's one thread for
-/// events of sockets, which looks receivers up as well.
+/// Serves `/metrics`, `/healthz`, `/readyz` and the status page at `/` over HTTP/1.1, on the process's thread for
+/// socket events, which it shares with discovery.
 ///
-/// Nothing a client does reaches beyond that thread and the limits: connections, bytes and times are
-/// bounded. At most one snapshot is taken at any time, and only on request.
+/// Clients affect only that thread, within limits: connections, bytes and times are bounded. At most one snapshot
+/// is taken at a time, and only on request.
 public actor MetricsServer {
-    /// Where it listens: the address asked for, with the kernel's port when port 0 was asked for.
+    /// The address that it listens on; with the actual port if port 0 was given.
     public nonisolated let boundEndpoint: Endpoint
 
     private let listener: any Channel
@@ -33,14 +33,14 @@ public actor MetricsServer {
     /// Opens the port and serves it until `stop`.
     ///
     /// - Parameters:
-    ///   - bind: port 0 lets the kernel choose one.
-    ///   - path: where the metrics are, such as `/metrics`; comes before every other page.
-    ///   - names: names of this host by which browsers may ask for the status page, besides addresses and `localhost`.
-    ///   - liveness: why the process does not do its work and must be restarted; nil when it does. Called on the
-    ///     server's thread, which may not wait.
-    ///   - readiness: why there is no service at this moment; nil when there is.
-    ///   - snapshot: called for a scrape, never twice at a time, on no particular thread.
-    /// - Throws: `MetricsServerError` when the port cannot be opened; nothing is left behind then.
+    ///   - bind: with port 0 the kernel chooses a port.
+    ///   - path: the path of the metrics, such as `/metrics`; takes precedence over every other page.
+    ///   - names: this host's names that browsers may use for the status page, besides addresses and `localhost`.
+    ///   - liveness: why the process does not work and must be restarted; nil if it works. Called on the server's
+    ///     thread, so it must not block.
+    ///   - readiness: why the daemon is not ready; nil if it is.
+    ///   - snapshot: called for a scrape, never concurrently, on an arbitrary thread.
+    /// - Throws: `MetricsServerError` if the port cannot be opened; nothing is left behind then.
     public static func start(
         bind: Endpoint, path: String, names: [String] = [], logger: Logger,
         limits: Limits = Limits(),
@@ -77,19 +77,19 @@ public actor MetricsServer {
     /// Whether `stop` has been called.
     public var isStopped: Bool { stopping != nil }
 
-    /// The thread, from the first use on for as long as the process lives. One more for each server could fail when
-    /// threads or descriptors are scarce, and NIO then ends the process.
+    /// The thread, created at first use and kept for the life of the process. A further one could fail if threads
+    /// or descriptors are scarce, and NIO then ends the process.
     private static let group: MultiThreadedEventLoopGroup = {
         NIOSingletons.groupLoopCountSuggestion = 1
         return .singleton
     }()
 
-    /// Makes the thread that servers and lookups of receivers share, for a process that may need it later.
+    /// Creates the thread that servers and discovery share, for a process that may need it later.
     ///
-    /// - Throws: `MetricsServerError` when there is no thread or descriptor left for it.
+    /// - Throws: `MetricsServerError` if no thread or descriptor is available.
     public static func prepare() throws(MetricsServerError) {
         do throws(SystemError) {
-            // Three for the thread and some for what else the runtime opens just now.
+            // Three for the thread, and some for what else the runtime may open now.
             try ThisProcess.expectRoom(descriptors: 8, threads: 2)
         } catch {
             throw MetricsServerError(preparing: error)
@@ -97,7 +97,7 @@ public actor MetricsServer {
         _ = group.next()
     }
 
-    /// Closes the port, lets answers under way end (for `Limits.stopTime` at most) and closes all connections.
+    /// Closes the port, finishes running responses (for `Limits.stopTime` at most) and closes all connections.
     /// Returns when all is done, also to a second caller.
     public func stop() async {
         if stopping == nil {
@@ -128,7 +128,7 @@ public actor MetricsServer {
 }
 
 extension MetricsServer {
-    /// What the connections of one server share, on its event loop.
+    /// State that the connections of one server share, on its event loop.
     struct Shared {
         let table: ConnectionTable
         let scrapes: ScrapeQueue
@@ -139,26 +139,25 @@ extension MetricsServer {
         let readiness: @Sendable () async -> String?
     }
 
-    /// A newcomer that found no room; ends its channel.
+    /// A new connection without room; closes its channel.
     struct ConnectionRefused: Error {}
 
     static func bootstrap(
         _ group: MultiThreadedEventLoopGroup, _ shared: NIOLoopBound<Shared>
     ) -> ServerBootstrap {
         ServerBootstrap(group: group)
-            // Long enough for a burst of clients: a full queue costs a newcomer's handshake a second.
+            // Enough for a burst of clients: a full queue delays a new handshake by a second.
             .serverChannelOption(.backlog, value: 1024)
-            // A restart need not wait for the last connections' TIME_WAIT.
+            // A restart need not wait for TIME_WAIT of old connections.
             .serverChannelOption(.socketOption(.so_reuseaddr), value: 1)
             .childChannelOption(.allowRemoteHalfClosure, value: true)
-            // A turn of the loop takes one small piece from each client, so none holds up the others,
-            // and what a client can make the server hold is a few kilobytes.
+            // Each loop iteration reads a small piece from each client, so none delays the others, and a client can
+            // make the server hold only a few kilobytes.
             .childChannelOption(.maxMessagesPerRead, value: 1)
             .childChannelOption(
                 .recvAllocator, value: FixedSizeRecvByteBufferAllocator(capacity: 4096)
             )
-            // The kernel's share of an answer that a client does not read; it may grow to megabytes
-            // when left to itself.
+            // Bounds the kernel's share of an unread response, which may otherwise grow to megabytes.
             .childChannelOption(.socketOption(.so_sndbuf), value: 128 * 1024)
             .childChannelInitializer { channel in
                 channel.eventLoop.makeCompletedFuture { try accept(channel, shared.value) }
@@ -179,28 +178,26 @@ extension MetricsServer {
 }
 
 extension MetricsServer {
-    /// What the server grants its clients. Beyond each limit the connection is closed.
+    /// Limits for clients. The server closes a connection that exceeds one.
     public struct Limits: Equatable, Sendable {
-        /// Connections open at a time, 1 or more. When one more comes, the one that is the least
-        /// loss makes room: rather one that has never sent a whole request than one that has, and
-        /// never one that is waiting for the daemon.
+        /// Open connections, 1 or more. Beyond that the most expendable one is closed: first one that never sent a
+        /// complete request, never one that waits for the daemon.
         public var connections = 64
-        /// Bytes of a request: its first line and its header. Longer ones are answered with 431.
+        /// Bytes of a request's first line and header. Longer ones get 431.
         public var requestBytes = 16 * 1024
-        /// From the connection's start, or a later request's first byte, to that request's end.
+        /// From the start of the connection, or the first byte of a later request, to the end of the request.
         public var requestTime: Duration = .seconds(5)
-        /// Between an answer's end and the next request's first byte.
+        /// From the end of a response to the first byte of the next request.
         public var idleTime: Duration = .seconds(5)
-        /// For the daemon to take its snapshot; afterwards the answer is 503. And for the client to
-        /// take the whole answer off its socket, however steadily it reads.
+        /// For the daemon's snapshot, after which the response is 503; and for the client to read the whole
+        /// response, however steadily it reads.
         public var answerTime: Duration = .seconds(10)
-        /// How long a client may leave an answer unread before its connection may make room for
-        /// another.
+        /// How long a client may leave a response unread before its connection is expendable.
         public var stallTime: Duration = .seconds(1)
-        /// After the last answer: for the client to read it and close its side. Closing at once
-        /// while its bytes are still coming would reset the connection and destroy the answer.
+        /// After the last response: time for the client to read it and close its side. Closing while its bytes
+        /// still arrive would reset the connection and lose the response.
         public var lingerTime: Duration = .seconds(1)
-        /// How long `stop` waits for answers under way.
+        /// How long `stop` waits for running responses.
         public var stopTime: Duration = .seconds(2)
 
         public init() {}

@@ -5,17 +5,17 @@ internal import FanoutCore
 internal import LinuxNet
 internal import NIOCore
 
-/// The metrics server could not open its port, and what to do about it.
+/// Why the metrics server could not open its port, and the remedy.
 public struct MetricsServerError: Error, Equatable, Sendable, CustomStringConvertible {
-    /// The key of the configuration that asked for it.
+    /// The configuration key of the address.
     public let operation: String
     /// The address.
     public let subject: String
-    /// The kernel's errno, or 0 when the refusal is not the kernel's.
+    /// The kernel's errno, or 0 if the kernel did not refuse.
     public let code: Int32
-    /// The kernel's name of the error, or what is wrong.
+    /// The kernel's name of the error, or the cause.
     public let reason: String
-    /// What the reader can do.
+    /// What the operator can do.
     public let remedy: String
 
     /// Such as `metrics.bind 127.0.0.1:9090: EADDRINUSE: another process serves this port; choose

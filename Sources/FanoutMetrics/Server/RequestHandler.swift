@@ -3,11 +3,10 @@
 internal import NIOCore
 internal import NIOHTTP1
 
-/// Answers the requests of one connection, one after the other. Lives on the event loop.
+/// Handles the requests of one connection, one after another. Runs on the event loop.
 ///
-/// The pipeline handler before it holds back reading and further requests until an answer's end is
-/// written. That is written only when the client has taken the answer's bytes, so a client that asks
-/// without reading costs one answer.
+/// The preceding pipeline handler suspends reading until the end of a response is written. That happens once the
+/// client has taken the response, so a client that does not read costs one response.
 final class RequestHandler: ChannelInboundHandler {
     typealias InboundIn = HTTPServerRequestPart
     typealias OutboundOut = HTTPServerResponsePart
@@ -20,7 +19,7 @@ final class RequestHandler: ChannelInboundHandler {
     private let readiness: @Sendable () async -> String?
     private var request: HTTPRequestHead?
     private var context: ChannelHandlerContext?
-    /// Whether the last answer has been given: what still comes is not looked at.
+    /// Whether the last response was given; further input is ignored.
     private var isDone = false
 
     init(_ connection: Connection, shared: MetricsServer.Shared) {
@@ -47,8 +46,8 @@ final class RequestHandler: ChannelInboundHandler {
         switch Self.unwrapInboundIn(data) {
         case .head(let head):
             request = head
-            // Refused before the body comes: it is never read. A client that asks leave to send one
-            // (Expect: 100-continue) learns it in time.
+            // Refused before the body, which is never read. A client that waits for permission to send one (Expect:
+            // 100-continue) learns it in time.
             if head.announcesBody { respond(refusal(of: head)) }
         case .body: break
         case .end: if let request { answer(request) }
@@ -114,8 +113,8 @@ final class RequestHandler: ChannelInboundHandler {
         }
     }
 
-    /// The answer is out. Goes on in a turn of its own: a chain of pipelined requests would otherwise
-    /// be answered each on top of the other's stack.
+    /// The response was sent. Continues in a new loop iteration: a chain of pipelined requests would otherwise
+    /// recurse.
     private func finish() {
         context?.eventLoop.assumeIsolated().execute { [weak self] in
             guard let self, let context = self.context else { return }
@@ -128,11 +127,11 @@ final class RequestHandler: ChannelInboundHandler {
         }
     }
 
-    /// Closes our side and gives the client time to read and close its own.
+    /// Closes our side and gives the client time to read and to close its side.
     private func endConnection(_ context: ChannelHandlerContext) {
         if !isDone {
-            // The decision came after the header: the answer's end has yet to be told, or the
-            // pipeline would go on holding back reading.
+            // The decision came after the header: the end of the response must still be sent, or the pipeline would
+            // keep reading suspended.
             isDone = true
             context.writeAndFlush(Self.wrapOutboundOut(.end(nil)), promise: nil)
         }
@@ -154,7 +153,7 @@ final class RequestHandler: ChannelInboundHandler {
         }
     }
 
-    /// A client may close its side as soon as it has asked, and still wants the answer.
+    /// A client may close its side right after the request and still expects the response.
     private func inputClosed() {
         switch connection.phase {
         case .answering, .writing: connection.endsAfterAnswer = true
@@ -173,7 +172,8 @@ final class RequestHandler: ChannelInboundHandler {
 }
 
 extension HTTPRequestHead {
-    /// Whether it has the one Host that HTTP/1.1 asks for (RFC 9112, section 3.2); older versions have none.
+    /// Whether it has exactly one Host header, as HTTP/1.1 requires (RFC 9112, section 3.2); older versions have
+    /// none.
     fileprivate var hasProperHost: Bool {
         let count = headers["host"].count
         return count == 1 || (count == 0 && version == .http1_0)

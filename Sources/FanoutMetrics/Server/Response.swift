@@ -3,17 +3,17 @@
 internal import NIOCore
 internal import NIOHTTP1
 
-/// An answer: everything but what depends on the connection.
+/// A response, without what depends on the connection.
 struct Response {
     let status: HTTPResponseStatus
     let contentType: String
     let body: ByteBuffer
-    /// Header fields that only some answers have.
+    /// Header fields of some responses only.
     var fields: [(name: String, value: String)] = []
-    /// Whether nothing that follows on this connection could be made sense of.
+    /// Whether the connection cannot be parsed any further.
     let endsConnection: Bool
 
-    /// An answer in one line of plain text.
+    /// A response of one line of plain text.
     init(_ status: HTTPResponseStatus, _ line: String, endsConnection: Bool = false) {
         self.status = status
         contentType = "text/plain; charset=utf-8"
@@ -29,8 +29,8 @@ struct Response {
         endsConnection = false
     }
 
-    /// The status page. A browser may load nothing from elsewhere for it, run only the script that
-    /// carries its nonce, and not show it in a frame.
+    /// The status page. The browser loads nothing else for it, runs only the script with its nonce, and does not
+    /// show it in a frame.
     init(page: StatusPage) {
         status = page.view.isFound ? .ok : .notFound
         contentType = "text/html; charset=utf-8"
@@ -43,7 +43,7 @@ struct Response {
         endsConnection = false
     }
 
-    /// What the page's script asks for.
+    /// The numbers for the page's script.
     init(data view: StatusView) {
         status = view.isFound ? .ok : .notFound
         contentType = "application/json"
@@ -57,12 +57,12 @@ struct Response {
         ("Cross-Origin-Resource-Policy", "same-origin"), ("Cache-Control", "no-store"),
     ]
 
-    /// - Parameter hang: why the daemon does not do its work; nil when it does.
+    /// - Parameter hang: why the daemon does not work; nil if it does.
     static func liveness(_ hang: String?) -> Response {
         hang.map { Response(.serviceUnavailable, $0) } ?? Response(.ok, "ok")
     }
 
-    /// - Parameter obstacle: why the daemon does not serve; nil when it does.
+    /// - Parameter obstacle: why the daemon is not ready; nil if it is.
     static func readiness(_ obstacle: String?) -> Response {
         obstacle.map { Response(.serviceUnavailable, $0) } ?? Response(.ok, "ready")
     }
@@ -77,7 +77,7 @@ struct Response {
     static let hostMissing = Response(
         .badRequest, "a request needs one Host header (RFC 9112, section 3.2)",
         endsConnection: true)
-    /// For a page that a browser shows.
+    /// A page for a browser.
     static let hostUnknown = Response(
         .misdirectedRequest,
         "this host has no such name; open the page by an IP address, as localhost or by the host's name, or "
@@ -87,7 +87,7 @@ struct Response {
 
     /// The status line and header.
     ///
-    /// - Parameter closing: whether the connection ends with this answer.
+    /// - Parameter closing: whether the connection ends with this response.
     func head(for request: HTTPRequestHead?, closing: Bool) -> HTTPResponseHead {
         var headers = HTTPHeaders()
         headers.add(name: "Content-Type", value: contentType)

@@ -2,7 +2,7 @@
 
 internal import NIOHTTP1
 
-/// What a request asks for, decided by its first line alone.
+/// The resource of a request, determined by its first line.
 enum Route: Equatable {
     case document(Document)
     case health
@@ -15,7 +15,7 @@ enum Route: Equatable {
             self = .methodNotAllowed
             return
         }
-        // The configuration's word comes first: the metrics may be where the status page would be.
+        // The configured path takes precedence: the metrics may replace the status page.
         let path = Self.path(of: target)
         switch path {
         case metricsPath[...]: self = .document(.metrics)
@@ -42,7 +42,7 @@ enum Route: Equatable {
     }
 }
 
-/// What is made of a snapshot for a client.
+/// What is rendered from a snapshot.
 enum Document: Hashable {
     case metrics
     /// The status page, of one listener or of all.
@@ -50,7 +50,7 @@ enum Document: Hashable {
     /// The numbers that the status page's script asks for.
     case data(listener: String?)
 
-    /// Whether clients that ask at the same time may get the same bytes.
+    /// Whether concurrent clients may get the same bytes.
     var isShared: Bool {
         switch self {
         case .metrics, .data: true
@@ -59,9 +59,9 @@ enum Document: Hashable {
     }
 }
 
-/// The query of a request's target, `name=value&name=value`, with its percent signs (RFC 3986).
+/// The query of a request's target, `name=value&name=value`, percent-encoded (RFC 3986).
 enum QueryText {
-    /// The first value of `name`; nil when there is none, or none that is UTF-8.
+    /// The first value of `name`; nil if there is none, or it is not UTF-8.
     static func value(of name: String, in target: String) -> String? {
         guard let start = target.firstIndex(of: "?") else { return nil }
         let query = target[target.index(after: start)...].prefix { $0 != "#" }
@@ -89,7 +89,7 @@ enum QueryText {
         return String(validating: bytes, as: UTF8.self)
     }
 
-    /// A value in percent-encoding for a query: all but letters, digits, `-`, `.`, `_` and `~`.
+    /// Percent-encodes a value for a query: all but letters, digits, `-`, `.`, `_` and `~`.
     static func encoded(_ value: String) -> String {
         var text = ""
         for byte in value.utf8 {

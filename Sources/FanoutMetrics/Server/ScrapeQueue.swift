@@ -3,10 +3,10 @@
 internal import FanoutCore
 internal import NIOCore
 
-/// Takes one snapshot at a time, however many clients ask. Lives on the event loop.
+/// Takes one snapshot at a time, however many clients ask. Runs on the event loop.
 ///
-/// Who asks while a snapshot is being taken shares the next one, never the one under way: a page holds
-/// everything that had been counted when it was asked for.
+/// Clients that ask during a snapshot share the next one, never the running one: a page contains everything that
+/// was counted before its request.
 final class ScrapeQueue {
     typealias Deliver = (Response) -> Void
     private typealias Order = (document: Document, deliver: Deliver)
@@ -15,7 +15,7 @@ final class ScrapeQueue {
     private let table: ConnectionTable
     private let metricsPath: String
     private let snapshot: @Sendable () async -> DaemonSnapshot
-    /// Who waits for the snapshot under way, if one is; and who for the next.
+    /// Clients that wait for the running snapshot, if any, and for the next one.
     private var served: [ObjectIdentifier: Order]?
     private var waiting: [ObjectIdentifier: Order] = [:]
 
@@ -37,7 +37,7 @@ final class ScrapeQueue {
         if served == nil { start() }
     }
 
-    /// Forgets a client that has gone, so that the queue is never longer than the table of connections.
+    /// Removes a client that has gone, so that the queue is never longer than the table of connections.
     func forget(_ client: Connection) {
         waiting[ObjectIdentifier(client)] = nil
         served?[ObjectIdentifier(client)] = nil
@@ -51,8 +51,8 @@ final class ScrapeQueue {
         taken.assumeIsolated().whenSuccess { self.finish($0) }
     }
 
-    /// Rendering happens here, on the server's own thread, once for all who share the snapshot and want
-    /// the same of it. A page of HTML is made for each, since it holds a number of its own.
+    /// Renders on the server's own thread, once for all clients that share the snapshot and the resource. HTML
+    /// pages are rendered for each client, since each has its own nonce.
     private func finish(_ snapshot: DaemonSnapshot) {
         let orders = served ?? [:]
         served = nil

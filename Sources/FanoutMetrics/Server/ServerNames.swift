@@ -2,10 +2,10 @@
 
 internal import FanoutCore
 
-/// The names by which browsers may ask for the status page.
+/// The host names that browsers may use for the status page.
 ///
-/// A page of another site can have its own name point to this host (DNS rebinding) and would then read the status page
-/// as its own. Its requests have that name in Host. An IP address, `localhost` and this host's names are not its own.
+/// Protects against DNS rebinding: another site may point its own name to this host to read the status page. Such
+/// requests have that name in Host; only IP addresses, `localhost` and this host's names are accepted.
 struct ServerNames {
     private let names: Set<String>
 
@@ -14,7 +14,7 @@ struct ServerNames {
         self.names = Set(names.map { $0.lowercased() } + ["localhost"])
     }
 
-    /// - Parameter host: the value of Host, a name or an address with or without a port; nil: HTTP/1.0 has none.
+    /// - Parameter host: the Host header, a name or an address with or without a port; nil: HTTP/1.0 has none.
     func take(_ host: String?) -> Bool {
         guard let host else { return true }
         var name = host[...]

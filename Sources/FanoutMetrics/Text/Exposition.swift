@@ -2,16 +2,16 @@
 
 public import FanoutCore
 
-/// The page that `/metrics` answers with: Prometheus' text format 0.0.4, every metric's samples in one
-/// block under its HELP and TYPE.
+/// The response of `/metrics`: Prometheus text format 0.0.4, the samples of each metric in one block under its HELP
+/// and TYPE.
 public struct Exposition {
     /// The value of the header Content-Type.
     public static let contentType = "text/plain; version=0.0.4; charset=utf-8"
 
-    /// Renders a snapshot. O(bytes of the page): labels are escaped once per listener and downstream,
-    /// not once per sample.
+    /// Renders a snapshot. O(bytes of the page): labels are escaped once per listener and receiver, not once per
+    /// sample.
     ///
-    /// - Parameter process: nil when /proc cannot be read; its metrics are then left out.
+    /// - Parameter process: nil if /proc cannot be read; its metrics are then left out.
     public static func text(
         of snapshot: DaemonSnapshot, server: ServerCounters, process: ProcessSample?
     ) -> [UInt8] {
@@ -32,7 +32,7 @@ public struct Exposition {
     let listeners: [Row]
     var page = SampleWriter()
 
-    /// A listener with its labels and its downstreams' labels, ready to be copied into samples.
+    /// A listener with its labels and its receivers' labels, as they appear in samples.
     struct Row {
         let counters: ListenerCounters
         let listenerLabel: [UInt8]
@@ -51,8 +51,8 @@ public struct Exposition {
         }
     }
 
-    /// The rows of metrics without the label `mode`, where a listener between two modes would appear twice: the
-    /// first counts.
+    /// The rows of metrics without the label `mode`: a listener between two modes would appear twice, so only the
+    /// first is used.
     var rowsByName: [Row] {
         var seen: Set<String> = []
         return listeners.filter { seen.insert($0.counters.listener).inserted }

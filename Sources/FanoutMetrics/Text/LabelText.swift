@@ -1,11 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 
-/// Label values as the text format wants them.
+/// Label values of the text format.
 ///
-/// The format knows three escapes: `\\`, `\"` and `\n`. Every other character may stand as it is, so a
-/// terminal that shows the page would obey control characters in a name. They are made visible instead:
-/// the label's value then holds the text `\x1b` or `\u202e` (with its backslash escaped once more for
-/// the format).
+/// The format has three escapes: `\\`, `\"` and `\n`. Other characters are allowed, so control characters in a name
+/// would affect a terminal. They are made visible: the value then contains the text `\x1b` or `\u202e`, with its
+/// backslash escaped for the format.
 enum LabelText {
     /// Appends `value`, escaped, without the quotes around it. O(length).
     static func append(_ value: String, to out: inout [UInt8]) {
@@ -24,13 +23,12 @@ enum LabelText {
         }
     }
 
-    /// Printable ASCII that needs no escape: nearly every name, so nearly every name takes one copy.
+    /// Printable ASCII without escapes: the fast path for nearly every name.
     private static func isPlain(_ byte: UInt8) -> Bool {
         (0x20...0x7e).contains(byte) && byte != UInt8(ascii: "\\") && byte != UInt8(ascii: "\"")
     }
 
-    /// Control characters, and those that only steer how others are shown, such as a right-to-left
-    /// override.
+    /// Control characters, and those that change how others are shown, such as a right-to-left override.
     static func isInvisible(_ scalar: Unicode.Scalar) -> Bool {
         switch scalar.properties.generalCategory {
         case .control, .format, .lineSeparator, .paragraphSeparator: true

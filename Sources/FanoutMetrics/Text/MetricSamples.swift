@@ -2,12 +2,12 @@
 
 internal import FanoutCore
 
-/// The samples of a metric: their labels, and how they are made of what the daemon tells a scrape.
+/// The samples of a metric: their labels, and how they are computed from a snapshot.
 struct MetricSamples: Sendable {
     let labels: [String]
     let write: @Sendable (inout Exposition) -> Void
 
-    /// One sample without labels; none when the value is nil.
+    /// One sample without labels; none if the value is nil.
     static func single(_ value: @escaping @Sendable (Exposition) -> Double?) -> MetricSamples {
         MetricSamples(labels: []) { exposition in
             if let value = value(exposition) { exposition.page.sample(value) }
@@ -38,7 +38,7 @@ struct MetricSamples: Sendable {
         }
     }
 
-    /// A sample for each listener and reason, also while it is 0: so that the sum is right from the first scrape on.
+    /// A sample for each listener and reason, even if it is 0, so that sums are right from the first scrape on.
     static func listenerReasons(
         _ drops: @escaping @Sendable (ListenerCounters) -> [DropReason: UInt64]?
     ) -> MetricSamples {
@@ -78,7 +78,7 @@ struct MetricSamples: Sendable {
         }
     }
 
-    /// Reasons that have counted: all of them, of thousands of receivers, would be most of the page.
+    /// Only reasons that occurred: all reasons of thousands of receivers would be most of the page.
     static let downstreamReasons: MetricSamples = {
         let reasons = reasonLabels(of: DropReason.allCases.filter(\.isDownstreams))
         return MetricSamples(labels: ["listener", "mode", "downstream", "reason"]) { exposition in

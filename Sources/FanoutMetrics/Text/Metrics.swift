@@ -5,21 +5,21 @@ internal import FanoutCore
 /// A metric of `/metrics`. Its line in `Metric.all` drives the exposition with HELP and TYPE, the reference, and the
 /// tests of dashboards and alerts.
 public struct Metric: Sendable {
-    /// What the text format's TYPE line says.
+    /// The type for the TYPE line.
     public enum Kind: String, Hashable, Sendable {
-        /// Only grows; starts again at 0 with the process or with the listener.
+        /// Only increases; restarts at 0 with the process or the listener.
         case counter
-        /// A value of this moment.
+        /// A current value.
         case gauge
     }
 
     public let name: String
     public let kind: Kind
-    /// What the HELP line says: one sentence, without backslash or newline.
+    /// The HELP line: one sentence, without backslash or newline.
     public let help: String
     let samples: MetricSamples
 
-    /// The names of its labels, in their order in samples.
+    /// The names of its labels, in sample order.
     public var labels: [String] { samples.labels }
 
     private static func counter(
@@ -35,7 +35,7 @@ public struct Metric: Sendable {
 
     private static let byName = Dictionary(uniqueKeysWithValues: all.map { ($0.name, $0) })
 
-    /// Every metric, in the order of the page. One without samples (no listener, say) is left out of the page.
+    /// Every metric, in the order of the page. A metric without samples is left out.
     public static let all: [Metric] = [
         .counter(
             "udp_fanout_packets_received_total", .listener { $0.packetsReceived },

@@ -2,7 +2,7 @@
 
 internal import FanoutCore
 
-/// The reference of the metrics, made from the catalog that `/metrics` goes by.
+/// The reference of the metrics, generated from the catalogue of `/metrics`.
 public enum MetricsReference {
     /// A page of Markdown.
     public static var markdown: String {
@@ -59,7 +59,7 @@ public enum MetricsReference {
         DropReason.allCases.map { "| `\($0.rawValue)` | \($0.meaning) |" }.joined(separator: "\n")
     }
 
-    /// What each label says.
+    /// The meaning of each label.
     public static let labelMeanings: [(label: String, meaning: String)] = [
         ("listener", "the listener's `name`"),
         ("mode", "its `mode`: " + words(of: ForwardingMode.self)),
@@ -101,7 +101,7 @@ public enum MetricsReference {
 }
 
 extension DropReason {
-    /// What stands behind `because`.
+    /// The reason as a clause after `because`.
     var meaning: String {
         switch self {
         case .noHealthy: "no receiver was ready"

@@ -1,13 +1,13 @@
 // SPDX-License-Identifier: Apache-2.0
 
-/// Writes the text format line by line: `begin` a metric, give its samples, `end` it.
+/// Writes the text format: `begin` a metric, add its samples, `end` it.
 struct SampleWriter {
     private(set) var bytes: [UInt8] = []
     private var name: [UInt8] = []
-    /// Where the metric's HELP line starts, and where its first sample would.
+    /// The offsets of the metric's HELP line and of its first sample.
     private var block = 0..<0
 
-    /// `name="value",name="value"`, the values escaped.
+    /// `name="value",name="value"`, escaped.
     static func labels(_ pairs: (name: String, value: String)...) -> [UInt8] {
         var bytes: [UInt8] = []
         for pair in pairs {
@@ -29,19 +29,19 @@ struct SampleWriter {
         block = start..<bytes.count
     }
 
-    /// Takes HELP and TYPE back when no sample came.
+    /// Removes HELP and TYPE if there was no sample.
     mutating func end() {
         if bytes.count == block.upperBound { bytes.removeLast(block.count) }
     }
 
-    /// Seconds keep their fraction; whole ones are written without one.
+    /// Seconds with their fraction; whole ones without.
     mutating func sample(_ value: Double) {
         bytes.append(contentsOf: name)
         let text = Int64(exactly: value).map { String($0) } ?? String(value)
         bytes.append(contentsOf: " \(text)\n".utf8)
     }
 
-    /// A time with its fraction; `labels` are not empty.
+    /// A time with its fraction; `labels` must not be empty.
     mutating func sample(_ labels: [UInt8], seconds: Double) {
         bytes.append(contentsOf: name)
         bytes.append(UInt8(ascii: "{"))
@@ -49,7 +49,7 @@ struct SampleWriter {
         bytes.append(contentsOf: "} \(seconds)\n".utf8)
     }
 
-    /// One line. `more` are labels behind `labels`, which are then not empty.
+    /// One line. `more` are labels after `labels`, which must then not be empty.
     mutating func sample(_ labels: [UInt8], and more: [UInt8] = [], _ value: UInt64) {
         bytes.append(contentsOf: name)
         if !labels.isEmpty {

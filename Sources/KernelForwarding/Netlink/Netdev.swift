@@ -3,17 +3,17 @@
 internal import CLibMNL
 internal import Glibc
 
-/// What the drivers of interfaces can do with frames of XDP, asked over the generic netlink family `netdev`
+/// The XDP features of interfaces' drivers, read over the generic netlink family `netdev`
 /// (Documentation/netlink/specs/netdev.yaml, Linux 6.3).
 ///
-/// It answers for the network namespace of the thread that made it. Asking needs no privilege.
+/// It reads the network namespace of the thread that made it. Reading needs no privilege.
 public struct Netdev: ~Copyable, Sendable {
     private var netlink: Netlink
     private let family: UInt16
-    /// Where features that change are told of.
+    /// The multicast group of feature changes.
     let group: UInt32
 
-    /// Of linux/netdev.h, which headers before Linux 6.3 lack.
+    /// Constants of linux/netdev.h, which headers before Linux 6.3 lack.
     private enum Number {
         static let getDevice: UInt8 = 1
         static let index = 1
@@ -57,7 +57,7 @@ public struct Netdev: ~Copyable, Sendable {
         return nil
     }
 
-    /// The features of every interface of the namespace, by the interface's number.
+    /// The features of every interface of the namespace, by index.
     public mutating func features() throws(NetlinkError) -> [UInt32: XDPFeatures] {
         let request = NetlinkRequest(
             Int(family), genlmsghdr(cmd: Number.getDevice, version: 1, reserved: 0), dump: true)
@@ -74,15 +74,15 @@ public struct Netdev: ~Copyable, Sendable {
     }
 }
 
-/// What a driver can do with frames of XDP (enum netdev_xdp_act of linux/netdev.h).
+/// The XDP features of a driver (enum netdev_xdp_act of linux/netdev.h).
 public struct XDPFeatures: OptionSet, Hashable, Sendable {
     public let rawValue: UInt64
 
     public init(rawValue: UInt64) { self.rawValue = rawValue }
 
-    /// It sends frames that a program redirects to it (NETDEV_XDP_ACT_NDO_XMIT). A veth can while its other end has an
-    /// XDP program or GRO.
+    /// It sends frames that a program redirects to it (NETDEV_XDP_ACT_NDO_XMIT). A veth does while its peer has an XDP
+    /// program or GRO.
     public static let transmits = XDPFeatures(rawValue: 1 << 2)
-    /// Those of several buffers, too (NETDEV_XDP_ACT_NDO_XMIT_SG).
+    /// It also sends multi-buffer frames (NETDEV_XDP_ACT_NDO_XMIT_SG).
     public static let transmitsPieces = XDPFeatures(rawValue: 1 << 6)
 }

@@ -46,9 +46,9 @@ extension Netlink {
 
     /// The IPv4 and IPv6 addresses of every interface of the namespace.
     public mutating func addresses() throws(NetlinkError) -> [InterfaceAddress] {
-        // The kernel could choose one interface's. But then it does not say that the table changed
-        // while it was read, and leaves out addresses that were there all the time: for one
-        // interface inet_dump_ifaddr (net/ipv4/devinet.c) never sets cb->seq. Seen on Linux 6.18.
+        // The kernel could filter by interface. But then it does not report that the table changed during the dump,
+        // and omits addresses that did not change: for one interface inet_dump_ifaddr (net/ipv4/devinet.c) never
+        // sets cb->seq. Seen on Linux 6.18.
         let request = NetlinkRequest(RTM_GETADDR, ifaddrmsg(), dump: true)
         let purpose = Purpose(operation: "list", subject: "the addresses of the interfaces")
         return try ask(request, purpose).compactMap(InterfaceAddress.init)
@@ -56,7 +56,7 @@ extension Netlink {
 
     // MARK: Rules
 
-    /// The rules that choose a routing table (ip-rule(8)), of both families.
+    /// The policy rules (ip-rule(8)) of both families.
     public mutating func rules() throws(NetlinkError) -> [PolicyRule] {
         let request = NetlinkRequest(RTM_GETRULE, fib_rule_hdr(), dump: true)
         return try ask(request, Purpose(operation: "list", subject: "the routing rules"))
@@ -65,10 +65,10 @@ extension Netlink {
 
     // MARK: Neighbours
 
-    /// What is known of the hosts on an interface's link; nothing when there is no such interface.
+    /// The neighbours on an interface; none when there is no such interface.
     ///
-    /// Of this table the kernel never says that it changed while it was read, so a neighbour may be
-    /// left out when others go at that moment. For one host ask `neighbour(of:on:)`.
+    /// The kernel never reports that this table changed during the dump, so a neighbour may be missing when others are
+    /// removed at that moment. For one host use `neighbour(of:on:)`.
     public mutating func neighbours(on interface: UInt32) throws(NetlinkError) -> [Neighbour] {
         var request = NetlinkRequest(RTM_GETNEIGH, ndmsg(), dump: true)
         request.add(NDA_IFINDEX, interface)
@@ -78,9 +78,9 @@ extension Netlink {
             .filter { $0.interface == interface }
     }
 
-    /// What is known of one host; nil when the kernel has not heard of it. Needs Linux 5.0.
+    /// One neighbour; nil when the kernel has no entry. Needs Linux 5.0.
     ///
-    /// - Parameter address: its zone is not looked at, `interface` counts.
+    /// - Parameter address: its zone is ignored, `interface` counts.
     public mutating func neighbour(
         of address: IPAddress, on interface: UInt32
     ) throws(NetlinkError) -> Neighbour? {
@@ -93,9 +93,8 @@ extension Netlink {
             .flatMap(Neighbour.init)
     }
 
-    /// Tells the kernel that a host is in use: one that it does not know is asked for, one that it has not
-    /// heard of for a while is asked again, as if a packet had gone there (NTF_USE). Needs
-    /// CAP_NET_ADMIN. Returns before there is an answer.
+    /// Tells the kernel that a host is in use: the kernel resolves an unknown host, and probes one that it has not
+    /// heard from for a while, as for a packet (NTF_USE). Needs CAP_NET_ADMIN. Returns before there is a reply.
     ///
     /// - Throws: `NetlinkError` ENODEV, EINVAL when the interface cannot have neighbours.
     public mutating func use(_ address: IPAddress, on interface: UInt32) throws(NetlinkError) {
@@ -103,7 +102,7 @@ extension Netlink {
         header.ndm_family = address.familyNumber
         header.ndm_ifindex = Int32(bitPattern: interface)
         header.ndm_flags = UInt8(NTF_USE)
-        // The kernel wants some state of a new entry; with this flag it goes on from NONE.
+        // The kernel wants a state for a new entry; with this flag it starts from NONE.
         header.ndm_state = UInt16(NUD_NONE)
         var request = NetlinkRequest(changing: Int(RTM_NEWNEIGH), header, flags: NLM_F_CREATE)
         request.add(NDA_DST, address.networkBytes)
@@ -112,7 +111,7 @@ extension Netlink {
             Purpose(operation: "use", subject: "neighbour \(address) on interface \(interface)"))
     }
 
-    /// The answer to a request for one thing; nil when the kernel says by `none` that it does not
+    /// The reply to a request for one object; nil when the kernel reports with an errno of `none` that it does not
     /// exist.
     private mutating func one(
         _ request: NetlinkRequest, _ subject: String, none: [Int32]
@@ -127,8 +126,7 @@ extension Netlink {
 }
 
 extension NetlinkRequest {
-    /// Answers about links carry kilobytes of counters unless told not to
-    /// (RTEXT_FILTER_SKIP_STATS).
+    /// Replies about links have kilobytes of counters unless this flag is set (RTEXT_FILTER_SKIP_STATS).
     fileprivate mutating func leaveOutStatistics() {
         add(IFLA_EXT_MASK, UInt32(RTEXT_FILTER_SKIP_STATS))
     }

@@ -4,24 +4,23 @@ internal import CLibMNL
 public import FanoutCore
 internal import Glibc
 
-/// What the kernel knows of the network, asked over rtnetlink(7): links, addresses, routes,
-/// neighbours.
+/// Reads the kernel's network tables over rtnetlink(7): links, addresses, routes, neighbours.
 ///
-/// It answers for the network namespace of the thread that made it, whichever thread asks. Asking
-/// needs no privilege. Every call is a few system calls that do not wait for the network.
+/// It reads the network namespace of the thread that made it, from any thread. Reading needs no privilege. Every call
+/// is a few system calls that do not wait for the network.
 public struct Netlink: ~Copyable, Sendable {
     private let socket: NetlinkSocket
     private var sequence: UInt32 = 0
 
-    /// How often a table is read anew when it changes meanwhile.
+    /// How often a table is read again when it changes meanwhile.
     private static let attempts = 32
 
     /// - Throws: `NetlinkError` EMFILE or ENFILE when descriptors run out; EPROTONOSUPPORT or EPERM
-    ///   where netlink is not to be had, as in some sandboxes.
+    ///   where netlink is not available, as in some sandboxes.
     public init() throws(NetlinkError) { try self.init(receiveBufferBytes: 1 << 20) }
 
     /// - Parameters:
-    ///   - receiveBufferBytes: what the kernel keeps of answers that are not read yet.
+    ///   - receiveBufferBytes: the kernel's buffer for unread replies.
     ///   - bus: NETLINK_ROUTE or NETLINK_GENERIC.
     init(receiveBufferBytes: Int32, bus: Int32 = NETLINK_ROUTE) throws(NetlinkError) {
         let socket = try NetlinkSocket(bus: bus)
@@ -29,13 +28,12 @@ public struct Netlink: ~Copyable, Sendable {
         self.socket = socket
     }
 
-    /// What an errno is about.
+    /// The operation and subject of an error.
     struct Purpose {
         let operation: String
         private let subject: () -> String
 
-        /// - Parameter subject: thousands of questions are asked that do not fail, so it is spelled when
-        ///   one does.
+        /// - Parameter subject: evaluated only on an error, since most of thousands of requests succeed.
         init(operation: String, subject: @autoclosure @escaping () -> String) {
             self.operation = operation
             self.subject = subject
@@ -48,11 +46,9 @@ public struct Netlink: ~Copyable, Sendable {
         }
     }
 
-    /// The answer to a request: one message, or those of a whole table, which is read again if it
-    /// changed while it was read.
+    /// The reply to a request: one message, or those of a whole table, which is read again if it changed meanwhile.
     ///
-    /// - Throws: `NetlinkError` with the kernel's errno and words; EINTR when a table changes all
-    ///   the time.
+    /// - Throws: `NetlinkError` with the kernel's errno and message; EINTR when a table changes all the time.
     mutating func ask(
         _ request: NetlinkRequest, _ purpose: Purpose
     ) throws(NetlinkError) -> [NetlinkMessage] {
@@ -64,11 +60,11 @@ public struct Netlink: ~Copyable, Sendable {
         throw purpose.error(EINTR)
     }
 
-    /// The answers to requests for one thing each, which are asked in one system call.
+    /// The replies to requests for one object each, sent in one system call.
     ///
-    /// - Returns: in the order of the requests; nil for one that was refused, and for all when the kernel had no
-    ///   memory for that many at once. A single request gives the reason.
-    /// - Throws: `NetlinkError` when the kernel does not answer.
+    /// - Returns: in the order of the requests; nil for a refused one, and for all when the kernel had no memory for
+    ///   that many at once. A single request gives the reason.
+    /// - Throws: `NetlinkError` when the kernel does not reply.
     mutating func askTogether(
         _ requests: [NetlinkRequest]
     ) throws(NetlinkError) -> [NetlinkMessage?] {
@@ -84,7 +80,7 @@ public struct Netlink: ~Copyable, Sendable {
         while left > 0 {
             guard let received = try receive() else { return answers.map { _ in nil } }
             for message in received where message.port == socket.port {
-                // What an abandoned request left behind has another number.
+                // Replies to an abandoned request have another number.
                 let place = Int(message.sequence &- first)
                 guard place < answers.count else { continue }
                 if message.type != NLMSG_ERROR { answers[place] = message }
@@ -94,7 +90,7 @@ public struct Netlink: ~Copyable, Sendable {
         return answers
     }
 
-    /// Reads the answer to the last request to its end; nil when it is not to be relied on.
+    /// Reads the reply to the last request to its end; nil when it is inconsistent.
     private func answer(
         to request: NetlinkRequest, _ purpose: Purpose
     ) throws(NetlinkError) -> [NetlinkMessage]? {
@@ -112,8 +108,7 @@ public struct Netlink: ~Copyable, Sendable {
         }
     }
 
-    /// What has arrived; nil when the kernel had no memory for (a part of) the answers, the rest of which is
-    /// thrown away.
+    /// The received messages; nil when the kernel had no memory for (a part of) the replies, whose rest is discarded.
     private func receive() throws(NetlinkError) -> [NetlinkMessage]? {
         do throws(NetlinkError) {
             return try socket.receive()
@@ -126,25 +121,22 @@ public struct Netlink: ~Copyable, Sendable {
 }
 
 extension Netlink {
-    /// Where the kernel would send a packet.
+    /// Looks up the route of a packet.
     ///
-    /// Two lookups make the answer. The first is the kernel's decision for this very packet: the
-    /// next hop that it would take of several, the source address that it would choose. That one
-    /// does not tell whether there were several, so a second asks for the line of the table that
-    /// was met (RTM_F_FIB_MATCH).
+    /// This needs two lookups. The first is the kernel's decision for this very packet: its next hop among several, and
+    /// the source address that the kernel would choose. It does not show whether there are several next hops, so the
+    /// second asks for the matching entry of the table (RTM_F_FIB_MATCH).
     ///
     /// - Parameters:
     ///   - destination: for a link-local one the zone counts, an interface's name or index.
-    ///   - source: the packet's source address, which policy rules and the choice among several
-    ///     next hops may look at; without `arrival` an IPv4 one that this host does not have has no
-    ///     route. nil: the kernel chooses it.
-    ///   - arrival: the index of the interface that the packet came in by, to be forwarded; nil for
-    ///     one that this host sends. For IPv4 it needs `source`, and that one has to pass the
-    ///     interface's `rp_filter`. `forwarding` has to be on there, or the answer is
-    ///     `unreachable`.
+    ///   - source: the packet's source address, which policy rules and the choice among several next hops may use;
+    ///     without `arrival` an IPv4 address that this host does not have has no route. nil: the kernel chooses it.
+    ///   - arrival: the index of the input interface of a packet to forward; nil for a packet of this host. For IPv4 it
+    ///     needs `source`, which must pass the interface's `rp_filter`. `forwarding` must be on there, otherwise the
+    ///     result is `unreachable`.
     /// - Returns: nil when there is no route.
-    /// - Throws: `NetlinkError` EINVAL when the kernel takes `source` or `arrival` for impossible,
-    ///   ENODEV when an interface does not exist.
+    /// - Throws: `NetlinkError` EINVAL when the kernel considers `source` or `arrival` impossible, ENODEV when an
+    ///   interface does not exist.
     public mutating func route(
         to destination: IPAddress, from source: IPAddress? = nil, arrivingOn arrival: UInt32? = nil
     ) throws(NetlinkError) -> Route? {
@@ -167,17 +159,16 @@ extension Netlink {
             return try refused(error, to: destination, isBare: source == nil && arrival == nil)
         }
         return Self.route(to: destination, by: message) {
-            // The route may have gone since, or be one that no table holds.
+            // The route may have been removed since, or be in no table.
             try? ask(request(flags: RTM_F_FIB_MATCH), purpose).first
         }
     }
 
-    /// How many are asked for at once. Their answers are some 50 KiB in the kernel's count, thrice that where routes
-    /// have a hundred next hops: less than the socket's buffer.
+    /// The number of lookups at once. Their replies take some 50 KiB of the socket's buffer, three times that where
+    /// routes have a hundred next hops: less than its size.
     private static let together = 32
 
-    /// Where the kernel would send packets that this host sends, as `route(to:)` says, in half of the system
-    /// calls.
+    /// Looks up the routes of packets of this host, as `route(to:)` does, with half of the system calls.
     ///
     /// - Returns: in the order of the destinations.
     /// - Throws: as `route(to:)`.
@@ -194,7 +185,7 @@ extension Netlink {
             }
             let answers = try askTogether(requests)
             for (place, destination) in some.enumerated() {
-                // Anything out of the ordinary is asked for by itself.
+                // Unusual results are looked up again one by one.
                 if !destination.isLinkLocal, let answer = answers[2 * place] {
                     routes.append(
                         Self.route(to: destination, by: answer) { answers[2 * place + 1] })
@@ -206,7 +197,7 @@ extension Netlink {
         return routes
     }
 
-    /// - Parameter match: the line of the table that was met.
+    /// - Parameter match: the matching entry of the table.
     private static func route(
         to destination: IPAddress, by message: NetlinkMessage?, match: () -> NetlinkMessage?
     ) -> Route? {
@@ -216,8 +207,8 @@ extension Netlink {
         return Route(to: destination, kind: kind, by: message, isMultipath: hops > 1)
     }
 
-    /// Most routes that drop packets answer a lookup with an errno, and EINVAL is that of a
-    /// blackhole as well as that of a source address which cannot be.
+    /// Most routes that drop packets make a lookup fail with an errno. EINVAL can mean a blackhole or an impossible
+    /// source address.
     private mutating func refused(
         _ error: NetlinkError, to destination: IPAddress, isBare: Bool
     ) throws(NetlinkError) -> Route? {
@@ -232,7 +223,7 @@ extension Netlink {
             remedy: "give a source that this host has, or one that may arrive by the interface")
     }
 
-    /// The interface that the zone of a link-local address names.
+    /// The interface of a link-local address's zone.
     private mutating func zone(
         of address: IPAddress, _ purpose: Purpose
     ) throws(NetlinkError) -> UInt32? {
@@ -244,7 +235,7 @@ extension Netlink {
 }
 
 extension NetlinkRequest {
-    /// RTM_GETROUTE.
+    /// A request of RTM_GETROUTE.
     fileprivate static func route(
         to destination: IPAddress, from source: IPAddress?, by arrival: UInt32?, zone: UInt32?,
         flags: Int32

@@ -3,18 +3,17 @@
 internal import CNet
 internal import Glibc
 
-/// A question about the network that the kernel did not answer.
+/// A netlink request that the kernel refused.
 public struct NetlinkError: Error, Equatable, Sendable, CustomStringConvertible {
-    /// What was tried, such as `look up the route to`.
+    /// The operation, such as `look up the route to`.
     public let operation: String
-    /// On what: an interface or an address.
+    /// The subject: an interface or an address.
     public let subject: String
     /// The kernel's errno, above 0.
     public let errno: Int32
-    /// The kernel's own sentence about this request, when it sent one (netlink's extended
-    /// acknowledgement, Linux 4.12).
+    /// The kernel's own message about this request, when it sent one (netlink's extended acknowledgement, Linux 4.12).
     public let detail: String?
-    /// What the reader can do.
+    /// The remedy.
     public let remedy: String
 
     public init(
@@ -34,8 +33,7 @@ public struct NetlinkError: Error, Equatable, Sendable, CustomStringConvertible 
         unsafe String(cString: cnet_error_name(errno))
     }
 
-    /// The name with the kernel's sentence: `ENODEV (No such device)`, or the detail when there is
-    /// one.
+    /// The errno's name with its text: `ENODEV (No such device)`, or the detail when there is one.
     public var reason: String {
         unsafe "\(name) (\(detail ?? String(cString: cnet_error_text(errno))))"
     }

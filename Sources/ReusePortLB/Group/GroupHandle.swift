@@ -4,7 +4,7 @@ internal import CReusePortLB
 internal import Glibc
 internal import KernelPrograms
 
-/// The C library's group. A group and its memberships share it, and the last of them closes it.
+/// The C library's group, shared by a group and its memberships; the last of them closes it.
 @safe final class GroupHandle: @unchecked Sendable {
     // SAFETY: made in init and closed in deinit. The C library's functions may be called from any thread
     // (reuseport_lb.h), and each caller holds a reference to this object.
@@ -35,8 +35,7 @@ internal import KernelPrograms
 
     deinit { unsafe rplb_group_close(native) }
 
-    /// Every pointer in the options lives until the call has returned; the library keeps none of them
-    /// but the log's context.
+    /// Every pointer in the options is valid until the call returns; the library keeps only the log's context.
     private static func open(
         _ name: String?, _ options: borrowing GroupOptions, _ log: LogBox?,
         _ group: inout OpaquePointer?
@@ -74,7 +73,7 @@ internal import KernelPrograms
     }
 }
 
-/// Calls `body` with the text as C spells it, or with NULL.
+/// Calls `body` with the text as a C string, or with NULL.
 func withOptionalCString<Result>(
     _ text: String?, _ body: (UnsafePointer<CChar>?) -> Result
 ) -> Result {

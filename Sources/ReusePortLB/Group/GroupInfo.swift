@@ -4,9 +4,9 @@ internal import CReusePortLB
 internal import Glibc
 internal import Synchronization
 
-/// What is fixed or agreed about a group.
+/// The settings of a group.
 public struct GroupInfo: Hashable, Sendable {
-    /// Members that the group is meant to have.
+    /// The intended number of members.
     public let count: Int
     public let key: ReusePortGroup.Key
     public let seed: UInt64
@@ -16,20 +16,20 @@ public struct GroupInfo: Hashable, Sendable {
     public let abi: Int
 }
 
-/// What the program counted for a slot since the group was made, UDP and TCP together.
+/// The counters of a slot since the group was created, UDP and TCP together.
 public struct SlotCounters: Hashable, Sendable {
-    /// The member was the first choice and took the packet.
+    /// Packets that the member got as first choice.
     public var selected: UInt64 = 0
-    /// The member stood in for one that was gone.
+    /// Packets that the member got as fallback for a missing member.
     public var fallback: UInt64 = 0
-    /// The member was the first choice and was gone.
+    /// Packets whose first choice was this member while it was missing.
     public var missed: UInt64 = 0
 
-    /// What the member was given.
+    /// All packets that the member got.
     public var received: UInt64 { selected + fallback }
 }
 
-/// A socket that is in a slot now.
+/// A socket in a slot.
 public struct Member: Hashable, Sendable {
     /// The transport of the socket.
     public enum Transport: String, Hashable, Sendable { case udp, tcp }
@@ -38,16 +38,16 @@ public struct Member: Hashable, Sendable {
     public let transport: Transport
     /// The kernel's number of the socket (SO_COOKIE).
     public let cookie: UInt64
-    /// Since 1970, in nanoseconds; nil when the socket was put there by other means.
+    /// Nanoseconds since 1970; nil when the socket was put there by other means.
     public let joinedNanoseconds: UInt64?
-    /// The process that joined, as it knew itself in its own pid namespace; nil when unknown.
+    /// The pid of the process that joined, in its own pid namespace; nil when unknown.
     public let pid: Int32?
     /// Its effective uid; nil when unknown.
     public let uid: UInt32?
 }
 
-/// A socket in a slot. It leaves the slot when this value and the sequences made from it are gone; the death of
-/// the process empties the slot just as well.
+/// A socket in a slot. It leaves the slot when this value and the sequences made from it are gone, or when the process
+/// ends.
 public struct Membership: ~Copyable, Sendable {
     let handle: SlotHandle
 
@@ -55,22 +55,22 @@ public struct Membership: ~Copyable, Sendable {
         handle = try SlotHandle(group, socket, slot: slot)
     }
 
-    /// Which slot of the group the socket is in.
+    /// The slot of the socket.
     public var slot: Int { handle.slot }
 
-    /// Leaves the slot: its sources go to other members from now on. What is in the socket's queue can still
-    /// be read. Until the socket is closed it may get more: datagrams that were on their way, and those for
-    /// which the group has no member. ``retire()`` prevents that.
+    /// Leaves the slot: its sources go to other members from now on. The socket's queue can still be read. Until the
+    /// socket is closed it may get more datagrams: those on their way, and those for which the group has no member.
+    /// ``retire()`` prevents that.
     ///
     /// - Throws: `.timedOut` when another process holds the group's lock; the socket is then still in
     ///   its slot until it is closed.
     public consuming func leave() throws(ReusePortError) { try handle.leave() }
 
-    /// Leaves for good: nothing more comes into the socket's queue, so that it can be read to its end and
-    /// the socket closed without the loss of a datagram. UDP only; the socket cannot join again. It waits
-    /// some 10 ms for datagrams that are on their way into the queue.
+    /// Leaves the slot and stops the socket from receiving, so that its queue can be read to the end and the socket
+    /// closed without losing a datagram. UDP only; the socket cannot join again. The call waits some 10 ms for
+    /// datagrams on their way into the queue.
     ///
-    /// ``datagrams(batch:maximumBytes:batchesAhead:)`` does this when its task is cancelled. By hand, once no
+    /// ``datagrams(batch:maximumBytes:batchesAhead:)`` does this when its task is cancelled. To do it by hand when no
     /// other sequence reads the socket:
     ///
     /// ```swift
@@ -82,13 +82,12 @@ public struct Membership: ~Copyable, Sendable {
     public consuming func retire() throws(ReusePortError) { try handle.retire() }
 }
 
-/// A socket in a slot. A membership and the sequences that retire it share this object; the slot is left when
-/// the last of them goes.
+/// A socket in a slot, shared by a membership and the sequences that retire it; the last of them leaves the slot.
 final class SlotHandle: Sendable {
     let slot: Int
     let socket: SocketHandle
     private let group: GroupHandle
-    /// Tells the socket that joined from another that has got the same descriptor since.
+    /// Distinguishes the socket that joined from a later one with the same descriptor.
     private let cookie: UInt64
     private let isHeld = Atomic(true)
 
@@ -108,7 +107,7 @@ final class SlotHandle: Sendable {
     func leave() throws(ReusePortError) {
         guard isTaken() else { return }
         let result = unsafe rplb_leave(group.native, socket.descriptor)
-        // The socket has been taken out of the slot by other means, which is what was asked for.
+        // The socket has already left the slot by other means.
         guard result != -ENOENT else { return }
         try check(result, "leave slot \(slot) of", group.subject, RPLB_CALL_LEAVE)
     }
@@ -120,8 +119,8 @@ final class SlotHandle: Sendable {
             group.subject, RPLB_CALL_LEAVE)
     }
 
-    /// Whether to leave the slot, which happens once. The owner of the socket may have closed it and so
-    /// emptied the slot.
+    /// Whether the slot must still be left. Only the first call may return true; the socket's owner may have closed the
+    /// socket, which empties the slot.
     private func isTaken() -> Bool {
         isHeld.exchange(false, ordering: .acquiringAndReleasing) && socket.cookie == cookie
     }

@@ -2,39 +2,39 @@
 
 internal import CReusePortLB
 
-/// How a group is opened, or made. The defaults open a group of any kind, or make one that balances by
-/// source address.
+/// How to open or create a group. The defaults open a group of any kind, or create one that balances by source
+/// address.
 public struct GroupOptions: Sendable {
     /// An absolute path on a BPF file system, below which the group is pinned; nil:
     /// ``ReusePortGroup/defaultPinRoot``.
     public var pinRoot: String?
-    /// Members that the group is meant to have, 1...``ReusePortGroup/maximumCount``; nil: as the group
-    /// is, which must then exist. A group with another count is resized by the first socket that joins
-    /// through this value, so that a start that is refused changes nothing; ``ReusePortGroup/resize(count:)``
-    /// does it at once. From N to N+1 about one source in N+1 moves.
+    /// The number of members, 1...``ReusePortGroup/maximumCount``; nil keeps the group's count, and the group must
+    /// exist. The first socket that joins through this value resizes a group with another count, so that a refused
+    /// start changes nothing; ``ReusePortGroup/resize(count:)`` does it at once. From N to N+1 about one source in N+1
+    /// moves.
     public var count: Int?
-    /// What the group balances by; nil: as the group is, a new one: by source address.
+    /// What the group balances by; nil: the group's key, or the source address for a new group.
     public var key: ReusePortGroup.Key?
-    /// Mixed into the hash. Hosts with the same seed and count choose alike. nil: as the group is, a
-    /// new one: 0.
+    /// Mixed into the hash. Hosts with the same seed and count choose alike. nil: the group's seed, or 0 for a new
+    /// group.
     public var seed: UInt64?
-    /// Who owns a new group's pins and may open it; nil: the caller's uid and group.
+    /// The owner of a new group's pins, who may open it; nil: the caller's uid and group.
     public var owner: UInt32?
     public var ownerGroup: UInt32?
     /// The permissions of a new group's pins; nil: 0600.
     public var mode: UInt32?
-    /// Never make a group: fail with ``ReusePortError/Code/notFound`` when there is none.
+    /// Never create a group: fail with ``ReusePortError/Code/notFound`` when there is none.
     public var existingOnly = false
     /// Mount a BPF file system at the pin root when there is none (needs root).
     public var mountsFileSystem = false
-    /// The compiled program to load in place of the one in this library; an ELF object.
+    /// The compiled program to load instead of the embedded one; an ELF object.
     public var object: [UInt8]?
-    /// Receives a line at a time, on whichever thread calls the library.
+    /// Receives one line at a time, on the thread that calls the library.
     public var log: (@Sendable (LogLevel, String) -> Void)?
 
     /// - Parameters:
-    ///   - count: members that the group is meant to have; nil: as the group is.
-    ///   - key: what it balances by; nil: as the group is.
+    ///   - count: the number of members; nil: the group's count.
+    ///   - key: what it balances by; nil: the group's key.
     ///   - pinRoot: where it is pinned; nil: the default.
     public init(count: Int? = nil, key: ReusePortGroup.Key? = nil, pinRoot: String? = nil) {
         self.count = count
@@ -48,13 +48,13 @@ public struct GroupOptions: Sendable {
 extension ReusePortGroup {
     /// What is hashed, or counted, to find a member.
     public enum Key: String, CaseIterable, Hashable, Sendable {
-        /// A source address meets one member.
+        /// A source address goes to one member.
         case sourceIP = "source_ip"
-        /// A flow (both addresses, both ports) meets one member.
+        /// A flow (both addresses, both ports) goes to one member.
         case fourTuple = "four_tuple"
-        /// Each datagram or connection in turn, CPU by CPU.
+        /// Each datagram or connection to the next member, in a round for each CPU.
         case roundRobin = "round_robin"
-        /// Each datagram or connection by a random number.
+        /// Each datagram or connection to a random member.
         case random = "random"
 
         var native: rplb_key {

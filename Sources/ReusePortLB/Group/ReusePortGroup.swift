@@ -4,16 +4,16 @@ internal import CDatapath
 internal import CReusePortLB
 internal import Glibc
 
-/// A group of sockets on one address and port, whose members a BPF program chooses among.
+/// A group of sockets on one address and port, among which a BPF program chooses.
 ///
 /// A member is a socket in a *slot* below the group's *count*. All packets of one source reach the
 /// member that the slot table names for it; while that member is gone, a fallback member replaces it, and no
 /// other sources move.
 ///
-/// The group lasts beyond this value: pins keep it until ``destroy(_:pinRoot:)``, and a private group
-/// lasts as long as a member's socket. All functions may be called from any thread.
+/// The group outlives this value: pins keep it until ``destroy(_:pinRoot:)``, and a private group lasts as long as a
+/// member's socket. All functions may be called from any thread.
 public struct ReusePortGroup: ~Copyable, Sendable {
-    /// Where groups are pinned unless options say otherwise: `/sys/fs/bpf`.
+    /// Where groups are pinned by default: `/sys/fs/bpf`.
     public static let defaultPinRoot = RPLB_PIN_ROOT
     /// Slots that a group can have: 128.
     public static let maximumCount = Int(RPLB_MEMBERS_MAX)
@@ -40,16 +40,16 @@ public struct ReusePortGroup: ~Copyable, Sendable {
         handle = try GroupHandle(name, options)
     }
 
-    /// Makes a group that no other process can open and that leaves nothing behind.
+    /// Creates a group that no other process can open and that leaves nothing behind.
     ///
-    /// - Parameter options: where it is pinned, its owner and mode mean nothing here.
+    /// - Parameter options: the pin root, owner and mode are ignored.
     public init(private options: GroupOptions) throws(ReusePortError) {
         name = nil
         handle = try GroupHandle(nil, options)
     }
 
-    /// Puts a socket into a slot, from which moment on the packets of the slot's sources reach it; and
-    /// gives the group the count that it was opened with, if it has another.
+    /// Puts a socket into a slot, so that it gets the packets of the slot's sources, and resizes the group to the count
+    /// that it was opened with.
     ///
     /// A UDP socket must be bound, a TCP socket must listen, both with SO_REUSEPORT set before. No packet
     /// is dropped in between.
@@ -57,8 +57,7 @@ public struct ReusePortGroup: ~Copyable, Sendable {
     /// - Parameters:
     ///   - socket: in no slot yet, and bound where the other members are.
     ///   - slot: below the group's count.
-    /// - Returns: the membership, which ends when it is left or goes out of scope. It keeps the socket
-    ///   open so long.
+    /// - Returns: the membership, which ends when it is left or goes out of scope. It keeps the socket open until then.
     /// - Throws: `.slotTaken`, `.outOfRange`, `.busy` when the socket is in a slot already,
     ///   `.otherAddress`, `.notBound`, `.notSharingPort`, `.wrongSocket`, `.timedOut`.
     public borrowing func join(
@@ -67,16 +66,16 @@ public struct ReusePortGroup: ~Copyable, Sendable {
         try Membership(handle, socket.handle, slot: slot)
     }
 
-    /// The same for a socket that stays the caller's. Once the caller has closed it the slot is empty,
-    /// and the end of the membership changes nothing.
+    /// The same for a socket that the caller owns. When the caller closes it the slot is empty, and the end of the
+    /// membership changes nothing.
     public borrowing func join(
         descriptor: Int32, slot: Int
     ) throws(ReusePortError) -> Membership {
         try Membership(handle, SocketHandle(borrowing: descriptor), slot: slot)
     }
 
-    /// Attaches the program to the sockets on a socket's port without joining, so that the members'
-    /// choice holds for sockets that others have bound.
+    /// Attaches the program to the sockets on a socket's port without joining, so that it also chooses for sockets that
+    /// other processes have bound.
     public borrowing func attach(descriptor: Int32) throws(ReusePortError) {
         try check(
             unsafe rplb_attach(handle.native, descriptor), "attach the program of", handle.subject,
@@ -105,14 +104,14 @@ public struct ReusePortGroup: ~Copyable, Sendable {
             unsafe rplb_group_destroy(root, name)
         }
         guard result == 0 else {
-            // Of pins and root only the C library knows which was in the way.
+            // Only the C library knows whether the pins or the root denied access.
             let remedy = -result == EACCES ? nil : PinRoot(pinRoot).remedy(errno: -result)
             throw ReusePortError(
                 "destroy", "group \(name)", errno: -result, RPLB_CALL_DESTROY, remedy: remedy)
         }
     }
 
-    /// The version of the layout of the pins, which a group of another version is refused for.
+    /// The version of the layout of the pins; groups of another version are refused.
     public static var abiVersion: Int { Int(LB_ABI_VERSION) }
 
     /// The version of the C library, such as `0.1.0`.
@@ -154,7 +153,7 @@ extension ReusePortGroup {
         return rows
     }
 
-    /// Packets that found no member at all, so that the kernel chose among the sockets on the port.
+    /// Packets for which there was no member, so that the kernel chose among the sockets on the port.
     public borrowing func leftToKernel() throws(ReusePortError) -> UInt64 {
         var packets: UInt64 = 0
         try check(
@@ -188,10 +187,10 @@ extension Member {
 }
 
 extension ReusePortGroup {
-    /// A folder below a pin root that holds a group, or may hold one.
+    /// A folder below a pin root that has a group, or may have one.
     public struct Pinned: Hashable, Sendable {
         public let name: String
-        /// False if the caller may not read the folder, so that its content is unknown.
+        /// False if the caller may not read the folder, so its content is unknown.
         public let isReadable: Bool
     }
 
@@ -243,7 +242,7 @@ extension ReusePortGroup {
     }
 }
 
-/// The folder below which a group is pinned, for errors that are about the folder.
+/// The folder below which a group is pinned, for errors about the folder.
 struct PinRoot {
     let path: String
     private let isDefault: Bool
@@ -256,8 +255,7 @@ struct PinRoot {
 
     /// What an error means at this folder; nil when it is not about the folder.
     ///
-    /// The kernel gives one errno for a folder that is closed and for pins that are; who asks again now
-    /// learns which of them it is.
+    /// The kernel returns the same errno for a closed folder and for closed pins; a second check shows which one it is.
     func remedy(errno: Int32) -> String? {
         switch errno {
         case ENODEV where !isDefault:
@@ -274,7 +272,7 @@ struct PinRoot {
         }
     }
 
-    /// Whether the caller may look for names in it.
+    /// Whether the caller may look up names in it.
     private var isSearchable: Bool {
         unsafe faccessat(AT_FDCWD, path, X_OK, Int32(AT_EACCESS)) == 0
     }

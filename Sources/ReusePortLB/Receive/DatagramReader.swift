@@ -4,18 +4,17 @@ internal import CNet
 internal import Glibc
 internal import Synchronization
 
-/// What the thread that reads a socket shares with the task that takes the datagrams.
+/// The state shared by the thread that reads a socket and the task that takes the datagrams.
 ///
-/// The thread reads without waiting and waits in poll(2), for the socket and for its wake line alike. It is
-/// that, and not a wait in recvmmsg(2), so that it can be ended without doing anything to the socket, which
-/// others may go on to use.
+/// The thread reads without blocking and waits in poll(2), for the socket and for its wake line. So it can be ended
+/// without changing the socket, which others may continue to use; a wait in recvmmsg(2) could not.
 final class DatagramReader: Sendable {
     struct Plan: Sendable {
         let batch: Int
         let maximumBytes: Int
-        /// Batches that may be read before the task has asked for them; 1 at least.
+        /// Batches that may be read before the task asks for them; at least 1.
         let ahead: Int
-        /// Ends when the queue is empty instead of waiting, and not before.
+        /// Ends when the queue is empty instead of waiting.
         var untilEmpty = false
         /// The slot to retire from when the task is cancelled, before the queue is read to its end.
         var slot: SlotHandle?
@@ -84,7 +83,7 @@ final class DatagramReader: Sendable {
 
     /// Ends the reading.
     ///
-    /// - Parameter dropping: whether what was read and not taken yet is forgotten.
+    /// - Parameter dropping: whether to drop what was read but not yet taken.
     func end(dropping: Bool = false, error: ReusePortError? = nil) {
         let waiting = state.withLock { state in
             defer { state.waiting = nil }
@@ -110,10 +109,10 @@ final class DatagramReader: Sendable {
         }
     }
 
-    /// The thread's whole life.
+    /// The thread's main function.
     func run() {
         var batch = ReceiveBatch(capacity: plan.batch, maximumBytes: plan.maximumBytes)
-        // Nothing will come beyond what is in the queue.
+        // Nothing more arrives in the queue.
         var isLast = plan.untilEmpty
         var hasRetired = false
         var failure: ReusePortError?
@@ -129,7 +128,7 @@ final class DatagramReader: Sendable {
         }
     }
 
-    /// - Parameter failure: what is reported at the end of the queue.
+    /// - Parameter failure: the error to report at the end of the queue.
     private func read(
         _ batch: inout ReceiveBatch, _ isLast: inout Bool, _ failure: ReusePortError?
     ) {
@@ -156,13 +155,13 @@ final class DatagramReader: Sendable {
     }
 }
 
-/// A datagram as it was received.
+/// A received datagram.
 public struct Datagram: Hashable, Sendable {
     /// The payload; cut when ``isTruncated``.
     public let bytes: [UInt8]
-    /// Who sent it.
+    /// The sender's address.
     public let source: Endpoint
-    /// Whether the datagram was longer than the room for it.
+    /// Whether the datagram was longer than the buffer.
     public let isTruncated: Bool
 
     public init(bytes: [UInt8], source: Endpoint, isTruncated: Bool = false) {
@@ -172,7 +171,7 @@ public struct Datagram: Hashable, Sendable {
     }
 }
 
-/// The thread of one iterator, which ends with it. Signals are blocked in it.
+/// The thread of one iterator, and ends with it. Signals are blocked in the thread.
 final class DatagramThread {
     let reader: DatagramReader
     private let handle: UInt
@@ -195,8 +194,7 @@ final class DatagramThread {
         self.handle = handle
     }
 
-    /// The thread is not in a call that waits for anything but its wake line, so this takes no longer than
-    /// copying a batch.
+    /// The thread never waits without its wake line, so this takes no longer than copying a batch.
     deinit {
         reader.end(dropping: true)
         _ = cnet_thread_join(handle)

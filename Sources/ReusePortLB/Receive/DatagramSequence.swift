@@ -3,12 +3,12 @@
 internal import CNet
 internal import Glibc
 
-/// The datagrams that arrive at a socket, read by a thread of the sequence's own.
+/// The datagrams that arrive at a socket, read by a thread of the sequence.
 ///
-/// A consumer that falls behind is waited for: a few batches are read ahead and no more, so that what
-/// cannot be kept up with is lost in the kernel's queue, where ``ReusePortSocket/kernelDrops`` counts it.
-/// When its task is cancelled, the sequence of a socket ends at once, and what was read ahead is dropped; that of
-/// a ``Membership`` ends when everything has been delivered. It keeps the socket open.
+/// The sequence waits for a slow consumer: it reads only a few batches ahead, so the kernel's queue drops the excess,
+/// and ``ReusePortSocket/kernelDrops`` counts it. When its task is cancelled, the sequence of a socket ends at once and
+/// drops what was read ahead; that of a ``Membership`` ends when everything has been delivered. It keeps the socket
+/// open.
 public struct DatagramSequence: AsyncSequence, Sendable {
     public typealias Element = Datagram
     public typealias Failure = ReusePortError
@@ -16,7 +16,7 @@ public struct DatagramSequence: AsyncSequence, Sendable {
     let socket: SocketHandle
     let plan: DatagramReader.Plan
 
-    /// Each iterator reads with a thread of its own; two of them share out what arrives.
+    /// Each iterator reads with its own thread; two iterators share the datagrams.
     public func makeAsyncIterator() -> Iterator { Iterator(socket, plan) }
 
     public struct Iterator: AsyncIteratorProtocol {
@@ -36,7 +36,7 @@ public struct DatagramSequence: AsyncSequence, Sendable {
             source = .unopened(socket, plan)
         }
 
-        /// - Throws: with the errno of recvmmsg(2), or `.noResources` when no thread can be had.
+        /// - Throws: with the errno of recvmmsg(2), or `.noResources` when no thread can be started.
         public mutating func next() async throws(ReusePortError) -> Datagram? {
             try await next(isolation: nil)
         }
@@ -45,7 +45,7 @@ public struct DatagramSequence: AsyncSequence, Sendable {
             isolation actor: isolated (any Actor)?
         ) async throws(ReusePortError) -> Datagram? {
             while true {
-                // A batch of many must not outlive the cancellation of its task.
+                // Cancellation must not wait for the rest of a batch.
                 if endsAtOnce, Task.isCancelled { end() }
                 if position < batch.count {
                     position += 1
@@ -76,15 +76,15 @@ public struct DatagramSequence: AsyncSequence, Sendable {
 }
 
 extension ReusePortSocket {
-    /// The datagrams that arrive here, as a sequence that ends at once when its task is cancelled: what was read
-    /// ahead is then lost. ``Membership/datagrams(batch:maximumBytes:batchesAhead:)`` loses nothing.
+    /// The datagrams that arrive here, as a sequence that ends at once when its task is cancelled and loses what was
+    /// read ahead. ``Membership/datagrams(batch:maximumBytes:batchesAhead:)`` loses nothing.
     ///
     /// - Parameters:
     ///   - batch: datagrams read in one call, 1...1024.
-    ///   - maximumBytes: 1...65535 of a datagram that are kept; a longer one is cut and marked.
-    ///   - batchesAhead: 1... batches that are read before they are asked for.
-    ///   - untilEmpty: ends when the queue is empty instead of waiting for more, also in a task that is
-    ///     cancelled: for what is left after ``Membership/retire()``.
+    ///   - maximumBytes: bytes kept of a datagram, 1...65535; a longer one is cut and marked.
+    ///   - batchesAhead: batches that are read before they are requested, at least 1.
+    ///   - untilEmpty: ends when the queue is empty instead of waiting for more, also in a cancelled task: for the rest
+    ///     of the queue after ``Membership/retire()``.
     public borrowing func datagrams(
         batch: Int = 64, maximumBytes: Int = 65_535, batchesAhead: Int = 4, untilEmpty: Bool = false
     ) -> DatagramSequence {
@@ -97,9 +97,9 @@ extension ReusePortSocket {
 }
 
 extension Membership {
-    /// The datagrams that arrive at the member's socket, as a sequence that loses none when its task is
-    /// cancelled: the socket then retires from its slot (``retire()``), what is in its queue is delivered, and
-    /// the sequence ends. UDP only. The slot is held until the sequence ends.
+    /// The datagrams that arrive at the member's socket, as a sequence that loses none when its task is cancelled: the
+    /// socket then retires from its slot (``retire()``), the sequence delivers the queue and ends. UDP only. The slot
+    /// is held until the sequence ends.
     ///
     /// - Parameters: as of ``ReusePortSocket/datagrams(batch:maximumBytes:batchesAhead:untilEmpty:)``.
     public borrowing func datagrams(

@@ -3,12 +3,12 @@
 internal import CNet
 internal import Glibc
 
-/// Memory for the datagrams of one recvmmsg(2), allocated once and used again and again. Pages that no
-/// datagram reaches are never touched.
+/// Memory for the datagrams of one recvmmsg(2), allocated once and reused. Pages that no datagram reaches are never
+/// touched.
 @safe public struct ReceiveBatch: ~Copyable, @unchecked Sendable {
-    /// Datagrams that one call can take.
+    /// Datagrams that one call can receive.
     public let capacity: Int
-    /// Bytes of a datagram that are kept.
+    /// Bytes kept of a datagram.
     public let maximumBytes: Int
     /// Datagrams that the last call received.
     public internal(set) var count = 0
@@ -22,7 +22,7 @@ internal import Glibc
     private static var nameBytes: Int { MemoryLayout<sockaddr_in6>.size }
 
     /// - Parameters:
-    ///   - capacity: 1...1024 datagrams; other values are brought into range.
+    ///   - capacity: 1...1024 datagrams; other values are clamped.
     ///   - maximumBytes: 1...65535; a longer datagram is cut and marked.
     public init(capacity: Int = 64, maximumBytes: Int = 65_535) {
         let capacity = min(max(capacity, 1), 1024)
@@ -50,7 +50,7 @@ internal import Glibc
         unsafe names.deallocate()
     }
 
-    /// Gives the first messages their room for a name back.
+    /// Resets the name length of the first messages.
     mutating func rearm(_ wanted: Int) {
         count = 0
         for index in 0..<wanted {
@@ -63,22 +63,22 @@ internal import Glibc
         return index
     }
 
-    /// Who sent datagram `index` of 0..<``count``. Does not allocate.
+    /// The sender of datagram `index` of 0..<``count``. Does not allocate.
     public func source(_ index: Int) -> Endpoint {
         let name = unsafe names + checked(index) * Self.nameBytes
-        // A socket over IP has no other senders; were there one, it would have no address.
+        // A socket over IP has only IP senders; this default is never used.
         return unsafe Endpoint(reading: name) ?? Endpoint(IPAddress(v4: 0), port: 0)
     }
 
-    /// Bytes of datagram `index`, including those that were cut off.
+    /// Length of datagram `index` in bytes, including those cut off.
     public func length(_ index: Int) -> Int { unsafe Int(messages[checked(index)].length) }
 
-    /// Whether datagram `index` was longer than the room for it.
+    /// Whether datagram `index` was longer than the buffer.
     public func isTruncated(_ index: Int) -> Bool {
         unsafe messages[checked(index)].header.msg_flags & Int32(CNET_TRUNCATED) != 0
     }
 
-    /// Calls `body` with the bytes of datagram `index` that were kept.
+    /// Calls `body` with the kept bytes of datagram `index`.
     public func withBytes<Result>(_ index: Int, _ body: (RawSpan) -> Result) -> Result {
         let kept = min(length(index), maximumBytes)
         // SAFETY: the kernel has written so many bytes there, and nothing writes while `self` is borrowed.

@@ -2,7 +2,7 @@
 
 internal import Glibc
 
-/// Wakes a thread that waits in poll(2): a pair of sockets of which one has something to read.
+/// Wakes a thread that waits in poll(2), by a pair of sockets.
 final class WakeLine: Sendable {
     let waiting: Int32
     private let ringing: Int32
@@ -27,7 +27,7 @@ final class WakeLine: Sendable {
         _ = close(ringing)
     }
 
-    /// Lets the thread go on, now or at its next wait. A full line rings already.
+    /// Wakes the thread, now or at its next wait. A full line already rings.
     func ring() {
         var byte: UInt8 = 1
         _ = unsafe send(ringing, &byte, 1, Int32(MSG_DONTWAIT | MSG_NOSIGNAL))
@@ -42,7 +42,7 @@ final class WakeLine: Sendable {
             pollfd(fd: waiting, events: Int16(POLLIN), revents: 0),
             pollfd(fd: descriptor, events: Int16(POLLIN) | shutDown, revents: 0),
         ]
-        // An interrupted wait is one that ended early; the caller looks again.
+        // An interrupted wait ends early; the caller checks again.
         guard unsafe poll(&wanted, 2, -1) > 0 else { return false }
         if wanted[0].revents != 0 {
             var rings: UInt64 = 0

@@ -1,12 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
 
-// Its header includes sys/socket.h; an optimising build takes it for the home of sockaddr_storage.
+// Its header includes sys/socket.h; an optimising build attributes sockaddr_storage to this module.
 internal import CReusePortLB
 internal import Glibc
 
 extension Endpoint {
-    /// Reads what the kernel or the C library wrote; nil for another family than IPv4 and IPv6 and for
-    /// port 0, which nothing is bound to.
+    /// Reads a socket address of the kernel or the C library; nil for other families than IPv4 and IPv6, and for port
+    /// 0, to which no socket is bound.
     init?(storage: sockaddr_storage) {
         // SAFETY: sockaddr_storage is larger and more strictly aligned than both.
         let found = unsafe withUnsafePointer(to: storage) {
@@ -16,8 +16,8 @@ extension Endpoint {
         self = found
     }
 
-    /// Reads a sockaddr_in or sockaddr_in6, aligned to 4 bytes at least; nil for another family. The port
-    /// may be 0, which can be sent from though never answered (RFC 768). Does not allocate.
+    /// Reads a sockaddr_in or sockaddr_in6, aligned to at least 4 bytes; nil for another family. The port may be 0:
+    /// such datagrams are valid but cannot be answered (RFC 768). Does not allocate.
     init?(reading name: UnsafeRawPointer) {
         // SAFETY: the caller's pointer leads to as many bytes as the family has.
         switch Int32(unsafe name.load(as: sa_family_t.self)) {
@@ -42,7 +42,7 @@ extension Endpoint {
         }
     }
 
-    /// Calls `body` with this endpoint as the kernel spells it.
+    /// Calls `body` with this endpoint as a native socket address.
     ///
     /// - Throws: ENODEV when the zone of a link-local address names no interface.
     func withNative<Result>(
@@ -81,7 +81,7 @@ extension Endpoint {
         }
     }
 
-    /// The scope of a link-local address as the kernel numbers it; 0 without a zone.
+    /// The kernel's scope id of a link-local address; 0 without a zone.
     private var scopeNumber: UInt32 {
         get throws(ReusePortError) {
             guard let zone = address.zone else { return 0 }

@@ -7,20 +7,20 @@ internal import Glibc
 /// A socket that can become a member of a group: a UDP socket made here, or one that the caller made,
 /// which may be a TCP listener.
 ///
-/// Memberships and sequences of datagrams keep it open when this value goes first.
+/// Memberships and sequences of datagrams keep it open after this value is gone.
 public struct ReusePortSocket: ~Copyable, Sendable {
     let handle: SocketHandle
 
-    /// Makes a UDP socket with SO_REUSEPORT and binds it. It is blocking and in no slot yet; but while no
-    /// member of the group lives, the kernel may give it datagrams.
+    /// Creates a UDP socket with SO_REUSEPORT and binds it. It is blocking and in no slot yet; but while the group has
+    /// no live member, the kernel may deliver datagrams to it.
     ///
     /// - Parameters:
-    ///   - endpoint: an address of this host or a wildcard, on which `[::]` takes IPv4 too unless
-    ///     net.ipv6.bindv6only says otherwise.
+    ///   - endpoint: an address of this host or a wildcard. `[::]` also receives IPv4 unless net.ipv6.bindv6only is
+    ///     set.
     ///   - receiveBuffer: bytes for SO_RCVBUF, uncapped with CAP_NET_ADMIN; nil for the system's default.
-    ///     ``receiveBuffer`` tells what came of it.
-    /// - Throws: `.addressInUse` when someone without SO_REUSEPORT or of another uid has the address;
-    ///   else with the errno of socket(2) or bind(2).
+    ///     ``receiveBuffer`` has the granted size.
+    /// - Throws: `.addressInUse` when a socket without SO_REUSEPORT or of another uid has the address; else with the
+    ///   errno of socket(2) or bind(2).
     public init(
         boundTo endpoint: Endpoint, receiveBuffer: Int? = nil
     ) throws(ReusePortError) {
@@ -39,42 +39,41 @@ public struct ReusePortSocket: ~Copyable, Sendable {
         handle = SocketHandle(owning: descriptor)
     }
 
-    /// Open for as long as this value lives, and not to be closed.
+    /// Open as long as this value lives; do not close it.
     public var descriptor: Int32 { handle.descriptor }
 
-    /// What the socket is bound to; nil when it is not bound.
+    /// The address that the socket is bound to; nil when it is not bound.
     public var endpoint: Endpoint? { handle.endpoint }
 
-    /// The kernel's number of the socket (SO_COOKIE), as ``Member/cookie`` has it.
+    /// The kernel's number of the socket (SO_COOKIE), the same as ``Member/cookie``.
     public var cookie: UInt64 { handle.cookie }
 
-    /// Bytes of memory that the kernel lets waiting datagrams take, in the measure of
-    /// ``init(boundTo:receiveBuffer:)``: half of what getsockopt(2) reports (socket(7), SO_RCVBUF).
+    /// Bytes of memory that waiting datagrams may use, in the unit of ``init(boundTo:receiveBuffer:)``: half of what
+    /// getsockopt(2) reports (socket(7), SO_RCVBUF).
     public var receiveBuffer: Int { Int(handle.option(SO_RCVBUF, as: Int32.self) ?? 0) / 2 }
 
-    /// Datagrams that the kernel dropped at this socket so far, for want of room above all
-    /// (SO_MEMINFO, SK_MEMINFO_DROPS; Linux 4.12). It wraps around after 2^32.
+    /// Datagrams that the kernel has dropped at this socket, mostly because the buffer was full (SO_MEMINFO,
+    /// SK_MEMINFO_DROPS; Linux 4.12). It wraps around after 2^32.
     public var kernelDrops: UInt64 { UInt64(max(0, cnet_socket_drops(handle.descriptor))) }
 
-    /// Ends a wait in ``receive(into:atMost:waits:)``, now and in every later call once the queue is empty;
-    /// sequences of datagrams end there too. What is in the queue can still be read. May be called from any
-    /// thread.
+    /// Ends a wait in ``receive(into:atMost:waits:)``, now and in every later call once the queue is empty; sequences
+    /// of datagrams end then too. The queue can still be read. May be called from any thread.
     public borrowing func wakeReceiver() {
-        // Without a peer the kernel says ENOTCONN and does it all the same.
+        // Without a peer the kernel returns ENOTCONN but still wakes the receiver.
         _ = shutdown(handle.descriptor, Int32(SHUT_RD))
     }
 }
 
 extension ReusePortSocket {
-    /// Reads what is in the socket's queue, in one recvmmsg(2). For a thread of one's own; a task should
-    /// use ``datagrams(batch:maximumBytes:batchesAhead:untilEmpty:)``. Allocates nothing.
+    /// Reads the socket's queue in one recvmmsg(2). It may block its thread; a task should use
+    /// ``datagrams(batch:maximumBytes:batchesAhead:untilEmpty:)``. Allocates nothing.
     ///
     /// - Parameters:
     ///   - batch: is overwritten.
-    ///   - limit: datagrams to take at most; nil: as many as the batch has room for.
-    ///   - waits: whether to wait for the first datagram. The wait ends with ``wakeReceiver()`` too.
-    /// - Returns: how many came; 0 when the queue is empty or the wait was ended.
-    /// - Throws: with the errno of recvmmsg(2); an interrupted call is made again.
+    ///   - limit: most datagrams to receive; nil: as many as the batch has room for.
+    ///   - waits: whether to wait for the first datagram. ``wakeReceiver()`` also ends the wait.
+    /// - Returns: how many datagrams were received; 0 when the queue is empty or the wait was ended.
+    /// - Throws: with the errno of recvmmsg(2); an interrupted call is repeated.
     @discardableResult
     public borrowing func receive(
         into batch: inout ReceiveBatch, atMost limit: Int? = nil, waits: Bool = true

@@ -1,12 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
 
 internal import CNet
-// Its header includes sys/socket.h; an optimising build takes it for the home of sockaddr_storage.
+// Its header includes sys/socket.h; an optimising build attributes sockaddr_storage to this module.
 internal import CReusePortLB
 internal import Glibc
 
-/// A descriptor that a socket, its memberships and its readers share; the last of them closes it, so that
-/// none of them ever holds a number that has become someone else's.
+/// A descriptor that a socket, its memberships and its readers share. The last of them closes it, so that none of them
+/// uses a number that has been reused.
 final class SocketHandle: Sendable {
     let descriptor: Int32
     private let isOwned: Bool
@@ -26,7 +26,7 @@ final class SocketHandle: Sendable {
         if isOwned { _ = close(descriptor) }
     }
 
-    /// The kernel's number of the socket, which is never given out again; 0 for a closed descriptor.
+    /// The kernel's number of the socket, which is never reused; 0 for a closed descriptor.
     var cookie: UInt64 { option(SO_COOKIE, as: UInt64.self) ?? 0 }
 
     /// Reads a fixed-size socket option; nil when there is none.
@@ -39,7 +39,7 @@ final class SocketHandle: Sendable {
         return result == 0 ? value : nil
     }
 
-    /// What the socket is bound to; nil when it is not bound, or not a socket over IP.
+    /// The address that the socket is bound to; nil when it is not bound, or not a socket over IP.
     var endpoint: Endpoint? {
         var storage = sockaddr_storage()
         var size = socklen_t(MemoryLayout<sockaddr_storage>.size)

@@ -1,20 +1,19 @@
 // SPDX-License-Identifier: Apache-2.0
 
-/// Who holds each frame of a `Umem`. Every frame is in one place, and moves only from where it is: a frame
-/// that is given back twice, or that the kernel hands over though it was not lent, is refused and counted.
+/// The owner of each frame of a `Umem`. Every frame is in one place, and moves only from there: a frame that is
+/// returned twice, or that the kernel returns although it was not lent, is refused and counted.
 ///
-/// It costs a byte a frame, and a comparison and a few stores a move; it has no lock, since one worker
-/// owns it.
+/// It costs a byte a frame, and a comparison and a few stores a move. It has no lock, since one worker owns it.
 @safe @usableFromInline
 struct FrameAccounting: ~Copyable, @unchecked Sendable {
-    /// Frames that there are.
+    /// The number of frames.
     @usableFromInline let owned: Int
     @usableFromInline let shift: UInt64
     // SAFETY: `owned` bytes and 256 counts, initialised in init and freed in deinit; not shared.
     @usableFromInline let places: UnsafeMutablePointer<UInt8>
     @usableFromInline let counts: UnsafeMutablePointer<Int>
 
-    /// Moves that were refused.
+    /// Refused moves.
     private(set) var violations: UInt64 = 0
 
     init(frames: Int, frameBytes: Int) {
@@ -32,22 +31,22 @@ struct FrameAccounting: ~Copyable, @unchecked Sendable {
         unsafe counts.deallocate()
     }
 
-    /// How many frames are there. O(1).
+    /// The number of frames at a place. O(1).
     func count(at place: FramePlace) -> Int { unsafe counts[Int(place.code)] }
 
-    /// The same, frame by frame: what `count` has to agree with. O(frames).
+    /// The same, counted frame by frame, to check `count`. O(frames).
     func recount(at place: FramePlace) -> Int {
         (0..<owned).count { unsafe places[$0] == place.code }
     }
 
-    /// Where the frame is that the address lies in; nil past the end of the memory.
+    /// The place of the frame at an address; nil past the end of the memory.
     func place(of address: UInt64) -> FramePlace? {
         let frame = address >> shift
         return frame < UInt64(owned) ? unsafe FramePlace(code: places[Int(frame)]) : nil
     }
 
     /// - Parameter address: any within the frame.
-    /// - Returns: false when the frame is not at `from`; nothing is altered then but `violations`.
+    /// - Returns: false when the frame is not at `from`; then only `violations` changes.
     @_noLocks @_noAllocation @inlinable @inline(__always)
     mutating func move(_ address: UInt64, from: FramePlace, to: FramePlace) -> Bool {
         let frame = address >> shift
@@ -67,7 +66,7 @@ struct FrameAccounting: ~Copyable, @unchecked Sendable {
     }
 }
 
-/// Who holds a frame, as a byte. A socket is named by its number among those that share the memory.
+/// The owner of a frame, as a byte. A socket is identified by its number among those that share the memory.
 @frozen
 public struct FramePlace: Equatable, Sendable {
     @usableFromInline let code: UInt8
@@ -75,7 +74,7 @@ public struct FramePlace: Equatable, Sendable {
     @_noLocks @_noAllocation @inlinable
     init(code: UInt8) { self.code = code }
 
-    /// Free: it is in the store.
+    /// Free, in the store.
     public static var free: FramePlace {
         @_noLocks @_noAllocation @inlinable
         get { FramePlace(code: 0) }
@@ -86,27 +85,27 @@ public struct FramePlace: Equatable, Sendable {
         get { FramePlace(code: 1) }
     }
 
-    /// The kernel, to receive into: from the fill ring until it comes out of the receive ring.
+    /// The kernel, for receiving: from the fill ring until it comes out of the receive ring.
     public static func receiving(_ socket: UInt8) -> FramePlace { FramePlace(code: 2 + 2 * socket) }
 
-    /// The kernel, to send: from the transmit ring until it comes out of the completion ring.
+    /// The kernel, for sending: from the transmit ring until it comes out of the completion ring.
     public static func transmitting(_ socket: UInt8) -> FramePlace {
         FramePlace(code: 3 + 2 * socket)
     }
 
-    /// Sockets that can share one memory.
+    /// The maximum number of sockets that share one memory.
     static let socketsMax = 64
 }
 
-/// How many frames are where, at one moment. The sum of all places is `owned`, always.
+/// How many frames are in each place, at one moment. The sum of all places is always `owned`.
 ///
-/// It begins with what the store knows and takes in one socket after the other; complete it is when every
-/// socket of the memory has been counted.
+/// It starts with the store's counts and adds one socket after the other; it is complete when every socket of the
+/// memory has been added.
 public struct FrameCensus: Equatable, Sendable, CustomStringConvertible {
     public let owned: Int
     /// In the store.
     public let free: Int
-    /// In the worker's hands.
+    /// With the worker.
     public let held: Int
     /// In fill rings, for the kernel to take.
     public private(set) var fill = 0
@@ -116,10 +115,10 @@ public struct FrameCensus: Equatable, Sendable, CustomStringConvertible {
     public private(set) var transmit = 0
     /// In completion rings, for the worker to take.
     public private(set) var completion = 0
-    /// With the kernel: taken from a fill or a transmit ring, and not handed back yet. At rest a kernel
-    /// keeps the few that it took and had no packet for.
+    /// With the kernel: taken from a fill or a transmit ring, and not returned yet. An idle kernel keeps the few that
+    /// it took without a packet for them.
     public private(set) var inKernel = 0
-    /// Moves that made no sense (`FrameStore.violations`).
+    /// Refused moves (`FrameStore.violations`).
     public let violations: UInt64
 
     init(_ store: borrowing FrameStore) {
@@ -129,7 +128,7 @@ public struct FrameCensus: Equatable, Sendable, CustomStringConvertible {
         violations = store.violations
     }
 
-    /// Frames that a socket has: lent to receive and to transmit, and of those in each ring.
+    /// Frames of a socket: lent for receiving and sending, and the counts of each ring.
     struct Share {
         var receiving: Int
         var transmitting: Int
@@ -161,6 +160,6 @@ public struct FrameCensus: Equatable, Sendable, CustomStringConvertible {
 }
 
 extension FrameStore {
-    /// Where the frames are, before any socket is counted.
+    /// The places of the frames, before any socket is added.
     public func census() -> FrameCensus { FrameCensus(self) }
 }

@@ -2,7 +2,7 @@
 
 /// The free frames of a `Umem`, and the accounting of all of them. One worker owns it.
 ///
-/// The frame that was given back last is taken first: its bytes are still in the cache.
+/// The frame that was returned last is taken first: its bytes are still in the cache.
 @safe
 public struct FrameStore: ~Copyable, @unchecked Sendable {
     @usableFromInline var accounting: FrameAccounting
@@ -13,7 +13,7 @@ public struct FrameStore: ~Copyable, @unchecked Sendable {
     // SAFETY: room for every frame, of which the first `available` are in use; freed in deinit.
     @usableFromInline let stack: UnsafeMutablePointer<UInt64>
 
-    /// All frames of a memory, free.
+    /// A store of all frames of a memory, all of them free.
     init(frames: Int, frameBytes: Int) {
         accounting = FrameAccounting(frames: frames, frameBytes: frameBytes)
         self.frameBytes = frameBytes
@@ -27,15 +27,14 @@ public struct FrameStore: ~Copyable, @unchecked Sendable {
 
     deinit { unsafe stack.deallocate() }
 
-    /// The address of a frame to write a packet into; nil when none is free.
+    /// The address of a frame for a packet; nil when none is free.
     @_noLocks @_noAllocation @inlinable
     public mutating func take() -> UInt64? { lend(to: .held) }
 
-    /// Gives back a frame that `take` or a receive ring gave.
+    /// Returns a frame from `take` or a receive ring.
     ///
     /// - Parameter address: any within the frame, such as that of the packet.
-    /// - Returns: false when the frame was not the worker's to give back; it stays where it is, and
-    ///   `violations` counts it.
+    /// - Returns: false when the worker does not own the frame; it stays where it is, and `violations` counts it.
     @_noLocks @_noAllocation @inlinable @discardableResult
     public mutating func put(_ address: UInt64) -> Bool { accept(address, from: .held) }
 
@@ -50,16 +49,16 @@ public struct FrameStore: ~Copyable, @unchecked Sendable {
 
     @_noLocks @_noAllocation @inlinable @inline(__always)
     mutating func accept(_ address: UInt64, from place: FramePlace) -> Bool {
-        // Those that are free are fewer than all, or this one would not be elsewhere.
+        // There are fewer free frames than frames, or this one would not be elsewhere.
         guard accounting.move(address, from: place, to: .free) else { return false }
         unsafe stack[available] = address & mask
         available &+= 1
         return true
     }
 
-    // MARK: Who holds what
+    // MARK: Owners
 
-    /// Frames that there are.
+    /// The number of frames.
     public var owned: Int { accounting.owned }
 
     /// Frames in the store.
@@ -68,17 +67,16 @@ public struct FrameStore: ~Copyable, @unchecked Sendable {
         get { available }
     }
 
-    /// Moves that were refused, since the frame was elsewhere or does not exist. Each is a bug, here or in
-    /// the kernel.
+    /// Refused moves, since the frame was elsewhere or does not exist. Each is a bug, here or in the kernel.
     public var violations: UInt64 { accounting.violations }
 
-    /// How many frames are at a place. O(1).
+    /// The number of frames at a place. O(1).
     public func count(at place: FramePlace) -> Int { accounting.count(at: place) }
 
-    /// Where the frame is that the address lies in; nil past the end of the memory.
+    /// The place of the frame at an address; nil past the end of the memory.
     public func place(of address: UInt64) -> FramePlace? { accounting.place(of: address) }
 
-    /// Takes back all that a socket had which is closed, before another one gets its number. O(frames).
+    /// Takes back all frames of a closed socket, before another one gets its number. O(frames).
     package mutating func reclaim(from socket: UInt8) {
         for place in [FramePlace.receiving(socket), .transmitting(socket)] {
             guard accounting.count(at: place) > 0 else { continue }

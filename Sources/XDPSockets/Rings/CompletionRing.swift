@@ -2,8 +2,7 @@
 
 public import CLibXDP
 
-/// The ring by which frames come back whose packets the kernel has sent. The kernel writes, the worker
-/// reads.
+/// The ring that returns the frames of sent packets. The kernel writes, the worker reads.
 @safe
 public struct CompletionRing: ~Copyable, @unchecked Sendable {
     // SAFETY: as FillRing.ring.
@@ -18,7 +17,7 @@ public struct CompletionRing: ~Copyable, @unchecked Sendable {
 
     deinit { unsafe ring.deallocate() }
 
-    /// Entries that there are, a power of two.
+    /// The number of entries, a power of two.
     public var capacity: Int { unsafe Int(ring.pointee.size) }
 
     /// Entries that were not taken yet.
@@ -29,8 +28,7 @@ public struct CompletionRing: ~Copyable, @unchecked Sendable {
 
     /// Takes frames back into the store.
     ///
-    /// - Returns: how many entries were read. A frame that was not lent stays away
-    ///   (`FrameStore.violations`).
+    /// - Returns: the number of entries read. A frame that was not lent is not taken back (`FrameStore.violations`).
     @_noLocks @_noAllocation @inlinable @discardableResult
     public mutating func drain(into store: inout FrameStore, most: UInt32 = .max) -> UInt32 {
         let range = peek(upTo: most)
@@ -53,13 +51,13 @@ public struct CompletionRing: ~Copyable, @unchecked Sendable {
         return RingRange(first: first, count: count)
     }
 
-    /// - Parameter number: one that `peek` gave.
+    /// - Parameter number: the number of an entry from `peek`.
     @_noLocks @_noAllocation @inlinable
     package func address(at number: UInt32) -> UInt64 {
         unsafe xsk_ring_cons__comp_addr(ring, number).pointee
     }
 
-    /// Lets the kernel write over the entries that were peeked at first.
+    /// Releases the oldest peeked entries to the kernel.
     @_noLocks @_noAllocation @inlinable
     package mutating func release(_ count: UInt32) { unsafe xsk_ring_cons__release(ring, count) }
 }

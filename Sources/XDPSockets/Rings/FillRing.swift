@@ -2,7 +2,7 @@
 
 public import CLibXDP
 
-/// The ring by which the kernel gets frames to receive into. The worker writes, the kernel reads.
+/// The ring that gives the kernel frames for receiving. The worker writes, the kernel reads.
 ///
 /// Single producer (Documentation/networking/af_xdp.rst): one worker owns it.
 @safe
@@ -22,7 +22,7 @@ public struct FillRing: ~Copyable, @unchecked Sendable {
 
     deinit { unsafe ring.deallocate() }
 
-    /// Entries that there are, a power of two.
+    /// The number of entries, a power of two.
     public var capacity: Int { unsafe Int(ring.pointee.size) }
 
     /// Entries that the kernel has not read yet.
@@ -31,16 +31,16 @@ public struct FillRing: ~Copyable, @unchecked Sendable {
         get { unsafe Int(clibxdp_in_prod(ring)) }
     }
 
-    /// Whether the kernel reads no further until it is woken (`XDPSocket.wakeReceiver`); false always
-    /// without `usesWakeups`.
+    /// Whether the kernel stops reading until it is woken (`XDPSocket.wakeReceiver`); always false without
+    /// `usesWakeups`.
     public var needsWakeup: Bool {
         @_noLocks @_noAllocation @inlinable
         get { unsafe xsk_ring_prod__needs_wakeup(ring) != 0 }
     }
 
-    /// Hands free frames to the kernel: as many as there are, as there is room for, and as are wanted.
+    /// Lends free frames to the kernel: as many as are free, fit and are wanted.
     ///
-    /// - Returns: how many.
+    /// - Returns: the number of frames.
     @_noLocks @_noAllocation @inlinable @discardableResult
     public mutating func refill(from store: inout FrameStore, most: UInt32 = .max) -> UInt32 {
         let wanted = UInt32(truncatingIfNeeded: min(store.free, Int(most)))
@@ -56,7 +56,7 @@ public struct FillRing: ~Copyable, @unchecked Sendable {
 
     // MARK: One by one
 
-    /// Entries to write, which the kernel does not see yet. All have to be written and submitted.
+    /// Reserves entries, which the kernel does not see yet. All must be written and submitted.
     @_noLocks @_noAllocation @inlinable
     package mutating func reserve(upTo most: UInt32) -> RingRange {
         let count = unsafe min(most, xsk_prod_nb_free(ring, most))
@@ -67,13 +67,13 @@ public struct FillRing: ~Copyable, @unchecked Sendable {
         return RingRange(first: first, count: count)
     }
 
-    /// - Parameter number: one that `reserve` gave.
+    /// - Parameter number: the number of an entry from `reserve`.
     @_noLocks @_noAllocation @inlinable
     package mutating func set(_ address: UInt64, at number: UInt32) {
         unsafe xsk_ring_prod__fill_addr(ring, number).pointee = address
     }
 
-    /// Shows the kernel the next entries that were reserved.
+    /// Publishes the next reserved entries to the kernel.
     @_noLocks @_noAllocation @inlinable
     package mutating func submit(_ count: UInt32) { unsafe xsk_ring_prod__submit(ring, count) }
 }

@@ -2,7 +2,7 @@
 
 public import CLibXDP
 
-/// The ring of packets that came in. The kernel writes, the worker reads.
+/// The ring of received packets. The kernel writes, the worker reads.
 @safe
 public struct ReceiveRing: ~Copyable, @unchecked Sendable {
     // SAFETY: as FillRing.ring.
@@ -17,7 +17,7 @@ public struct ReceiveRing: ~Copyable, @unchecked Sendable {
 
     deinit { unsafe ring.deallocate() }
 
-    /// Entries that there are, a power of two.
+    /// The number of entries, a power of two.
     public var capacity: Int { unsafe Int(ring.pointee.size) }
 
     /// Packets that were not taken yet.
@@ -29,8 +29,8 @@ public struct ReceiveRing: ~Copyable, @unchecked Sendable {
     /// The same for any thread, including entries that the worker has not released yet.
     public var unread: Int { unsafe Int(clibxdp_unread(ring)) }
 
-    /// Takes packets in the order in which they came. Their frames are the worker's from now on: each
-    /// goes into a transmit ring or back into the store.
+    /// Takes packets in the order of their arrival. The worker then owns their frames: each goes into a transmit ring
+    /// or back into the store.
     ///
     /// - Returns: entries for `packet(at:)`, until `release`.
     @_noLocks @_noAllocation @inlinable
@@ -44,14 +44,14 @@ public struct ReceiveRing: ~Copyable, @unchecked Sendable {
         return range
     }
 
-    /// The packet of an entry that `take` gave.
+    /// The packet of an entry from `take`.
     @_noLocks @_noAllocation @inlinable
     public func packet(at number: UInt32) -> Packet {
         let entry = unsafe xsk_ring_cons__rx_desc(ring, number).pointee
         return Packet(address: entry.addr, bytes: entry.len)
     }
 
-    /// Gives the entries back to the kernel, once their packets have been looked at.
+    /// Returns the entries to the kernel, once their packets have been read.
     @_noLocks @_noAllocation @inlinable
     public mutating func release(_ range: RingRange) { release(range.count) }
 
@@ -65,13 +65,12 @@ public struct ReceiveRing: ~Copyable, @unchecked Sendable {
         return RingRange(first: first, count: count)
     }
 
-    /// Lets the kernel write over the entries that were peeked at first.
+    /// Releases the oldest peeked entries to the kernel.
     @_noLocks @_noAllocation @inlinable
     package mutating func release(_ count: UInt32) { unsafe xsk_ring_cons__release(ring, count) }
 }
 
-/// Entries of a ring that follow each other. Their numbers go on past the end of the ring, which begins
-/// again, and past 2^32, where they begin again.
+/// Consecutive entries of a ring. Their numbers continue past the size of the ring and wrap at 2^32.
 @frozen
 public struct RingRange: Equatable, Sendable {
     public let first: UInt32
@@ -90,12 +89,11 @@ public struct RingRange: Equatable, Sendable {
     }
 }
 
-/// Where a packet lies in a `Umem`: an entry of the rings of packets (`struct xdp_desc`,
-/// linux/if_xdp.h).
+/// The position of a packet in a `Umem`: an entry of the rings of packets (`struct xdp_desc`, linux/if_xdp.h).
 @frozen
 public struct Packet: Equatable, Sendable {
-    /// The place of its first byte, counted from the start of the memory. Where a frame begins is this
-    /// rounded down to the size of frames: the kernel leaves headroom before a packet that it received.
+    /// The offset of its first byte in the memory. The start of its frame is this rounded down to the size of frames:
+    /// the kernel leaves headroom before a received packet.
     public var address: UInt64
     /// From the Ethernet header on.
     public var bytes: UInt32

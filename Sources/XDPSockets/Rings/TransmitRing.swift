@@ -25,30 +25,30 @@ public struct TransmitRing: ~Copyable, @unchecked Sendable {
     /// Packets that were appended and not published yet.
     public var unpublished: Int { Int(pending) }
 
-    /// Entries that there are, a power of two.
+    /// The number of entries, a power of two.
     public var capacity: Int { unsafe Int(ring.pointee.size) }
 
-    /// Packets that the kernel has not read yet, the unpublished ones included.
+    /// Packets that the kernel has not read yet, including unpublished ones.
     public var waiting: Int {
         @_noLocks @_noAllocation @inlinable
         get { unsafe Int(clibxdp_in_prod(ring)) }
     }
 
-    /// Whether the kernel reads no further until it is woken: always so where it copies.
+    /// Whether the kernel stops reading until it is woken; always true where it copies.
     public var needsWakeup: Bool {
         @_noLocks @_noAllocation @inlinable
         get { unsafe xsk_ring_prod__needs_wakeup(ring) != 0 }
     }
 
-    /// What became of a packet that was to be sent.
+    /// The result of appending a packet.
     @frozen
     public enum Appended: Sendable {
-        /// It leaves with the next `publish`; its frame is the kernel's.
+        /// It leaves with the next `publish`; the kernel owns its frame.
         case appended
-        /// There is no room. The frame stays the worker's.
+        /// The ring is full. The worker keeps the frame.
         case full
-        /// The packet is empty, does not end in the frame in which it begins, or its frame is not the
-        /// worker's. The kernel would drop it and never give the frame back. The frame stays where it is.
+        /// The packet is empty, crosses the end of its frame, or the worker does not own the frame. The kernel would
+        /// drop it and never return the frame. The frame stays where it is.
         case invalid
     }
 
@@ -67,9 +67,9 @@ public struct TransmitRing: ~Copyable, @unchecked Sendable {
         return .appended
     }
 
-    /// Shows the kernel all that was appended.
+    /// Publishes all appended packets to the kernel.
     ///
-    /// - Returns: how many packets.
+    /// - Returns: the number of packets.
     @_noLocks @_noAllocation @inlinable @discardableResult
     public mutating func publish() -> UInt32 {
         let count = pending

@@ -14,11 +14,11 @@ struct OpenSocket {
     let receive: UnsafeMutablePointer<xsk_ring_cons>
     let transmit: UnsafeMutablePointer<xsk_ring_prod>
 
-    /// How long to sleep before a busy queue is tried again.
+    /// The pause before a busy queue is tried again.
     private static let pauseMicroseconds: UInt32 = 5000
 
-    /// libxdp has to be given the first rings themselves: with copies of them it unmaps the rings when a
-    /// bind fails, and a second try would use what is no longer there.
+    /// libxdp must get the first rings themselves: with copies of them it unmaps the rings when a bind fails, and a
+    /// second try would use unmapped memory.
     init(
         on queue: InterfaceQueue, _ registration: UmemRegistration, _ settings: XDPSocket.Settings
     ) throws(XDPSocketError) {
@@ -36,7 +36,7 @@ struct OpenSocket {
             unsafe handle = created
         } catch {
             rings.free()
-            // The first rings belong to the memory until a socket is made with them.
+            // The first rings belong to the memory until its first socket.
             if !isFirst { shared.free() }
             throw error
         }
@@ -47,7 +47,7 @@ struct OpenSocket {
         unsafe transmit = rings.transmit
     }
 
-    /// What a bound socket needs to be of use: its options, and its number.
+    /// Sets the options of a bound socket, and assigns its number.
     private static func complete(
         _ created: OpaquePointer, on queue: InterfaceQueue, _ registration: UmemRegistration,
         _ settings: XDPSocket.Settings
@@ -85,7 +85,7 @@ struct OpenSocket {
             unsafe transmit.initialize(to: xsk_ring_prod())
         }
 
-        /// Not those that it was made with.
+        /// Without the rings that it was created with.
         func free() {
             unsafe receive.deallocate()
             unsafe transmit.deallocate()
@@ -119,9 +119,9 @@ struct OpenSocket {
 
 /// One queue of a network interface.
 public struct InterfaceQueue: Hashable, Sendable, CustomStringConvertible {
-    /// The number of the interface, in the network namespace of the calling thread.
+    /// The index of the interface, in the network namespace of the calling thread.
     public let interface: UInt32
-    /// From 0 on; `ethtool -l` says how many there are.
+    /// From 0 on; `ethtool -l` shows the number of queues.
     public let queue: UInt32
 
     public init(interface: UInt32, queue: UInt32) {
@@ -129,7 +129,7 @@ public struct InterfaceQueue: Hashable, Sendable, CustomStringConvertible {
         self.queue = queue
     }
 
-    /// What the interface is called at present; nil when it is gone.
+    /// The current name of the interface; nil when it is gone.
     public var interfaceName: String? {
         var name = [CChar](repeating: 0, count: Int(IF_NAMESIZE))
         // SAFETY: the C library writes at most IF_NAMESIZE bytes, NUL included.

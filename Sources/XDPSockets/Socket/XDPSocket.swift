@@ -4,14 +4,14 @@ internal import CLibXDP
 internal import CNet
 internal import Glibc
 
-/// An AF_XDP socket: the packets of one queue of an interface that an XDP program redirects to it, and a
-/// way to send on that queue. It loads no program.
+/// An AF_XDP socket: receives the packets of one queue of an interface that an XDP program redirects to it, and sends
+/// on that queue. It loads no program.
 ///
-/// The rings are the hot path: `fill` gives the kernel frames, `receive` hands over packets, `transmit`
-/// takes packets, `completion` gives their frames back. One worker owns all four and the `FrameStore`.
+/// The rings are the hot path: `fill` lends frames to the kernel, `receive` returns packets, `transmit` takes packets,
+/// `completion` returns their frames. One worker owns all four and the `FrameStore`.
 ///
-/// Closing: the socket that took over the memory stays open inside, bound to its queue, until the
-/// last socket that shares it is closed too.
+/// Closing: the first socket of the memory stays open inside, bound to its queue, until the last socket that shares the
+/// memory is closed too.
 @safe
 public struct XDPSocket: ~Copyable, @unchecked Sendable {
     public let queue: InterfaceQueue
@@ -29,13 +29,13 @@ public struct XDPSocket: ~Copyable, @unchecked Sendable {
     // SAFETY: from xsk_socket__create_shared; deleted in deinit, before rings and memory go.
     private let handle: OpaquePointer
 
-    /// Binds to a queue, with a memory that becomes the socket's.
+    /// Binds to a queue, with a memory that the socket takes over.
     ///
-    /// A queue that a socket has left is taken for some milliseconds yet, so a refusal for that reason
-    /// is tried again, for as long as the settings say; the calling thread sleeps in between.
+    /// A released queue stays busy for some milliseconds, so a refusal for that reason is retried, for as long as the
+    /// settings allow; the calling thread sleeps in between.
     ///
-    /// - Throws: `XDPSocketError`: EPERM without CAP_NET_RAW, EBUSY when another socket keeps the queue,
-    ///   EINVAL for a queue that is not there, ENODEV, EOPNOTSUPP when zero copy was asked for.
+    /// - Throws: `XDPSocketError`: EPERM without CAP_NET_RAW, EBUSY when another socket keeps the queue, EINVAL for a
+    ///   missing queue, ENODEV, EOPNOTSUPP when zero copy was requested.
     public init(
         on queue: InterfaceQueue, using umem: consuming Umem, _ settings: Settings = Settings()
     ) throws(XDPSocketError) {
@@ -43,10 +43,10 @@ public struct XDPSocket: ~Copyable, @unchecked Sendable {
         try self.init(on: queue, registration, settings)
     }
 
-    /// Binds to another queue or another interface, with the memory of `other`: a packet that came in
-    /// there can go out here, in the frame in which it lies. It has fill and completion rings of its own.
+    /// Binds to another queue or another interface, with the memory of `other`: a packet that came in there can leave
+    /// here, in the same frame. It has fill and completion rings of its own.
     ///
-    /// Whether it copies is as with `other` (kernel: xp_assign_dev_shared).
+    /// Whether it copies is inherited from `other` (kernel: xp_assign_dev_shared).
     ///
     /// - Throws: as the other initialiser.
     public init(
@@ -79,27 +79,27 @@ public struct XDPSocket: ~Copyable, @unchecked Sendable {
         registration.giveNumber(number)
     }
 
-    /// Closes the socket and takes back the frames that it had, in whatever ring or hands of the kernel
-    /// they were. For a socket that shares its memory; what others have is not touched.
+    /// Closes the socket and takes back its frames from all rings and the kernel. For a socket that shares its memory;
+    /// frames of other sockets are not affected.
     ///
-    /// A device that sends from the frames themselves may still be reading one that was under way. No
-    /// socket of the same memory may be opened meanwhile by another thread: it could get this one's number.
+    /// A device with zero copy may still be reading a frame. Until this returns, no other thread may open a socket of
+    /// the same memory: it could get this one's number.
     public consuming func close(returningFramesTo store: inout FrameStore) {
         let number = number
         let registration = registration
         _ = consume self
         store.reclaim(from: number)
-        // Until here, since the frames are of its memory.
+        // Kept until here, since the frames belong to its memory.
         _ = consume registration
     }
 
     /// The first byte of the memory; the addresses of packets count from here.
     public var base: UnsafeMutableRawPointer { unsafe registration.memory.base }
 
-    /// Adds the frames that this socket has to a census.
+    /// Adds the frames of this socket to a census.
     ///
-    /// The kernel goes on meanwhile; the rings that frames go to are read before those that they come
-    /// from, so that none is counted twice.
+    /// The kernel continues meanwhile. Each ring that frames move to is read before the one that they come from, so
+    /// that none is counted twice.
     public func count(in census: inout FrameCensus, of store: borrowing FrameStore) {
         let received = receive.waiting
         let completed = completion.waiting
@@ -112,24 +112,23 @@ public struct XDPSocket: ~Copyable, @unchecked Sendable {
 }
 
 extension XDPSocket {
-    /// How a socket is made.
+    /// The settings of a socket.
     public struct Settings: Sendable {
         /// Entries of the receive and the transmit ring, powers of two up to 2^16.
         public var receiveEntries = 2048
         public var transmitEntries = 2048
         public var copying = Copying.automatic
-        /// Whether the kernel may stop looking at the fill and transmit rings until it is woken, and says
-        /// so in them (`needsWakeup`): less work for both (XDP_USE_NEED_WAKEUP, Linux 5.4).
+        /// Whether the kernel may stop polling the fill and transmit rings until it is woken, and sets a flag in them
+        /// (`needsWakeup`): less work for both (XDP_USE_NEED_WAKEUP, Linux 5.4).
         public var usesWakeups = true
-        /// Whether the device is polled by the worker's calls rather than by interrupts; nil: no.
+        /// Busy polling: the worker's calls poll the device rather than interrupts; nil: off.
         public var busyPolling: BusyPolling?
-        /// For how long a queue that is taken is tried again. When the old owner has just closed it, 20
-        /// milliseconds have been enough.
+        /// How long a busy queue is retried. When the old owner has just closed it, 20 milliseconds have been enough.
         public var busyLimit = Duration.seconds(1)
 
         public init() {}
 
-        /// Who moves the bytes between the device and the frames.
+        /// How bytes move between the device and the frames.
         public enum Copying: Sendable {
             /// The device, if it can; otherwise the kernel copies.
             case automatic
@@ -139,13 +138,13 @@ extension XDPSocket {
             case never
         }
 
-        /// Options of the socket. They do little unless the interface also holds its interrupts back:
+        /// Options of the socket. They have little effect unless the interface also delays its interrupts:
         /// `napi_defer_hard_irqs` 2 and `gro_flush_timeout` 200000 in /sys/class/net/NAME
         /// (Documentation/networking/af_xdp.rst).
         public struct BusyPolling: Equatable, Sendable {
-            /// How long a call polls at most.
+            /// The maximum time that a call polls.
             public var microseconds: Int32
-            /// How many packets a call takes at most.
+            /// The maximum number of packets that a call takes.
             public var packets: Int32
 
             public init(microseconds: Int32 = 20, packets: Int32 = 64) {
@@ -154,7 +153,7 @@ extension XDPSocket {
             }
         }
 
-        /// As libxdp takes it.
+        /// The value for libxdp.
         var config: xsk_socket_config {
             var config = xsk_socket_config()
             config.rx_size = UInt32(receiveEntries)
@@ -182,14 +181,14 @@ extension XDPSocket {
 }
 
 extension XDPSocket {
-    /// What a call that has the kernel look at the rings came to.
+    /// The result of a wakeup call.
     @frozen
     public enum Wake: Equatable, Sendable {
         case done
-        /// The kernel did what it could; the rest stays in the ring for the next call: EAGAIN, EBUSY,
-        /// ENOBUFS (net/xdp/xsk.c, __xsk_generic_xmit).
+        /// The kernel did what it could; the rest stays in the ring for the next call: EAGAIN, EBUSY, ENOBUFS
+        /// (net/xdp/xsk.c, __xsk_generic_xmit).
         case later
-        /// Nothing moves: ENETDOWN when the interface is down, ENXIO when it is gone.
+        /// Nothing was sent: ENETDOWN when the interface is down, ENXIO when it is gone.
         case failed(Int32)
 
         @_noLocks @_noAllocation
@@ -202,22 +201,22 @@ extension XDPSocket {
         }
     }
 
-    /// Has the kernel send what is in the transmit ring: needed when `transmit.needsWakeup`, with copying
-    /// for every batch. A call sends 32 packets, or as many as the budget of busy polling says.
+    /// Makes the kernel send the transmit ring: needed when `transmit.needsWakeup`, with copying for every batch. A
+    /// call sends 32 packets, or as many as the budget of busy polling allows.
     @_noLocks @_noAllocation
     public func wakeTransmitter() -> Wake { Wake(cnet_xdp_transmit(descriptor)) }
 
-    /// Has the kernel receive: needed when `fill.needsWakeup`, and to poll busily.
+    /// Makes the kernel receive: needed when `fill.needsWakeup`, and for busy polling.
     @_noLocks @_noAllocation
     public func wakeReceiver() -> Wake { Wake(cnet_xdp_receive(descriptor)) }
 
-    /// What ended a sleep.
+    /// The reason for the end of a sleep.
     @frozen
     public enum SleepEnd: Sendable { case packets, time, failed }
 
     /// Sleeps until there is a packet to receive.
     ///
-    /// - Parameter milliseconds: at most; negative for no limit. A signal ends it too.
+    /// - Parameter milliseconds: the maximum; negative for no limit. A signal ends it too.
     /// - Returns: `failed` when the interface is gone or down, as long as it is.
     @_noLocks @_noAllocation
     public func awaitPackets(milliseconds: Int32) -> SleepEnd {

@@ -2,19 +2,19 @@
 
 internal import CNet
 
-/// What the kernel counted at a socket since it was made (`struct xdp_statistics`, linux/if_xdp.h).
+/// The kernel's counters of a socket since it was created (`struct xdp_statistics`, linux/if_xdp.h).
 public struct XDPStatistics: Equatable, Sendable {
-    /// Packets that were redirected here and lost: longer than a frame, or for another queue.
+    /// Redirected packets that were lost: longer than a frame, or for another queue.
     public var receiveDropped: UInt64 = 0
-    /// Entries of the fill ring that made no sense.
+    /// Invalid entries of the fill ring.
     public var receiveInvalid: UInt64 = 0
-    /// Entries of the transmit ring that made no sense; their frames do not come back.
+    /// Invalid entries of the transmit ring; their frames do not come back.
     public var transmitInvalid: UInt64 = 0
     /// Packets lost because the receive ring was full (Linux 5.9, as the next ones).
     public var receiveRingFull: UInt64 = 0
-    /// Times that there was a packet, and the fill ring had no frame for it.
+    /// Packets for which the fill ring had no frame.
     public var fillRingEmpty: UInt64 = 0
-    /// Times that the transmit ring had nothing to send.
+    /// How often the transmit ring was empty.
     public var transmitRingEmpty: UInt64 = 0
 
     public init() {}
@@ -32,7 +32,7 @@ public struct XDPStatistics: Equatable, Sendable {
 }
 
 extension XDPSocket {
-    /// - Throws: `XDPSocketError`, which no kernel with AF_XDP has a reason for.
+    /// - Throws: `XDPSocketError`; no kernel with AF_XDP has a reason for it.
     public func statistics() throws(XDPSocketError) -> XDPStatistics {
         var read = cnet_xdp_statistics()
         // SAFETY: the kernel fills in the structure.

@@ -3,20 +3,20 @@
 internal import CNet
 internal import Glibc
 
-/// The memory in which packets lie, cut into frames, which kernel and workers hand to each other
+/// The memory of packets, divided into frames that kernel and workers pass to each other
 /// (Documentation/networking/af_xdp.rst, "UMEM").
 ///
 /// A socket takes it over. Further sockets, of other devices or queues, share it with that one.
 @safe
 public struct Umem: ~Copyable, @unchecked Sendable {
     public let shape: Shape
-    /// Whether its pages are from the pool of huge ones (`vm.nr_hugepages`). Otherwise the kernel was
-    /// asked to use transparent huge pages, which it does when it has some.
+    /// Whether its pages are from the pool of huge pages (`vm.nr_hugepages`). Otherwise the kernel uses transparent
+    /// huge pages when it has some.
     public let usesHugePages: Bool
     let registration: UmemRegistration
 
-    /// - Throws: `XDPSocketError`: EPERM without CAP_NET_RAW, ENOBUFS when too little memory may be
-    ///   locked and the limit cannot be raised, ENOMEM, EINVAL for a shape that no kernel takes.
+    /// - Throws: `XDPSocketError`: EPERM without CAP_NET_RAW, ENOBUFS when the limit of locked memory is too low and
+    ///   cannot be raised, ENOMEM, EINVAL for an invalid shape.
     public init(_ shape: Shape) throws(XDPSocketError) {
         try shape.check()
         registration = try UmemRegistration(shape)
@@ -24,8 +24,7 @@ public struct Umem: ~Copyable, @unchecked Sendable {
         self.shape = shape
     }
 
-    /// The store of its frames, all of them free. Once: a second store would give out frames that the
-    /// first has given out.
+    /// The store of its frames, all of them free. Must be called once: a second store would give out the same frames.
     public func makeFrameStore() -> FrameStore {
         FrameStore(frames: shape.frames, frameBytes: shape.frameBytes)
     }
@@ -33,12 +32,12 @@ public struct Umem: ~Copyable, @unchecked Sendable {
     /// Its first byte; addresses in rings count from here. Valid as long as this or a socket of it lives.
     public var base: UnsafeMutableRawPointer { unsafe registration.memory.base }
 
-    /// How the memory is cut up.
+    /// The frames and rings of the memory.
     public struct Shape: Equatable, Sendable, CustomStringConvertible {
         /// Bytes of a frame: 2048 or 4096. A frame holds one packet.
         public var frameBytes: Int
-        /// Frames, a power of two from 64 to 2^20. Each of them can wait for a packet, hold one that is
-        /// being looked at, or one that is being sent.
+        /// The number of frames, a power of two from 64 to 2^20. Each can wait for a packet, hold a packet that is
+        /// being processed, or one that is being sent.
         public var frames: Int
         /// Entries of a fill ring and of a completion ring, powers of two up to 2^16.
         public var fillEntries: Int
@@ -56,16 +55,16 @@ public struct Umem: ~Copyable, @unchecked Sendable {
 
         public var bytes: Int { frameBytes * frames }
 
-        /// The longest packet, from the Ethernet header on, that is received: the kernel keeps 256
-        /// bytes before it (XDP_PACKET_HEADROOM, include/uapi/linux/bpf.h). It drops longer ones and
-        /// counts them (`XDPStatistics.receiveDropped`), so a program should not steer them here.
+        /// The longest received packet, from the Ethernet header on: the kernel keeps 256 bytes before it
+        /// (XDP_PACKET_HEADROOM, include/uapi/linux/bpf.h). It drops longer ones and counts them
+        /// (`XDPStatistics.receiveDropped`), so a program should not redirect them here.
         public var longestPacket: Int { frameBytes - 256 }
 
         public var description: String { "\(frames) frames of \(frameBytes) bytes" }
 
-        /// Why packets of an interface may be too long for the frames; nil when all of them fit.
+        /// The error when packets of an interface can be too long for the frames; nil when all of them fit.
         ///
-        /// - Parameter mtu: of the interface: bytes of an IP packet.
+        /// - Parameter mtu: the MTU of the interface in bytes.
         public func objection(to mtu: Int, of interface: String) -> XDPSocketError? {
             let most = longestPacket - Self.linkHeaderBytes
             guard mtu > most else { return nil }
@@ -95,10 +94,9 @@ public struct Umem: ~Copyable, @unchecked Sendable {
     }
 }
 
-/// The limit of locked memory (RLIMIT_MEMLOCK), which the kernel holds frames against unless the process
-/// has CAP_IPC_LOCK.
+/// The limit of locked memory (RLIMIT_MEMLOCK), which applies to frames unless the process has CAP_IPC_LOCK.
 enum MemoryLock {
-    /// Raises the limit by so many bytes: up to what the process may, or beyond with CAP_SYS_RESOURCE.
+    /// Raises the limit by `bytes`: up to the hard limit, or beyond with CAP_SYS_RESOURCE.
     ///
     /// - Returns: whether it has been raised.
     static func allow(_ bytes: Int) -> Bool {
@@ -117,7 +115,7 @@ enum MemoryLock {
     }
 }
 
-/// Pages for frames; given back in deinit.
+/// Pages for frames; unmapped in deinit.
 @safe
 struct UmemMemory: ~Copyable {
     let base: UnsafeMutableRawPointer
@@ -125,8 +123,8 @@ struct UmemMemory: ~Copyable {
     /// From the pool of huge pages.
     let isHuge: Bool
 
-    /// What huge pages measure on most machines. Elsewhere the kernel refuses a length that is not
-    /// whole pages, and normal ones serve.
+    /// The size of huge pages on most machines. Elsewhere the kernel refuses a length that is not whole pages, and
+    /// normal ones are used.
     private static let hugePageBytes = 2 << 20
 
     /// - Returns: nil when there is no memory.
@@ -136,7 +134,7 @@ struct UmemMemory: ~Copyable {
         unsafe base = start
         self.bytes = bytes
         isHuge = unsafe huge != nil
-        // Fewer pages to walk for the kernel and the worker. Without them it works as well.
+        // Fewer pages for the kernel and the worker to walk; optional.
         if !isHuge { _ = unsafe cnet_wish_huge_pages(start, bytes) }
     }
 

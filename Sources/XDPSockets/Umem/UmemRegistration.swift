@@ -4,15 +4,15 @@ internal import CLibXDP
 internal import Glibc
 internal import Synchronization
 
-/// A memory that the kernel knows. Every socket of it keeps it alive, since libxdp wants the sockets
-/// deleted first.
+/// A memory that is registered with the kernel. Every socket of it keeps it alive, since libxdp requires that the
+/// sockets are deleted first.
 @safe
 final class UmemRegistration: @unchecked Sendable {
     let memory: UmemMemory
     // SAFETY: from xsk_umem__create; deleted in deinit.
     let handle: OpaquePointer
     let shape: Umem.Shape
-    /// The rings that are made with the memory, until its first socket has them.
+    /// The rings that are created with the memory, until its first socket takes them.
     private var firstRings: FirstRings?
     /// Bits of the socket numbers in use.
     private let numbers = Mutex<UInt64>(0)
@@ -78,10 +78,10 @@ final class UmemRegistration: @unchecked Sendable {
 
     // MARK: For sockets
 
-    /// The rings for the first socket; nil when one has them.
+    /// The rings for the first socket; nil when a socket has them.
     var ringsOfFirst: FirstRings? { firstRings }
 
-    /// The first socket has its rings and frees them.
+    /// Records that the first socket has the rings and frees them.
     func firstIsOpen() { firstRings = nil }
 
     /// A number for a socket; nil when all are in use.

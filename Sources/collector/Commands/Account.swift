@@ -12,8 +12,8 @@ struct Account: Equatable {
         self.group = group
     }
 
-    /// By name or by uid; nil when there is no such user. A uid need not be in the user database, and
-    /// then has the group of the same number.
+    /// By name or by uid; nil when there is no such user. A uid that is not in the user database gets the group of the
+    /// same number.
     init?(_ text: String) {
         // SAFETY: nothing else in this process asks the user database, so the row stays while it is read.
         if let row = unsafe getpwnam(text) {
@@ -29,7 +29,7 @@ struct Account: Equatable {
 
 /// The folders on the way to a group.
 enum SearchPath {
-    /// The first folder from the root on that the account may not search, and its mode in octal.
+    /// The first folder on the path, from the root, that the account may not search, and its mode in octal.
     static func firstClosed(
         in folder: String, to account: Account
     ) -> (path: String, mode: String)? {

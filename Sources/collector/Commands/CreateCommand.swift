@@ -8,7 +8,7 @@ internal import ReusePortLB
 struct CreateCommand: ParsableCommand {
     static let configuration = CommandConfiguration(
         commandName: "create",
-        abstract: "Make a group that collectors of another user can join without any privilege.",
+        abstract: "Create a group that collectors of another user can join without privilege.",
         discussion: """
             Loads the program once, which needs root or CAP_BPF and CAP_NET_ADMIN. The group stays \
             until `collector destroy` or a reboot. A group that is there gets the new --count, if no \
@@ -22,7 +22,7 @@ struct CreateCommand: ParsableCommand {
         name: .customLong("count"), help: ArgumentHelp("Slots, 1 to 128.", valueName: "number"))
     var count: Int
 
-    @Option(help: ArgumentHelp("Who may join: a user's name or uid.", valueName: "user"))
+    @Option(help: ArgumentHelp("The user that may join: a name or uid.", valueName: "user"))
     var owner: String?
 
     @Option(help: ArgumentHelp("Permissions of the pins, octal.", valueName: "mode"))
@@ -63,17 +63,17 @@ struct CreateCommand: ParsableCommand {
         if let account { warn(account) }
     }
 
-    /// A group that was there before keeps its owner.
+    /// An existing group keeps its owner.
     private func check(_ account: Account) throws {
         let owner = SearchPath.owner(of: "\(root.pinRoot)/\(name)")
         guard let owner, owner != account.uid else { return }
         StandardStream.error.write(
-            "collector: group \(name) is there already and belongs to uid \(owner), not "
+            "collector: group \(name) exists already and belongs to uid \(owner), not "
                 + "\(account.uid); collector destroy \(name) first, or create another\n")
         throw ExitCode(1)
     }
 
-    /// What will keep the owner out though the group is there.
+    /// Warns about a folder that the owner cannot search.
     private func warn(_ account: Account) {
         let folder = "\(root.pinRoot)/\(name)"
         if let closed = SearchPath.firstClosed(in: folder, to: account) {
@@ -88,7 +88,7 @@ struct CreateCommand: ParsableCommand {
 struct DestroyCommand: ParsableCommand {
     static let configuration = CommandConfiguration(
         commandName: "destroy",
-        abstract: "Remove a group that no member lives in.")
+        abstract: "Remove a group without live members.")
 
     @Argument(help: "The group's name.")
     var name: String

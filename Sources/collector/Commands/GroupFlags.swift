@@ -25,11 +25,11 @@ struct BalanceFlags: ParsableArguments {
     @Option(
         help: ArgumentHelp(
             "What is balanced by: source_ip, four_tuple, round_robin or random.",
-            discussion: "As the group is, unless given; a new group: source_ip.", valueName: "key"),
+            discussion: "Default: the group's key; source_ip for a new group.", valueName: "key"),
         transform: { text in
             guard let key = ReusePortGroup.Key(rawValue: text) else {
                 let keys = ReusePortGroup.Key.allCases.map(\.rawValue).joined(separator: ", ")
-                throw ValidationError("write one of \(keys)")
+                throw ValidationError("must be one of \(keys)")
             }
             return key
         })
@@ -37,8 +37,8 @@ struct BalanceFlags: ParsableArguments {
 
     @Option(
         help: ArgumentHelp(
-            "Mixed into the hash; hosts with one seed and count choose alike.",
-            discussion: "As the group is, unless given; a new group: 0.", valueName: "number"))
+            "Mixed into the hash; hosts with the same seed and count choose alike.",
+            discussion: "Default: the group's seed; 0 for a new group.", valueName: "number"))
     var seed: UInt64?
 }
 
@@ -47,19 +47,19 @@ extension GroupOptions {
     init(_ balance: BalanceFlags, _ root: PinRootFlag, count: Int) {
         self.init(count: count, key: balance.key, pinRoot: root.pinRoot)
         seed = balance.seed
-        // As bpftool does. Anywhere else a missing file system is more likely a wrong path.
+        // As bpftool does. At any other path a missing file system is probably a wrong path.
         mountsFileSystem = geteuid() == 0 && root.pinRoot == ReusePortGroup.defaultPinRoot
     }
 }
 
-/// 1...128, with the reason when it is not.
+/// Checks that a count is 1...128.
 func checkCount(_ count: Int) throws {
     guard (1...ReusePortGroup.maximumCount).contains(count) else {
-        throw ValidationError("COUNT is a number from 1 to \(ReusePortGroup.maximumCount)")
+        throw ValidationError("COUNT must be a number from 1 to \(ReusePortGroup.maximumCount)")
     }
 }
 
-/// A group's name as the library takes it.
+/// Checks that the library accepts a group's name.
 func checkName(_ name: String) throws {
     let isPlain = !name.contains { $0 == "/" || $0 == "." }
     guard (1...64).contains(name.utf8.count), isPlain else {
@@ -67,9 +67,9 @@ func checkName(_ name: String) throws {
     }
 }
 
-/// Opens a group for a command, and says more than the error does where more helps.
+/// Opens a group for a command, and adds hints to some errors.
 enum GroupOpening {
-    /// - Throws: `ExitCode` once everything is said, else what the library throws.
+    /// - Throws: `ExitCode` when the error has been reported, else the library's error.
     static func open(_ name: String, _ options: GroupOptions) throws -> ReusePortGroup {
         let tail = LogTail()
         var options = options
@@ -105,9 +105,8 @@ enum GroupOpening {
 
 /// The name of a group without --group.
 enum GroupName {
-    /// `collector-10-0-2-15-10001`: the address and port that all its members have. A BPF file system
-    /// takes no dots (kernel/bpf/inode.c, bpf_lookup); colons and percent signs are replaced as well, to
-    /// spare shells.
+    /// `collector-10-0-2-15-10001`: the address and port of all its members. A BPF file system allows no dots
+    /// (kernel/bpf/inode.c, bpf_lookup). Colons and percent signs are replaced too, for shells.
     static func of(_ endpoint: Endpoint) -> String {
         let address = endpoint.address.description.map { character in
             character.isASCII && (character.isLetter || character.isNumber) ? character : "-"

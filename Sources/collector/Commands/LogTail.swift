@@ -4,8 +4,8 @@ internal import LinuxNet
 internal import ReusePortLB
 internal import Synchronization
 
-/// The last lines that a group's log was told. What the kernel's verifier says is long, and its end is what
-/// matters. Once the group is open, an error in its log is a warning to the user.
+/// The last lines of a group's log: the end of the kernel verifier's long output has the cause. Once the group is
+/// open, an error in its log is a warning to the user.
 final class LogTail: Sendable {
     static let most = 12
 
@@ -17,7 +17,7 @@ final class LogTail: Sendable {
 
     func groupIsOpen() { isOpen.store(true, ordering: .releasing) }
 
-    /// What is said at the level of debugging is libbpf's own progress, and left out.
+    /// Leaves out level debug, which is libbpf's own progress.
     func add(_ level: GroupOptions.LogLevel, _ line: String) {
         guard level != .debug else { return }
         if level == .error, isOpen.load(ordering: .acquiring) {

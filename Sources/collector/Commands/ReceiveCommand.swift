@@ -34,13 +34,13 @@ struct ReceiveCommand: AsyncParsableCommand {
     @Argument(help: "The slot of this process, 0 to COUNT - 1.")
     var index: Int
 
-    @Argument(help: "How many slots the group has, 1 to 128; one with another count is resized.")
+    @Argument(help: "How many slots the group has, 1 to 128; a group with another count is resized.")
     var count: Int
 
     @Option(
         help: ArgumentHelp(
             "The group's name.",
-            discussion: "Unless given it is made of the address and the port, such as "
+            discussion: "Default: made of the address and port, such as "
                 + "collector-10-0-2-15-10001.", valueName: "name"))
     var group: String?
 
@@ -70,10 +70,10 @@ struct ReceiveCommand: AsyncParsableCommand {
     var maxBytes = 65_535
 
     func validate() throws {
-        guard port != 0 else { throw ValidationError("PORT is a number from 1 to 65535") }
+        guard port != 0 else { throw ValidationError("PORT must be a number from 1 to 65535") }
         try checkCount(count)
         guard (0..<count).contains(index) else {
-            throw ValidationError("INDEX is a number from 0 to COUNT - 1, that is \(count - 1)")
+            throw ValidationError("INDEX must be a number from 0 to COUNT - 1, that is \(count - 1)")
         }
         if let group { try checkName(group) }
         guard limit != 0 else { throw ValidationError("--count takes a number from 1 up") }
@@ -86,7 +86,7 @@ struct ReceiveCommand: AsyncParsableCommand {
     }
 
     func run() async throws {
-        // Signals are heard from here on, so that none ends the process half-way.
+        // Signals are caught from here on, so that none ends the process halfway.
         let signals = await UnixSignalsSequence(trapping: .sigint, .sigterm)
         let endpoint = Endpoint(ip, port: port)
         let reception = try Reception(
@@ -118,10 +118,10 @@ struct ReceiveCommand: AsyncParsableCommand {
             StandardStream.error.write("collector: \(failure)\n")
             throw ExitCode(1)
         }
-        // Whose reader has gone is done; whose disk is full is not.
+        // A reader that is gone is an orderly end; a full disk is an error.
         if !isReported, !StandardStream.output.isAbandoned {
             StandardStream.error.write(
-                "collector: standard output takes nothing more: is the disk full?\n")
+                "collector: cannot write to standard output: is the disk full?\n")
             throw ExitCode(1)
         }
     }
@@ -135,14 +135,14 @@ struct ReceiveCommand: AsyncParsableCommand {
     }
 }
 
-/// How what arrives is shown.
+/// How datagrams and counts are shown.
 struct ShowFlags: ParsableArguments {
-    @Flag(help: "Print no datagrams; on a terminal one line of counts is kept up to date.")
+    @Flag(help: "Print no datagrams; on a terminal update one line of counts.")
     var quiet = false
 
     @Option(
         parsing: .unconditional,
-        help: ArgumentHelp("Print the counts so often; fractions count.", valueName: "seconds"))
+        help: ArgumentHelp("Print the counts at this interval; fractions are allowed.", valueName: "seconds"))
     var statsInterval: Double?
 
     @Flag(help: "Datagrams and counts as JSON, one object a line.")

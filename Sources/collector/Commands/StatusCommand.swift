@@ -8,9 +8,9 @@ struct StatusCommand: ParsableCommand {
     static let configuration = CommandConfiguration(
         commandName: "status",
         abstract: "List the groups below the pin root, their members and counters.",
-        discussion: "A slot without a member is shown too: its sources are with the others.")
+        discussion: "A slot without a member is shown too: the other members have its sources.")
 
-    @Argument(help: "Groups to show; all below the pin root, unless given.")
+    @Argument(help: "Groups to show. Default: all below the pin root.")
     var names: [String] = []
 
     @Flag(help: "One JSON object.")
@@ -31,7 +31,7 @@ struct StatusCommand: ParsableCommand {
         guard StandardStream.output.write(text) else { throw ExitCode(1) }
     }
 
-    /// Those that are there, less what turns out to be no group, or to be gone by now.
+    /// The groups below the pin root, without folders that are no groups and groups that are gone.
     private func all() throws -> [GroupStatus] {
         do throws(ReusePortError) {
             return try ReusePortGroup.pinned(below: root.pinRoot)

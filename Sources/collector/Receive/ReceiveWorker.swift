@@ -5,11 +5,11 @@ internal import LinuxNet
 internal import ReusePortLB
 internal import Synchronization
 
-/// The thread that reads the socket. Without a printer it allocates nothing for a datagram, but for the
-/// set of sources when that grows.
+/// The thread that reads the socket. Without a printer it allocates nothing for a datagram, except when the set of
+/// sources grows.
 final class ReceiveWorker: Sendable {
-    /// How long the queue is emptied after the slot was left. When the group has no other member, the kernel
-    /// goes on to give us datagrams, and this limit ends it.
+    /// Longest time to empty the queue after leaving the slot. When the group has no other member, the kernel keeps
+    /// delivering datagrams, and this limit ends that.
     private static let drainingTime = Duration.seconds(2)
 
     private let outcome: AsyncStream<ReusePortError?>
@@ -60,7 +60,7 @@ private struct ReceiveLoop: Sendable {
     let printer: DatagramPrinter?
     let drainingTime: Duration
 
-    /// - Returns: why the socket could not be read any more; nil when it was told to stop.
+    /// - Returns: why the socket cannot be read any more; nil when it was stopped.
     func run() -> ReusePortError? {
         var batch = ReceiveBatch(maximumBytes: maximumBytes)
         var sources: Set<Source> = []

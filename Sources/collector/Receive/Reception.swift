@@ -5,7 +5,7 @@ internal import LinuxNet
 internal import ReusePortLB
 internal import Synchronization
 
-/// A socket in its slot, and how both are let go.
+/// A socket in its slot.
 final class Reception: Sendable {
     let name: String
     let socket: ReusePortSocket
@@ -13,10 +13,10 @@ final class Reception: Sendable {
     private let group: ReusePortGroup
     private let membership: Mutex<Membership?>
     private let stopping = Atomic(false)
-    /// The slot's counters when it was joined; only its member adds to them.
+    /// The slot's counters at the join; only its member adds to them.
     private let before: SlotCounters
 
-    /// Binds first, so that an address that cannot be had leaves no group behind.
+    /// Binds first, so that an unavailable address leaves no group behind.
     init(
         name: String, _ endpoint: Endpoint, slot: Int, _ options: GroupOptions,
         receiveBuffer: Int?
@@ -33,8 +33,8 @@ final class Reception: Sendable {
 
     var isStopping: Bool { stopping.load(ordering: .acquiring) }
 
-    /// Leaves the slot for good, so that its sources meet others from now on, and lets the worker read
-    /// what is left in the queue. Later calls change nothing.
+    /// Retires from the slot, so that its sources go to other members, and lets the worker read the rest of the
+    /// queue. Later calls change nothing.
     func stop() {
         let membership = membership.withLock { $0.take() }
         guard let membership else { return }
@@ -59,11 +59,11 @@ final class Reception: Sendable {
 
 /// What a collector has received. The worker alone writes; any thread may read.
 final class Tally: Sendable {
-    /// Source addresses that are told apart; an attacker could otherwise fill the memory with them.
+    /// Source addresses counted at most; otherwise an attacker could fill the memory with them.
     static let sourcesMax = 1 << 20
 
     let received = Atomic<UInt64>(0)
-    /// Of payload, including what was cut off.
+    /// Payload bytes, including those cut off.
     let bytes = Atomic<UInt64>(0)
     let truncated = Atomic<UInt64>(0)
     /// Different source addresses.

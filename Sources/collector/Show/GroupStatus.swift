@@ -4,7 +4,7 @@ internal import FanoutCore
 internal import LinuxNet
 internal import ReusePortLB
 
-/// What `collector status` knows of one group.
+/// The state of one group, for `collector status`.
 struct GroupStatus {
     struct Details {
         let info: GroupInfo
@@ -34,7 +34,7 @@ struct GroupStatus {
         }
     }
 
-    /// False when there is no such group, or none any more; a group that may not be read is there.
+    /// Whether the group exists; true for a group that may not be read.
     var isThere: Bool {
         guard case .failure(let error) = details else { return true }
         return ![.notFound, .invalid, .noBPFFileSystem].contains(error.code)

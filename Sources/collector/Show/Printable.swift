@@ -1,14 +1,14 @@
 // SPDX-License-Identifier: Apache-2.0
 
-/// Bytes from strangers as text that cannot drive a terminal.
+/// Untrusted bytes as text that cannot control a terminal.
 enum Printable {
-    /// Bytes of a datagram that is no text that are shown.
+    /// Bytes shown of a binary datagram.
     static let shownBytes = 32
-    /// Characters of a text that are shown.
+    /// Characters shown of a text.
     static let shownCharacters = 1024
 
-    /// Whether a terminal shows the character and does nothing else: no control characters, no marks that
-    /// turn the direction of the text around (Unicode categories Cc, Cf, Co, Cn, Cs, Zl, Zp).
+    /// Whether a terminal only shows the character: no control characters, no marks that change the direction of
+    /// the text (Unicode categories Cc, Cf, Co, Cn, Cs, Zl, Zp).
     static func isPlain(_ scalar: Unicode.Scalar) -> Bool {
         if scalar.value < 0x7f { return scalar.value >= 0x20 }
         return switch scalar.properties.generalCategory {
@@ -19,8 +19,7 @@ enum Printable {
         }
     }
 
-    /// The bytes as text, if that is what they are: UTF-8 of which most is plain, the end of a line
-    /// apart.
+    /// The bytes as text, if they are UTF-8 and mostly plain, not counting a line end; else nil.
     static func text(_ bytes: [UInt8]) -> String? {
         guard let text = String(validating: bytes, as: UTF8.self) else { return nil }
         var plain = 0
@@ -35,8 +34,7 @@ enum Printable {
         return plain > other ? text : nil
     }
 
-    /// What `text` returned, on one line and harmless: `\n`, `\u{1b}` and `\\` in place of what is not
-    /// plain, and cut when it is long.
+    /// A text on one line, safe for a terminal: with escapes such as `\n`, `\u{1b}` and `\\`, and cut when it is long.
     static func line(_ text: String) -> String {
         var line = ""
         for scalar in text.unicodeScalars.prefix(shownCharacters) {
@@ -89,7 +87,7 @@ extension JSON: CustomStringConvertible {
         }
     }
 
-    /// Everything that is not plainly printable is escaped, so that a terminal is safe from it too.
+    /// Escapes everything that is not plain, so that it is safe for a terminal too.
     private static func quoted(_ text: String) -> String {
         var quoted = "\""
         for scalar in text.unicodeScalars {

@@ -10,10 +10,10 @@ struct Stats {
     var bytes: UInt64
     var truncated: UInt64
     var sources: Int
-    /// Whether more sources came than are told apart.
+    /// Whether there were more sources than are counted.
     var hasMoreSources: Bool
     var kernelDrops: UInt64
-    /// What the program counted for the slot since it was joined; nil when it cannot be read.
+    /// The slot's counters since the join; nil when they cannot be read.
     var slot: SlotCounters?
 
     init(_ reception: Reception, _ tally: Tally) {
@@ -69,7 +69,7 @@ struct StatsDisplay: Sendable {
     private let reception: Reception
     private let tally: Tally
     private let isJSON: Bool
-    /// A line that is written over itself.
+    /// Whether one line is rewritten in place.
     private let isRewritten: Bool
     /// nil when only the end is reported.
     private let interval: Duration?
@@ -84,7 +84,7 @@ struct StatsDisplay: Sendable {
             ?? (isRewritten ? .milliseconds(500) : nil)
     }
 
-    /// Shows them again and again until the task is cancelled.
+    /// Shows them at each interval until the task is cancelled.
     func run() async {
         guard let interval else { return }
         while !Task.isCancelled {
@@ -93,11 +93,11 @@ struct StatsDisplay: Sendable {
         }
     }
 
-    /// Shows them for the last time.
+    /// Shows the final counts.
     ///
     /// - Returns: false when they could not be written.
     func report() -> Bool {
-        // In place of the line that was kept up to date.
+        // Replaces the line of counts.
         if isRewritten { StandardStream.output.write("\r\u{1b}[K") }
         if !isJSON { StandardStream.output.write("collector ended: ") }
         return show("end", isRewritten: false)
@@ -107,7 +107,7 @@ struct StatsDisplay: Sendable {
     private func show(_ event: String, isRewritten: Bool) -> Bool {
         let stats = Stats(reception, tally)
         if isJSON { return StandardStream.output.write(stats.json(event) + "\n") }
-        // Back to the line's begin, and the rest of what stood there erased (ECMA-48: EL).
+        // Back to the beginning of the line, and its rest erased (ECMA-48: EL).
         return StandardStream.output.write(
             isRewritten ? "\r\(stats.text)\u{1b}[K" : stats.text + "\n")
     }

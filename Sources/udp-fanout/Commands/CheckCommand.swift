@@ -26,15 +26,15 @@ struct CheckCommand: ParsableCommand {
         guard let configuration = report.configuration else { throw ExitCode(1) }
         guard dump else { return }
         guard StandardStream.output.write(configuration.effectiveYAML) else {
-            StandardStream.error.write("check: standard output takes no more\n")
+            StandardStream.error.write("check: cannot write to standard output\n")
             throw ExitCode(1)
         }
     }
 }
 
-/// Where the configuration is: `--config`, else the first of the usual places that holds a file.
+/// The path of the configuration: `--config`, else the first usual place with a file.
 struct ConfigOption: ParsableArguments {
-    /// Relative to the working directory, then what packages install.
+    /// The file in the working directory, then the packages' file.
     static let usualPaths = ["config.yaml", "/etc/udp-fanout/config.yaml"]
 
     @Option(
@@ -44,7 +44,7 @@ struct ConfigOption: ParsableArguments {
     )
     var config: String?
 
-    /// - Throws: `ExitCode` 1, having said so, when there is no `--config` and no file in the usual places.
+    /// - Throws: `ExitCode` 1, after an error message, without `--config` and without a file in the usual places.
     func path() throws -> String {
         if let config { return config }
         if let found = Self.usualPaths.first(where: { FileState(of: $0) != nil }) { return found }

@@ -20,7 +20,7 @@ struct StatusCommand: ParsableCommand {
 struct ReloadCommand: ParsableCommand {
     static let configuration = CommandConfiguration(
         commandName: "reload",
-        abstract: "Have the daemon read its configuration again, and say what came of it.",
+        abstract: "Reload the daemon's configuration, and report the result.",
         discussion: """
             Exits 0 when the file is applied, else 1 with every problem on standard error; the \
             previous configuration then stays active.
@@ -44,7 +44,7 @@ struct ReloadCommand: ParsableCommand {
 struct DrainCommand: ParsableCommand {
     static let configuration = CommandConfiguration(
         commandName: "drain",
-        abstract: "Have a receiver get no new traffic, until undrain or the daemon's end.",
+        abstract: "Stop new traffic to a receiver, until undrain or the daemon's end.",
         discussion: """
             It works as a weight of 0 would and outlasts a reload; flows that a mode remembers stay with \
             the receiver. `udp-fanout status` shows who is drained.
@@ -60,7 +60,7 @@ struct DrainCommand: ParsableCommand {
         let done = report.changed ? "drained" : "drained already"
         var text = "\(done): \(report.receivers.joined(separator: ", "))\n"
         for listener in report.listenersWithoutReceiver {
-            text += "listener \(listener) has no receiver left: it drops what arrives\n"
+            text += "listener \(listener) has no receiver left: it drops all datagrams\n"
         }
         try control.show(text)
     }

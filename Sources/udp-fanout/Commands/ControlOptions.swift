@@ -5,9 +5,9 @@ internal import FanoutConfig
 internal import FanoutControl
 internal import LinuxNet
 
-/// What every command has that talks to a daemon.
+/// The options of every command that talks to a daemon.
 struct ControlOptions: ParsableArguments {
-    @Option(help: "The daemon's control socket, if it is not at its usual place.")
+    @Option(help: "The daemon's control socket, if it is not at the default path.")
     var socket: String?
 
     @Option(
@@ -15,11 +15,11 @@ struct ControlOptions: ParsableArguments {
         help: "The daemon's configuration: its control.socket, if it names one.")
     var config: String?
 
-    @Flag(help: "Print the daemon's answer as it comes: one line of JSON.")
+    @Flag(help: "Print the daemon's answer as one line of JSON.")
     var json = false
 
-    /// The socket that was named, here or in the configuration, else the first of the usual ones that is there.
-    /// A configuration that cannot be read names none: the daemon that runs has read another one.
+    /// The socket of `--socket` or of the configuration, else the first default path that exists. A configuration that
+    /// cannot be read names none: the running daemon has read another one.
     var path: String {
         if let socket { return socket }
         if let config, case .valid(let found, _) = Configuration.load(path: config),
@@ -31,10 +31,10 @@ struct ControlOptions: ParsableArguments {
         return candidates.first(where: ThisProcess.canSee) ?? candidates[0]
     }
 
-    /// Sends a request. With `--json` the answer is printed.
+    /// Sends a request. With `--json` it prints the answer.
     ///
-    /// - Returns: the answer, of a request that was carried out.
-    /// - Throws: `ExitCode` 1 after saying why it was not.
+    /// - Returns: the answer when the request succeeded.
+    /// - Throws: `ExitCode` 1, after an error message, when it failed.
     func ask(_ request: ControlRequest) throws -> ControlResponse {
         let response: ControlResponse
         do throws(ControlFailure) {

@@ -25,7 +25,7 @@ struct DemoCommand: AsyncParsableCommand {
         help: "round_robin, random, source_ip or four_tuple.",
         transform: {
             guard let balance = Balance(rawValue: $0) else {
-                throw ValidationError("write round_robin, random, source_ip or four_tuple")
+                throw ValidationError("must be round_robin, random, source_ip or four_tuple")
             }
             return balance
         })

@@ -9,7 +9,7 @@ struct DoctorCommand: ParsableCommand {
     static let configuration = CommandConfiguration(
         commandName: "doctor",
         abstract:
-            "Look whether this host can do what the configuration asks for, and say what to do.",
+            "Check that the host supports the configuration, and report what to fix.",
         discussion: """
             It looks at the kernel, capabilities, the BPF file system, limits, interfaces, neighbours and \
             files of receivers, and changes nothing; it binds the listeners' addresses for a moment to see \

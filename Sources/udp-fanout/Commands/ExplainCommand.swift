@@ -7,7 +7,7 @@ internal import FanoutCore
 struct ExplainCommand: ParsableCommand {
     static let configuration = CommandConfiguration(
         commandName: "explain",
-        abstract: "Say which receiver a datagram would meet, and why.",
+        abstract: "Show which receiver would get a datagram, and why.",
         discussion: """
             The running daemon is asked, so the answer takes weights, health and drained receivers into \
             account. Nothing is sent.

@@ -14,15 +14,15 @@ struct NATCommand: ParsableCommand {
         subcommands: [NATRunCommand.self, NATShowCommand.self, NATDropCommand.self],
         defaultSubcommand: NATRunCommand.self)
 
-    /// Without the word `run`, which is optional.
+    /// Without `run`, which is optional.
     static let usageOfRun = """
         udp-fanout nat IFNET -vs VIP (-rs IP ... | -cfg FILE) -p PORT ... [-d 0..4] [-l LEVEL] \
         [-mp N] [-mrs N] [-ma N] [--routed] [--balance BALANCE]
         """
 }
 
-/// The command line of `udp-fanout nat` as sbulb spells it: long options behind one dash, which no parser of
-/// this package takes.
+/// The command line of `udp-fanout nat` as sbulb spells it: long options with one dash, which the argument parser does
+/// not accept.
 enum NATArguments {
     private static let spellings = [
         "-vs": "--virtual_server", "-rs": "--real_server", "-cfg": "--config_file",
@@ -30,7 +30,7 @@ enum NATArguments {
         "-mrs": "--max_realservers", "-ma": "--max_associations",
     ]
 
-    /// The same in words that the parser takes; other commands' arguments stay as they are.
+    /// The same in the parser's spelling; other commands' arguments are unchanged.
     ///
     /// - Parameter arguments: without the name of the program.
     static func translated(_ arguments: [String]) -> [String] {

@@ -11,8 +11,8 @@ internal import LinuxNet
 struct NATDropCommand: ParsableCommand {
     static let configuration = CommandConfiguration(
         commandName: "drop",
-        abstract: "Forget associations: the next packet of such a client chooses a server anew.",
-        discussion: "Prints how many were forgotten. It needs root, and no daemon.")
+        abstract: "Drop associations: a client's next packet chooses a server again.",
+        discussion: "Prints how many were dropped. Needs root, and no daemon.")
 
     @OptionGroup var filter: NATFilterOptions
 
@@ -21,7 +21,7 @@ struct NATDropCommand: ParsableCommand {
 
     func validate() throws {
         guard all != (filter.client != nil || filter.server != nil) else {
-            throw ValidationError("write --client, --server or both, or --all")
+            throw ValidationError("give --client, --server or both, or --all")
         }
     }
 

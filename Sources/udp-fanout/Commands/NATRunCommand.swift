@@ -46,25 +46,25 @@ struct NATRunCommand: AsyncParsableCommand {
         help: "-l: CRITICAL, ERROR, WARNING, INFO, DEBUG or TRACE.")
     var loglevel = "INFO"
 
-    @Option(help: "How log lines look: text or json.")
+    @Option(help: "Log format: text or json.")
     var logFormat = LogFormat.text
 
     @Option(
         name: [.customLong("max_ports"), .customLong("max-ports")],
-        help: "-mp: how many ports there may be.")
+        help: "-mp: the most ports.")
     var maxPorts = 16
 
     @Option(
         name: [.customLong("max_realservers"), .customLong("max-realservers")],
-        help: "-mrs: how many real servers there may be.")
+        help: "-mrs: the most real servers.")
     var maxRealservers = 32
 
     @Option(
         name: [.customLong("max_associations"), .customLong("max-associations")],
-        help: "-ma: how many clients are remembered; the oldest is forgotten for one more.")
+        help: "-ma: the most associations; when they are full, the oldest is evicted.")
     var maxAssociations = 1_048_576
 
-    @Flag(help: "Send packets where the kernel's routes say, by any interface.")
+    @Flag(help: "Send packets by the kernel's routes, out of any interface.")
     var routed = false
 
     @Option(
@@ -97,7 +97,7 @@ struct NATRunCommand: AsyncParsableCommand {
             })
     }
 
-    /// With the servers of `-rs`.
+    /// The configuration with the servers of `-rs`.
     private func configuration(_ service: NATService) throws -> Configuration {
         do throws(ConfigProblem) {
             return try service.configuration(servers: realServer)
@@ -109,17 +109,17 @@ struct NATRunCommand: AsyncParsableCommand {
 
     private func service() throws -> NATService {
         guard let address = virtualServer.first else {
-            throw ValidationError("write the virtual address behind -vs (--virtual_server)")
+            throw ValidationError("give the virtual address with -vs (--virtual_server)")
         }
         guard virtualServer.count == 1 else {
             throw ValidationError(
-                "-vs stands \(virtualServer.count) times; a balancer has one virtual address: run one for "
-                    + "each, or write them as addresses of a listener of mode xdp_nat")
+                "-vs is given \(virtualServer.count) times; a balancer has one virtual address: run one for "
+                    + "each, or list them in addresses of a listener of mode xdp_nat")
         }
         guard realServer.isEmpty != (configFile == nil) else {
             throw ValidationError(
                 realServer.isEmpty
-                    ? "write the real servers behind -rs, or a file behind -cfg"
+                    ? "give the real servers with -rs, or a file with -cfg"
                     : "-rs and -cfg exclude each other")
         }
         guard (0...4).contains(debug) else { throw ValidationError("-d takes 0 to 4") }
@@ -144,7 +144,7 @@ struct NATRunCommand: AsyncParsableCommand {
         case let other:
             guard let level = LogLevel(rawValue: other) else {
                 throw ValidationError(
-                    "'\(LineLogHandler.escaped(text))' is not a level; write CRITICAL, ERROR, "
+                    "'\(LineLogHandler.escaped(text))' is not a level; must be CRITICAL, ERROR, "
                         + "WARNING, INFO, DEBUG or TRACE")
             }
             return level

@@ -8,7 +8,7 @@ internal import LinuxNet
     internal import XDPNATPlane
 #endif
 
-/// Which associations are meant.
+/// Selects associations.
 struct NATFilterOptions: ParsableArguments {
     @Option(help: "Clients at this address, or address and port.")
     var client: String?
@@ -18,7 +18,7 @@ struct NATFilterOptions: ParsableArguments {
 
     func validate() throws { _ = try places }
 
-    /// The client and the server; port 0 stands for any.
+    /// The client and the server; port 0 is any port.
     var places: (client: (IPAddress, UInt16)?, server: (IPAddress, UInt16)?) {
         get throws { (try client.map(Self.place), try server.map(Self.place)) }
     }
@@ -37,7 +37,7 @@ struct NATFilterOptions: ParsableArguments {
 struct NATShowCommand: ParsableCommand {
     static let configuration = CommandConfiguration(
         commandName: "show",
-        abstract: "List which client stays with which server.",
+        abstract: "List the associations of clients with servers.",
         discussion: """
             A line for each association: the client, the virtual address, the server, its age and \
             whether it was answered; at last the counts. It needs root, and no daemon. Looking makes no \
@@ -49,7 +49,7 @@ struct NATShowCommand: ParsableCommand {
     @Flag(help: "Print JSON: one object with a list of associations and the counts.")
     var json = false
 
-    @Flag(help: "Print the counts alone.")
+    @Flag(help: "Print only the counts.")
     var counts = false
 
     func run() throws {
@@ -93,7 +93,7 @@ struct NATShowCommand: ParsableCommand {
     }
 
     extension NATInspection {
-        /// The programs at work here; at least one.
+        /// The attached programs of this network namespace; at least one.
         static func present(for command: String) throws -> [NATInspection] {
             let programs = try all()
             guard !programs.isEmpty else {

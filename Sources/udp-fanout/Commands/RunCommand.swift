@@ -16,15 +16,15 @@ struct RunCommand: AsyncParsableCommand {
 
     @OptionGroup var log: LogOptions
 
-    @Option(help: "A TC program in place of the one inside; for listeners of mode tc_ebpf.")
+    @Option(help: "A TC program to load instead of the embedded one; for listeners of mode tc_ebpf.")
     var ebpfProgram: String?
 
-    @Option(help: "An XDP program in place of the one inside; for listeners of mode af_xdp.")
+    @Option(help: "An XDP program to load instead of the embedded one; for listeners of mode af_xdp.")
     var xdpProgram: String?
 
     @Flag(
         help:
-            "Take the place of the daemon that runs at the control socket, without losing a datagram."
+            "Take over from the daemon at the control socket, without losing a datagram."
     )
     var takeover = false
 
@@ -40,7 +40,7 @@ struct RunCommand: AsyncParsableCommand {
         let programs = KernelModePrograms(tc: ebpfProgram, xdp: xdpProgram)
         programs.warn(configuration, logger)
         let start = Start()
-        // What they ask for is done once it runs, but a takeover is given up.
+        // Signals are handled once the daemon runs; only a takeover is aborted at once.
         let hearing = Task { [takeover] in
             await signals.run(
                 onHangUp: {
@@ -49,12 +49,12 @@ struct RunCommand: AsyncParsableCommand {
                 },
                 onTermination: { isRestart in
                     guard let daemon = start.daemon else {
-                        // Nothing is open yet; a daemon that was asked for its sockets goes on.
+                        // Nothing is open yet; an old daemon that was asked for its sockets continues.
                         logger.info("udp-fanout stopped")
                         ThisProcess.exitNow(takeover ? 1 : 0)
                     }
                     Task {
-                        // Otherwise it ends by itself, in the way that it has begun to.
+                        // Otherwise it is already ending.
                         if await daemon.stop(forRestart: isRestart) { ThisProcess.exitNow(0) }
                     }
                 })
@@ -74,7 +74,7 @@ struct RunCommand: AsyncParsableCommand {
         let path = configuration.control.socket ?? ControlPlace.own
         guard !takeover || (configuration.control.enabled && path != nil) else {
             StandardStream.error.write(
-                "--takeover: there is no control socket to ask: write control.socket\n")
+                "--takeover: there is no control socket to ask: set control.socket\n")
             throw ExitCode(1)
         }
         do {
@@ -91,7 +91,7 @@ struct RunCommand: AsyncParsableCommand {
     }
 }
 
-/// The daemon of a start, as soon as there is one.
+/// The daemon of a start, once it has been created.
 private final class Start: Sendable {
     private let made = Mutex<Daemon?>(nil)
 

@@ -9,13 +9,13 @@ struct TopCommand: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
         commandName: "top",
         abstract:
-            "Show the status again and again: drawn over on a terminal, else a line a listener.",
+            "Show the status repeatedly: redrawn on a terminal, else a line a listener.",
         discussion: "Colours are left out when NO_COLOR is set. Ctrl+C ends it.")
 
-    @Option(help: "Seconds from one look to the next, 0.1 to 3600.")
+    @Option(help: "Seconds between updates, 0.1 to 3600.")
     var interval = 1.0
 
-    @Option(help: "Looks until it ends by itself; 0 = at Ctrl+C.")
+    @Option(help: "Updates until it ends by itself; 0 = at Ctrl+C.")
     var count = 0
 
     @OptionGroup var control: ControlOptions
@@ -39,7 +39,7 @@ struct TopCommand: AsyncParsableCommand {
         }
     }
 
-    /// From the top of the screen, and nothing left below (ECMA-48: CUP, EL, ED).
+    /// Draws from the top of the screen and clears the rest (ECMA-48: CUP, EL, ED).
     private func screen(_ status: StatusReport) -> String {
         let lines = StatusText(status, paint: .ofOutput).lines
         return "\u{1b}[H" + lines.map { $0 + "\u{1b}[K\n" }.joined() + "\u{1b}[J"

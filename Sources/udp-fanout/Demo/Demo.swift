@@ -6,8 +6,8 @@ internal import LinuxNet
 internal import Logging
 internal import Synchronization
 
-/// The daemon with everything around it: receivers, traffic and a table, in one unprivileged process.
-/// The daemon itself is the real one; only its configuration does not come from a file.
+/// The daemon with receivers, traffic and a table, in one unprivileged process. The daemon is the real one; only its
+/// configuration is not from a file.
 actor Demo {
     nonisolated let configuration: Configuration
     private let receivers: [DemoReceiver]
@@ -20,7 +20,7 @@ actor Demo {
         func join() { thread.take()?.join() }
     }
 
-    /// - Throws: `SystemError` when loopback sockets cannot be had.
+    /// - Throws: `SystemError` when loopback sockets cannot be opened.
     init(port: UInt16, metricsPort: UInt16, balance: Balance, rate: Int) throws(SystemError) {
         let loopback = IPAddress(v4: 0x7f00_0001)
         var receivers: [DemoReceiver] = []
@@ -39,13 +39,13 @@ actor Demo {
                     })
             ],
             metrics: MetricsConfiguration(enabled: true, bind: metrics),
-            // The usual place is that of a daemon in service.
+            // The default path belongs to a daemon in service.
             control: ControlConfiguration(enabled: false))
     }
 
     private enum SocketKind { case datagram, stream }
 
-    /// `wanted`, or a port that is free when something else has it.
+    /// `wanted`, or a free port when `wanted` is taken.
     private static func free(_ wanted: UInt16, _ kind: SocketKind) throws(SystemError) -> UInt16 {
         let loopback = IPAddress(v4: 0x7f00_0001)
         func probe(_ port: UInt16) throws(SystemError) -> UInt16 {
@@ -88,11 +88,11 @@ actor Demo {
     var received: [UInt64] { receivers.map(\.received) }
 }
 
-/// Shows the demo's table: drawn over itself on a terminal, a line a second in a pipe.
+/// Shows the demo's table: redrawn in place on a terminal, a line a second in a pipe.
 struct DemoDisplay: Sendable {
     let demo: Demo
     let daemon: Daemon
-    /// When to end by itself; zero = never.
+    /// When to end; zero = never.
     let duration: Duration
 
     /// Draws until the task is cancelled, the duration is over or the reader is gone.
@@ -112,7 +112,7 @@ struct DemoDisplay: Sendable {
             (before, last) = (table.rows.map(\.datagrams), now)
             let isRead: Bool
             if isTerminal {
-                // Back to the table's first line, and over it (ECMA-48: CPL, EL).
+                // Back to the table's first line, and overwrite it (ECMA-48: CPL, EL).
                 let up = isFirst ? "" : "\u{1b}[\(table.lines.count)F"
                 isRead = StandardStream.output.write(
                     up + table.lines.map { $0 + "\u{1b}[K\n" }.joined())
@@ -151,7 +151,7 @@ final class DemoReceiver: Sendable {
         var buffer = [UInt8](repeating: 0, count: 2048)
         while !ending.load(ordering: .acquiring) {
             guard let length = socket.receive(into: &buffer) else { return }
-            // Every datagram of the demo has a payload; none means that the wait was ended.
+            // Every datagram of the demo has a payload; length 0 means that `stop` ended the wait.
             if length > 0 { datagrams.wrappingAdd(1, ordering: .relaxed) }
         }
     }

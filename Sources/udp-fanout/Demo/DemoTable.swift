@@ -2,14 +2,14 @@
 
 internal import FanoutCore
 
-/// What the demo shows: who got how much.
+/// The demo's table: the counts of each receiver.
 struct DemoTable {
     /// One receiver at one moment.
     struct Row: Equatable {
         let name: String
         let endpoint: Endpoint
         let datagrams: UInt64
-        /// A second, since the table before.
+        /// Datagrams a second since the previous table.
         let rate: UInt64
     }
 
@@ -17,7 +17,7 @@ struct DemoTable {
     let sent: UInt64
     let counters: ListenerCounters
 
-    /// For a terminal: lines of one width each time, to be drawn over.
+    /// For a terminal: lines of constant width, to be redrawn in place.
     var lines: [String] {
         let total = max(1, rows.map(\.datagrams).reduce(0, +))
         let head = line("receiver", "address", "datagrams", "share", "per second")

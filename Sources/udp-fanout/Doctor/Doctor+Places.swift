@@ -5,10 +5,10 @@ internal import FanoutCore
 internal import Glibc
 internal import LinuxNet
 
-// Where datagrams and scrapes arrive.
+// The addresses where datagrams and scrapes arrive.
 
 extension Doctor {
-    /// Sockets of the userspace mode and the metrics server, without which there is no start.
+    /// Checks the sockets of userspace mode and the metrics server, which the start requires.
     var addresses: [Finding] {
         let sockets = configuration.listeners.filter { $0.mode == .userspace }.map {
             (
@@ -28,9 +28,9 @@ extension Doctor {
         case EADDRNOTAVAIL:
             return .problem(
                 check, "no interface of this host has \(place.endpoint.address)",
-                do: "write one that `ip address` lists in \(key), or 0.0.0.0 or [::] for all")
+                do: "set \(key) to an address that `ip address` lists, or to 0.0.0.0 or [::] for all")
         case EADDRINUSE where isOwn(place):
-            return .ok(check, "\(place.endpoint), served by the daemon that runs")
+            return .ok(check, "\(place.endpoint), served by the running daemon")
         case EADDRINUSE:
             let list = place.kind == .listener ? "ss -lunp" : "ss -ltnp"
             return .problem(
@@ -54,8 +54,8 @@ extension Doctor {
         }
     }
 
-    /// Addresses that kernel modes serve and this host has not. Senders on the link ask for them by ARP, IPv6 ones by
-    /// neighbour discovery; the programs leave both to the stack, which answers for its own addresses alone.
+    /// Addresses that kernel modes serve and this host lacks. Senders on the link ask for them by ARP or IPv6 neighbour
+    /// discovery. The programs leave both to the stack, which answers only for its own addresses.
     func unanswered(of listener: Listener) -> [Finding] {
         guard listener.mode.needsInterface, let name = listener.interface else { return [] }
         return listener.destinations.filter { host.onLink[$0] == name }.map { address in
@@ -70,7 +70,7 @@ extension Doctor {
         }
     }
 
-    /// What the API server is asked with. A daemon starts without, and has no receivers then.
+    /// Checks the credentials for the API server. A daemon starts without them, and then has no receivers.
     var cluster: Finding? {
         let names = listeners.filter { $0.discovery?.isOfCluster == true }.map(\.name)
         guard !names.isEmpty else { return nil }

@@ -4,7 +4,7 @@ internal import FanoutCore
 internal import FanoutDiscovery
 
 extension Doctor {
-    /// What holds for those who receive of a listener.
+    /// Checks the receivers of a listener.
     func receivers(of listener: Listener) -> [Finding] {
         [file(listener)].compactMap { $0 }
             + listener.downstreams.compactMap { reach($0, of: listener) }
@@ -22,21 +22,21 @@ extension Doctor {
             return .advice(
                 check,
                 "\(address) is this host, where no program sees the replies: clients do not get them",
-                do: "name servers on other hosts, or in network namespaces of their own")
+                do: "use servers on other hosts, or in their own network namespaces")
         }
         guard host.silentNeighbours.contains("\(address)") else { return nil }
         return .problem(
             check, "\(address) does not answer ARP",
-            do: "look whether it is up and on this network: ip neighbour show \(address)")
+            do: "check that it is up and on this network: ip neighbour show \(address)")
     }
 
-    /// With one arm a packet goes back to the network it came from. A receiver of weight 0 gets only packets of
-    /// `xdp_nat` clients that are associated with it.
+    /// With one arm a packet returns to the network it came from. A receiver of weight 0 gets packets only in mode
+    /// `xdp_nat`, from its associated clients.
     private func needsRoute(_ receiver: Downstream, of listener: Listener) -> Bool {
         listener.mode == .xdpNAT ? !listener.nat.isOneArm : receiver.weight > 0
     }
 
-    /// The file of receivers, of which the daemon uses all or nothing.
+    /// Checks the file of receivers, which the daemon uses completely or not at all.
     private func file(_ listener: Listener) -> Finding? {
         guard let source = listener.discovery?.receivers, case .file(let path, _) = source else {
             return nil

@@ -4,11 +4,11 @@ internal import FanoutConfig
 internal import FanoutCore
 internal import LinuxNet
 
-/// Judges whether a host can do what a configuration asks for: pure, from facts to findings.
+/// Checks that a host supports a configuration: a pure function from facts to findings.
 struct Doctor {
     let host: HostFacts
     let configuration: Configuration
-    /// Those of the configuration, with the receivers that have been found.
+    /// The configuration's listeners, with discovered receivers.
     let listeners: [Listener]
 
     init(host: HostFacts, configuration: Configuration) {
@@ -56,7 +56,7 @@ struct Doctor {
         var limits = NetworkLimits()
         limits.firstFreePort = host.firstFreePort
         limits.receiveBufferMax = host.receiveBufferMax
-        // Nothing that a mode does needs CAP_SYS_ADMIN, which is too much to advise.
+        // No mode needs CAP_SYS_ADMIN, which is too powerful to advise.
         var needed = configuration.capabilities(limits: limits).subtracting(.sysAdmin)
         if host.mayLockAllMemory { needed.remove(.ipcLock) }
         let missing = needed.subtracting(host.capabilities)
@@ -82,7 +82,7 @@ struct Doctor {
             do: remedy)
     }
 
-    /// Without these there is no start; without others something is slower, or smaller.
+    /// The capabilities that the start requires; others only make it faster or buffers larger.
     private var required: Capabilities {
         listeners.reduce(into: Capabilities()) { required, listener in
             required.formUnion(listener.mode.capabilities)
@@ -100,7 +100,7 @@ struct Doctor {
             do: "mount -t bpf bpf /sys/fs/bpf")
     }
 
-    /// Each worker has a socket of its own for each receiver.
+    /// Each worker has a socket for each receiver.
     private var openFiles: Finding {
         let needed = listeners.filter { $0.mode == .userspace }.reduce(128) {
             let workers = $1.settings.workers > 0 ? $1.settings.workers : host.cpus
@@ -116,7 +116,7 @@ struct Doctor {
 }
 
 extension Doctor {
-    /// What holds for an interface, said once for all listeners that share it.
+    /// Checks each interface once for all its listeners.
     var interfaces: [Finding] {
         var seen: Set<String> = []
         let named = listeners.filter(\.mode.needsInterface)
@@ -135,7 +135,7 @@ extension Doctor {
         _ name: String, _ interface: HostFacts.Interface, _ listeners: [Listener]
     ) -> Finding {
         let check = "MTU of \(name)"
-        // A page less what a driver keeps for itself and the metadata.
+        // A page minus the driver's headroom and the metadata.
         if listeners.contains(where: { $0.mode != .tcEBPF }), interface.mtu > 3498 {
             return .advice(
                 check, "\(interface.mtu) bytes: many drivers have no native XDP above 3498",
@@ -158,7 +158,7 @@ extension Doctor {
             do: queues.areCombined ? command : "\(command), and as many at the other end of a veth")
     }
 
-    /// An XDP program knows what is in a VLAN by its tag alone.
+    /// An XDP program recognises a VLAN only by the tag.
     private func tags(
         _ name: String, _ interface: HostFacts.Interface, _ listeners: [Listener]
     ) -> Finding? {
@@ -174,9 +174,9 @@ extension Doctor {
                 + (interface.vlans.isEmpty ? ", if tagged frames arrive there" : ""))
     }
 
-    /// Where packets of a family have to be allowed to go on: what `tc_ebpf` cannot send itself, by its
-    /// listener's interface; of `xdp_nat`, whose program asks the kernel's routes, everything by the
-    /// interfaces of clients and of servers (kernel: bpf_fib_lookup, BPF_FIB_LKUP_RET_FWD_DISABLED).
+    /// Where forwarding of a family must be enabled. `tc_ebpf`: on the listener's interface, for packets that the
+    /// program cannot send itself. `xdp_nat`, which looks routes up in the kernel: on the interfaces of clients and
+    /// servers (kernel: bpf_fib_lookup, BPF_FIB_LKUP_RET_FWD_DISABLED).
     private func forwarding(_ family: IPAddress.Family) -> Finding? {
         var concerned: [String] = []
         for listener in listeners {
@@ -203,7 +203,7 @@ extension Doctor {
             if isOnElsewhere {
                 off.map { "net.\(family == .v4 ? "ipv4" : "ipv6").conf.\($0).forwarding=1" }
             } else {
-                // Turns on those of all interfaces as well.
+                // Also enables it on all interfaces.
                 [family == .v4 ? "net.ipv4.ip_forward=1" : "net.ipv6.conf.all.forwarding=1"]
             }
         return .problem(
@@ -212,7 +212,7 @@ extension Doctor {
             do: "sysctl -w " + settings.joined(separator: " "))
     }
 
-    /// Of IPv6 the stack asks for the host's setting, lookups of routes by programs for the interface's.
+    /// For IPv6 the stack reads the host's setting, and route lookups of programs read the interface's.
     private func forwards(_ family: IPAddress.Family, by name: String) -> Bool {
         let interface = (host.interfaces[name] ?? nil) ?? HostFacts.Interface()
         switch family {
@@ -230,19 +230,19 @@ extension Doctor {
             found.append(
                 .problem(
                     "listener \(listener.name)", "there is no interface \(name)",
-                    do: "write one that `ip link show` lists"))
+                    do: "set one that `ip link show` lists"))
             return found
         }
         return found + [fragments(listener, interface)].compactMap { $0 }
     }
 
-    /// `af_xdp` leaves fragments to the kernel's stack. In `tc_ebpf` and `xdp_nat` they follow the first one, which
-    /// carries the length of all: a lower `max_packet_size` would drop them.
+    /// `af_xdp` leaves fragments to the kernel's stack. `tc_ebpf` and `xdp_nat` forward them after the first one, which
+    /// has the length of the whole datagram: a lower `max_packet_size` would drop them.
     private func fragments(
         _ listener: Listener, _ interface: HostFacts.Interface
     ) -> Finding? {
         guard listener.mode == .afXDP else { return nil }
-        // What a frame of 4 KiB holds of an IP packet: docs/af-xdp.md.
+        // The longest IP packet in a frame of 4 KiB: docs/af-xdp.md.
         let isLimitedByFrames = interface.mtu >= 3818
         let headers = listener.servesV4 ? 20 + 8 : 40 + 8
         let longest = min(interface.mtu, 3818) - headers
@@ -253,7 +253,7 @@ extension Doctor {
                 + (isLimitedByFrames ? "fit no frame" : "arrive in fragments")
                 + ", and af_xdp leaves them to the kernel's stack",
             do: (isLimitedByFrames ? "" : "raise the MTU along the path, ")
-                + "write mode: tc_ebpf, which forwards them, or max_packet_size: \(longest)")
+                + "set mode: tc_ebpf, which forwards them, or max_packet_size: \(longest)")
     }
 
     private func buffer(_ listener: Listener) -> Finding? {
@@ -268,11 +268,11 @@ extension Doctor {
             do: "sysctl -w net.core.rmem_max=\(wanted)")
     }
 
-    /// Receivers answer the client directly, and what leaves here has a source that is not ours.
+    /// Receivers answer the client directly, and forwarded packets have a foreign source.
     private func sourceCheck(_ listener: Listener) -> Finding? {
         guard listener.preserveSource else { return nil }
         let own = listener.interface.flatMap { host.interfaces[$0] ?? nil }?.sourceCheck ?? 0
-        // The larger of the two holds (Documentation/networking/ip-sysctl.rst, rp_filter).
+        // The larger of the two applies (Documentation/networking/ip-sysctl.rst, rp_filter).
         guard max(own, host.sourceCheckEverywhere) == 1 else { return nil }
         return .advice(
             "source check for \(listener.name)",
@@ -282,7 +282,7 @@ extension Doctor {
 }
 
 extension Listener {
-    /// Whether datagrams of IPv4 come to it. Their headers are the shorter ones, so more of them arrives whole.
+    /// Whether it receives IPv4 datagrams. IPv4 headers are shorter, so longer datagrams arrive whole.
     fileprivate var servesV4: Bool {
         switch served {
         case .any: true
@@ -292,18 +292,18 @@ extension Listener {
     }
 }
 
-/// What one look at the host has shown.
+/// The result of one check.
 struct Finding: Codable, Equatable, Sendable {
     enum Level: String, Codable, Sendable {
         case ok
-        /// It works, but not as well as it could.
+        /// It works, but could work better.
         case advice
-        /// Something that the configuration asks for does not work.
+        /// A part of the configuration does not work.
         case problem
     }
 
     let level: Level
-    /// What was looked at, such as `receive buffer`.
+    /// What was checked, such as `receive buffer`.
     let check: String
     /// What was found.
     let found: String

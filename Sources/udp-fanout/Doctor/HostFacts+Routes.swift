@@ -6,8 +6,8 @@ internal import FanoutCore
     internal import KernelForwarding
 
     extension HostFacts {
-        /// Looks up the ways to receivers, those of the kernel modes as their planes do. What cannot be found
-        /// out stays unknown.
+        /// Looks up the routes to receivers; for kernel modes in the same way as their planes. Failed lookups leave
+        /// them unknown.
         mutating func lookUp(_ listeners: [Listener]) {
             guard var netlink = try? Netlink() else { return }
             for (mode, listeners) in Dictionary(grouping: listeners, by: \.mode) {
@@ -31,7 +31,7 @@ internal import FanoutCore
             }
         }
 
-        /// Looks up which of the addresses served are in a network of an interface, without being the host's.
+        /// Looks up which served addresses are in a network of an interface but not on this host.
         private mutating func lookUpAddresses(of listeners: [Listener], _ netlink: inout Netlink) {
             let served = Set(
                 listeners.filter(\.mode.needsInterface).flatMap(\.destinations))
@@ -50,7 +50,7 @@ internal import FanoutCore
     }
 
     extension HostFacts {
-        /// What kinds of links the interfaces are, and what is on them.
+        /// Looks up the kinds of the interfaces and their VLANs.
         mutating func lookUpLinks() {
             guard var netlink = try? Netlink(), let links = try? netlink.links() else { return }
             for link in links where (interfaces[link.name] ?? nil) != nil {
@@ -65,7 +65,7 @@ internal import FanoutCore
     extension HostFacts {
         mutating func lookUpLinks() {}
 
-        /// No mode of this build asks for the ways to receivers.
+        /// No mode of this build needs the routes to receivers.
         mutating func lookUp(_ listeners: [Listener]) {}
     }
 #endif

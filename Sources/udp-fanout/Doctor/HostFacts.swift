@@ -7,35 +7,35 @@ internal import FanoutDiscovery
 internal import Glibc
 internal import LinuxNet
 
-/// The host as a daemon would find it: a value, so that the judgement on it can be shown any host.
+/// The host as a daemon would find it: a value, so that tests can describe any host.
 struct HostFacts: Equatable {
     struct Interface: Equatable {
         var mtu = 1500
         var queues = InterfaceQueues(receive: 1, areCombined: true)
-        /// `rp_filter`: the stricter of the interface's and everybody's.
+        /// `rp_filter` of the interface.
         var sourceCheck = 0
         var forwardsV4 = true
         var forwardsV6 = true
         /// Whether the driver strips VLAN tags before an XDP program sees the frame.
         var stripsTags = false
-        /// The interfaces of VLANs on it.
+        /// The VLAN interfaces on it.
         var vlans: [String] = []
-        /// A veth has no tags but those of its own VLAN interfaces.
+        /// A veth carries only tags of its own VLAN interfaces.
         var isVeth = false
     }
 
     var kernel = (6, 18)
-    /// Those that count.
+    /// The effective capabilities for this host.
     var capabilities = Capabilities()
     var isInUserNamespace = false
     /// Why a socket cannot be bound where the configuration says.
     var refusals: [Place: SystemError] = [:]
-    /// What userspace listeners of the daemon at the control socket are bound to.
+    /// The addresses of userspace listeners of the daemon at the control socket.
     var served: Set<String> = []
     var isDaemonRunning = false
-    /// Why no cluster can be asked.
+    /// Why the cluster cannot be reached.
     var clusterFault: String?
-    /// Addresses that kernel modes serve and the host has not, which are in a network of this interface.
+    /// Addresses that kernel modes serve and the host lacks, with the interface whose network has them.
     var onLink: [IPAddress: String] = [:]
     /// Servers of xdp_nat on this host.
     var locals: Set<IPAddress> = []
@@ -44,18 +44,18 @@ struct HostFacts: Equatable {
     var firstFreePort = 1024
     var openFilesMax = 1024
     var cpus = 1
-    /// Those that the configuration names; nil for one that is not there.
+    /// The interfaces that the configuration names; nil for a missing one.
     var interfaces: [String: Interface?] = [:]
     var sourceCheckEverywhere = 0
-    /// No limit of locked memory, or none that this process is held to.
+    /// Whether locked memory is unlimited for this process.
     var mayLockAllMemory = false
-    /// Setting it sets the interfaces' own; setting it to what it is does nothing.
+    /// Changing this setting also sets those of all interfaces; writing the same value does nothing.
     var forwardsV4Everywhere = true
-    /// Of IPv6 the kernel's stack asks for this one, lookups of routes by programs for the interface's own.
+    /// For IPv6 the stack reads this setting, and route lookups of programs read the interface's.
     var forwardsV6Everywhere = true
-    /// The interfaces out of which receivers are reached, by their names.
+    /// The names of the interfaces through which receivers are reached.
     var exits: [IPAddress: String] = [:]
-    /// Receivers on other hosts that only the kernel's forwarding reaches.
+    /// Receivers that only the kernel's forwarding reaches.
     var forwarded: Set<IPAddress> = []
     /// Receivers that the kernel has no route to.
     var routeless: Set<IPAddress> = []
@@ -105,7 +105,7 @@ struct HostFacts: Equatable {
         return host
     }
 
-    /// A configuration's, with the receivers that have been found.
+    /// The configuration's listeners, with discovered receivers.
     func listeners(of configuration: Configuration) -> [Listener] {
         configuration.desiredState.applying(found).listeners
     }
@@ -122,15 +122,15 @@ struct HostFacts: Equatable {
     }
 
     private static func interface(_ name: String) -> Interface? {
-        // The settings are those of the network that the process is in. What is mounted at /sys may be
-        // another's: `nsenter --net` leaves it as it is.
+        // These settings belong to the process's network namespace. /sys may be mounted from another one:
+        // `nsenter --net` does not change it.
         guard ThisProcess.canSee("/proc/sys/net/ipv4/conf/\(name)") else { return nil }
         let folder = "/sys/class/net/\(name)"
         var result = Interface()
         let mtu = KernelSetting.firstBytes(of: "\(folder)/mtu") ?? ""
         result.mtu =
             Int(mtu.filter(\.isNumber)) ?? KernelSetting.number("net/ipv6/conf/\(name)/mtu") ?? 1500
-        // A driver that does not say has one.
+        // A driver that does not report it has one queue.
         result.queues = InterfaceQueues(of: name) ?? result.queues
         result.stripsTags = InterfaceTags.areStripped(by: name)
         let settings = "net/ipv4/conf/\(name)"
@@ -140,7 +140,7 @@ struct HostFacts: Equatable {
         return result
     }
 
-    /// The addresses of `/proc/net/arp` that are being asked for in vain: their flags are 0 (arp(7)).
+    /// The addresses in `/proc/net/arp` that do not answer: their flags are 0 (arp(7)).
     static func silent(_ table: String) -> Set<String> {
         Set(
             table.split(separator: "\n").dropFirst().compactMap { line in
@@ -159,10 +159,10 @@ extension HostFacts {
         let endpoint: Endpoint
     }
 
-    /// Binds what the configuration binds, and closes it at once.
+    /// Binds the configuration's addresses, and closes the sockets at once.
     mutating func tryAddresses(of configuration: Configuration) {
         for listener in configuration.listeners where listener.mode == .userspace {
-            // A socket that joins others would take datagrams from them.
+            // A socket that shares the port would take datagrams from the others.
             let port = listener.settings.sharePort ? 0 : listener.bind.port
             let trial = Endpoint(listener.bind.address, port: port)
             do throws(SystemError) {
@@ -179,7 +179,7 @@ extension HostFacts {
         }
     }
 
-    /// What the daemon at the configuration's control socket serves.
+    /// Asks the daemon at the configuration's control socket what it serves.
     mutating func askDaemon(of configuration: Configuration) {
         guard refusals.values.contains(where: \.isTaken), configuration.control.enabled,
             let path = configuration.control.socket ?? ControlPlace.own,
@@ -198,8 +198,8 @@ extension HostFacts {
         return numbers != [0, 0, UInt64(UInt32.max)]
     }
 
-    /// Those that count. The kernel asks for the others in the namespace that the host began with; for CAP_NET_RAW
-    /// and its like in the one to which the network belongs.
+    /// The effective capabilities. The kernel checks CAP_NET_RAW and similar ones in the user namespace that owns the
+    /// network, and all others in the initial user namespace.
     static func effective(_ held: Capabilities, isInUserNamespace: Bool) -> Capabilities {
         guard isInUserNamespace else { return held }
         var result = held.subtracting([.bpf, .perfmon, .sysAdmin, .ipcLock, .sysResource])

@@ -33,8 +33,8 @@ struct LineLogHandler: LogHandler {
         StandardStream.error.write(line + "\n")
     }
 
-    /// Time, level, the message as alerts grep for it, then `key="value"` pairs. Nothing that comes from outside can
-    /// break a line or paint the terminal.
+    /// Time, level, the message as alerts grep for it, then `key="value"` pairs. External text cannot break a line or
+    /// send terminal codes.
     private static func text(_ event: LogEvent, _ fields: Logger.Metadata) -> String {
         var result = "\(WallClock.now.rfc3339) \(event.level.label) \(escaped("\(event.message)"))"
         for (key, value) in fields.sorted(by: { $0.key < $1.key }) {
@@ -43,7 +43,7 @@ struct LineLogHandler: LogHandler {
         return result
     }
 
-    /// One object: `timestamp` (RFC 3339), `level`, `message` and `metadata`, an object of texts.
+    /// One object: `timestamp` (RFC 3339), `level`, `message` and `metadata`, an object of strings.
     private static func json(_ event: LogEvent, _ fields: Logger.Metadata) -> String {
         struct Line: Encodable {
             let timestamp: String
@@ -82,7 +82,7 @@ struct LineLogHandler: LogHandler {
 }
 
 extension Logger.Level {
-    /// The level in capitals, all of one width but the two that matter most to the eye.
+    /// The level in capitals, padded to five characters.
     var label: String {
         switch self {
         case .trace: "TRACE"

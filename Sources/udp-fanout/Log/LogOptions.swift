@@ -4,7 +4,7 @@ internal import ArgumentParser
 internal import LinuxNet
 internal import Logging
 
-/// What every command that logs takes.
+/// The options of every command that logs.
 struct LogOptions: ParsableArguments {
     @Option(
         name: [.long, .customShort("l")],
@@ -14,10 +14,10 @@ struct LogOptions: ParsableArguments {
             """)
     var logLevel: LogLevel?
 
-    @Option(help: "How log lines look: text or json.")
+    @Option(help: "Log format: text or json.")
     var logFormat = LogFormat.text
 
-    /// Sets logging up, once for the process.
+    /// Sets up logging; called once in the process.
     ///
     /// - Parameter otherwise: the level when neither flag nor environment names one.
     func logger(otherwise: LogLevel) throws -> Logger {
@@ -36,7 +36,7 @@ struct LogOptions: ParsableArguments {
 
 enum LogFormat: String, CaseIterable, ExpressibleByArgument { case text, json }
 
-/// The levels that the command line and the environment know.
+/// The levels on the command line and in the environment.
 enum LogLevel: String, CaseIterable, ExpressibleByArgument {
     case trace, debug, info, warn, error
 
@@ -54,10 +54,10 @@ enum LogLevel: String, CaseIterable, ExpressibleByArgument {
 
     /// The active level: UDP_FANOUT_LOG before RUST_LOG before the flag.
     ///
-    /// RUST_LOG may be meant for other programs and may hold filter directives; only a plain level
-    /// counts. UDP_FANOUT_LOG is ours, and a mistake in it is one.
+    /// RUST_LOG may be meant for other programs and may have filter directives, so only a plain level is used.
+    /// UDP_FANOUT_LOG is ours, and an unknown level in it is an error.
     ///
-    /// - Throws: `ValidationError` for a value of UDP_FANOUT_LOG that is no level.
+    /// - Throws: `ValidationError` for an unknown level in UDP_FANOUT_LOG.
     static func chosen(
         flag: LogLevel, environment: [String: String]
     ) throws -> LogLevel {

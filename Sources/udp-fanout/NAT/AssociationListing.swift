@@ -6,7 +6,7 @@
     internal import LinuxNet
     internal import XDPNATPlane
 
-    /// What `nat show` prints: associations as they come, then how many there are.
+    /// The output of `nat show`: the associations in kernel order, then their counts.
     struct AssociationListing {
         private let isJSON: Bool
         private let showsCountsAlone: Bool
@@ -15,7 +15,7 @@
         private var void = 0
         private var byServer: [Endpoint: Int] = [:]
         private var text = ""
-        /// Whether the reader took all of it.
+        /// Whether all output was written.
         private var isWhole = true
 
         init(isJSON: Bool, showsCountsAlone: Bool) {
@@ -67,7 +67,7 @@
                 + "\"answered\": \(association.isAnswered)}"
         }
 
-        /// Prints what is left, and the counts.
+        /// Prints the rest and the counts.
         mutating func end(interfaces: [String]) throws {
             let servers = byServer.sorted { $0.key < $1.key }
             if isJSON {

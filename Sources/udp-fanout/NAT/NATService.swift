@@ -7,7 +7,7 @@ internal import FanoutDiscovery
 internal import Glibc
 internal import LinuxNet
 
-/// What the command line of `nat` says, the servers apart.
+/// The command line of `nat` without the servers.
 struct NATService: Sendable {
     let interface: String
     let address: IPAddress
@@ -27,12 +27,12 @@ struct NATService: Sendable {
     ) throws {
         guard interface != "lo" else {
             throw ValidationError(
-                "lo: no client's packets come in by the loopback; write the interface that leads to "
+                "lo: no client's packets arrive on the loopback; give the interface that leads to "
                     + "the clients, such as eth0")
         }
         guard let parsed = IPAddress(address), Self.isHost(parsed) else {
             throw ValidationError(
-                "-vs: '\(LineLogHandler.escaped(address))' is not the address of a virtual server; write "
+                "-vs: '\(LineLogHandler.escaped(address))' is not the address of a virtual server; give "
                     + "the one that clients send to, such as 10.40.0.1")
         }
         guard (1...64).contains(maxPorts) else { throw ValidationError("-mp takes 1 to 64") }
@@ -42,14 +42,14 @@ struct NATService: Sendable {
         guard (1...NATSettings.associationsLimit).contains(maxAssociations) else {
             throw ValidationError("-ma takes 1 to \(NATSettings.associationsLimit)")
         }
-        guard !ports.isEmpty else { throw ValidationError("write at least one port behind -p") }
+        guard !ports.isEmpty else { throw ValidationError("give at least one port with -p") }
         guard ports.count <= maxPorts else {
             throw ValidationError("\(ports.count) ports are more than -mp allows (\(maxPorts))")
         }
         var numbers: [UInt16] = []
         for text in ports {
             guard let port = UInt16(text), port > 0 else {
-                throw ValidationError("-p: '\(text)' is not a port; write a number from 1 to 65535")
+                throw ValidationError("-p: '\(text)' is not a port; must be a number from 1 to 65535")
             }
             guard !numbers.contains(port) else {
                 throw ValidationError("-p: \(port) stands twice")
@@ -73,7 +73,7 @@ struct NATService: Sendable {
         case "iphash": return .sourceIP
         default:
             throw ValidationError(
-                "write round_robin (roundrobin), random, source_ip (iphash) or four_tuple")
+                "must be round_robin (roundrobin), random, source_ip (iphash) or four_tuple")
         }
     }
 
@@ -105,7 +105,7 @@ struct NATService: Sendable {
     }
 
     private func servers(at path: String) throws(ConfigProblem) -> [Endpoint] {
-        let remedy = "write one address a line below [Real Servers]"
+        let remedy = "list one address a line below [Real Servers]"
         let bytes: [UInt8]
         do throws(SystemError) {
             bytes = try SmallFile.bytes(of: path)
@@ -132,10 +132,10 @@ struct NATService: Sendable {
         ConfigProblem(
             file: file,
             what: "'\(LineLogHandler.escaped(text))' is not the address of a real server",
-            remedy: "write one without a port, such as 10.40.0.2")
+            remedy: "give one without a port, such as 10.40.0.2")
     }
 
-    /// - Parameter file: what problems call the file that the servers are from; empty: no file.
+    /// - Parameter file: the file's name in problems; empty: no file.
     private func configuration(
         _ servers: [Endpoint], file: String
     ) throws(ConfigProblem) -> Configuration {
@@ -143,7 +143,7 @@ struct NATService: Sendable {
             ConfigProblem(file: file, what: what, remedy: remedy)
         }
         guard !servers.isEmpty else {
-            throw problem("there is no real server", "write at least one address")
+            throw problem("there is no real server", "list at least one address")
         }
         guard servers.count <= maxServers else {
             throw problem(
@@ -157,14 +157,14 @@ struct NATService: Sendable {
             guard host.family == address.family else {
                 throw problem(
                     "\(host) is \(host.family.rawValue), and \(address) \(address.family.rawValue)",
-                    "write addresses of one family")
+                    "use addresses of one family")
             }
             guard host != address else {
                 throw problem(
-                    "\(host) is the virtual server itself", "write the addresses of other hosts")
+                    "\(host) is the virtual server itself", "list other hosts")
             }
             guard !servers[..<index].contains(server) else {
-                throw problem("\(host) is there twice", "write it once")
+                throw problem("\(host) is listed twice", "list it once")
             }
         }
         var settings = ListenerSettings()

@@ -4,7 +4,7 @@ internal import FanoutControl
 internal import FanoutCore
 internal import LinuxNet
 
-/// A status report for people.
+/// A status report as text.
 struct StatusText {
     let report: StatusReport
     var paint = Paint(isOn: false)
@@ -90,7 +90,7 @@ struct StatusText {
                 "\(receiver.packetsDropped)", "\(receiver.refusals)",
             ])
         }
-        // Colours come after the widths, which they would spoil.
+        // Colours are added after the column widths are computed.
         return zip(table.lines, [nil] + listener.receivers).map { line, receiver in
             switch receiver?.state {
             case nil: line
@@ -117,8 +117,8 @@ struct StatusText {
 struct Paint {
     let isOn: Bool
 
-    /// For standard output: on a terminal, unless NO_COLOR says otherwise (https://no-color.org) or the
-    /// terminal is dumb.
+    /// Colours for standard output on a terminal, unless NO_COLOR is set (https://no-color.org) or the terminal is
+    /// dumb.
     static var ofOutput: Paint {
         let isUnwanted = Environment["NO_COLOR"].map { !$0.isEmpty } ?? false
         return Paint(
@@ -140,7 +140,7 @@ struct TextTable {
     private let isNumeric: [Bool]
     private var rows: [[String]]
 
-    /// - Parameter heads: of the columns; one that begins with `>` is flush right.
+    /// - Parameter heads: the column heads; `>` at the beginning aligns the column right.
     init(_ heads: [String]) {
         isNumeric = heads.map { $0.hasPrefix(">") }
         rows = [heads.map { $0.hasPrefix(">") ? String($0.dropFirst()) : $0 }]
@@ -148,7 +148,7 @@ struct TextTable {
 
     mutating func add(_ cells: [String]) { rows.append(cells) }
 
-    /// The head and each row, without blanks at their ends.
+    /// The head and each row, without trailing blanks.
     var lines: [String] {
         let widths = rows[0].indices.map { column in rows.map { $0[column].count }.max() ?? 0 }
         return rows.map { row in
@@ -163,7 +163,7 @@ struct TextTable {
 }
 
 extension Double {
-    /// With one digit behind the point.
+    /// With one decimal digit.
     var tenths: String {
         let tenths = Int64((self * 10).rounded())
         return "\(tenths / 10).\(abs(tenths % 10))"

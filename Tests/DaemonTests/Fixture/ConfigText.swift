@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 
-/// A configuration file in the making.
+/// A configuration file to be written.
 struct ConfigText {
     struct Receiver {
         var name: String
@@ -25,7 +25,7 @@ struct ConfigText {
     var metricsPort: UInt16?
     var metricsAddress = "127.0.0.1"
     var metricsPath = "/metrics"
-    /// A worker, and a buffer that rides out a test machine's hiccups.
+    /// One worker, and a buffer for the pauses of a test machine.
     var settings = ["workers: 1", "recv_buf_size: 8388608"]
 
     var yaml: String {
@@ -64,7 +64,7 @@ struct ConfigText {
         return "\"\(inner)\""
     }
 
-    /// One listener called `in` with receivers `r1`, `r2`… on `ports`; fresh ports elsewhere.
+    /// One listener `in` with receivers `r1`, `r2`… on `ports`; free ports elsewhere.
     static func simple(receivers ports: [UInt16]? = nil, metrics: Bool = false) throws -> ConfigText
     {
         let ports = try ports ?? [Ports.free(), Ports.free()]

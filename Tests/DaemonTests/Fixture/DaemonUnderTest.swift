@@ -5,7 +5,7 @@ import Glibc
 import LabNet
 import Testing
 
-/// A daemon as its user sees it: a process with a configuration file, a log, metrics and an end.
+/// A daemon as its user sees it: a process with a configuration file, a log, metrics and an exit code.
 struct DaemonUnderTest: Sendable {
     let process: ChildProcess
     let folder: ScratchFolder
@@ -35,14 +35,14 @@ struct DaemonUnderTest: Sendable {
             folder: self.folder)
     }
 
-    /// A runtime folder of its own for each daemon, where its control socket is.
+    /// The environment with a runtime folder for this daemon, where its control socket is.
     static func own(_ environment: [String: String], _ folder: ScratchFolder) -> [String: String] {
         ["RUNTIME_DIRECTORY": folder.url.path].merging(environment) { $1 }
     }
 
     var controlPath: String { folder.path("control.sock") }
 
-    /// Starts it, waits until it runs, and kills it after `body` whatever comes of that.
+    /// Starts it, waits until it runs, and kills it after `body`, also when that throws.
     static func running<Result>(
         _ config: String, _ arguments: [String] = [], environment: [String: String] = [:],
         folder: ScratchFolder? = nil, isolation: isolated (any Actor)? = #isolation,
@@ -74,7 +74,7 @@ struct DaemonUnderTest: Sendable {
         return (code, state.output.map { $0 + "\n" }.joined(), state.errors)
     }
 
-    // MARK: What it says
+    // MARK: Log
 
     func isRunning() async throws { try await logs("udp-fanout is running. Press Ctrl+C to stop.") }
 
@@ -96,9 +96,9 @@ struct DaemonUnderTest: Sendable {
         }
     }
 
-    // MARK: What is done to it
+    // MARK: Actions
 
-    /// Ends it in order and expects that it says so.
+    /// Ends it in order and expects that it logs that.
     func stop(_ signal: Int32 = SIGTERM, sourceLocation: SourceLocation = #_sourceLocation)
         async throws
     {
@@ -122,16 +122,16 @@ struct DaemonUnderTest: Sendable {
 /// Where the receivers of a listener come from.
 enum Receivers {
     case written
-    /// They stand in a file.
+    /// In a file of receivers.
     case found
-    /// They stood in a file that is gone when the daemon is started again.
+    /// In a file of receivers that is removed before the daemon is started again.
     case vanished
 }
 
 extension DaemonUnderTest {
-    /// Waits until what its sources have found is kept for the next start.
+    /// Waits until it has saved the last-known receivers for the next start.
     func remembersReceivers() async throws {
-        try await eventually("who receives is remembered") {
+        try await eventually("the receivers are saved") {
             FileManager.default.fileExists(atPath: controlPath + ".receivers")
         }
     }

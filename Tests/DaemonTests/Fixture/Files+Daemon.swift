@@ -5,7 +5,7 @@ import Glibc
 import LabNet
 
 extension Files {
-    /// A pipe that takes no more: what reads it, if anything does, and what a child may write to.
+    /// A full pipe: its read end, and the write end for a child.
     static func fullPipe() throws -> (reader: Int32, writer: Int32) {
         var pair: [Int32] = [0, 0]
         guard pipe(&pair) == 0 else { throw Failed("pipe") }
@@ -20,7 +20,7 @@ extension Files {
     /// The daemon as it was built together with these tests.
     static let daemon = product("udp-fanout")
 
-    /// The text of a file of the source tree; `path` from its root, which is four steps up from here.
+    /// The text of a file of the source tree; `path` is relative to its root, four folders above this file.
     static func source(_ path: String) throws -> String {
         let root = (0..<4).reduce(URL(filePath: #filePath)) { url, _ in
             url.deletingLastPathComponent()

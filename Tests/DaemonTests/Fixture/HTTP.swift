@@ -11,7 +11,7 @@ enum HTTP {
         let body: String
     }
 
-    /// - Throws: `Failed` when there is no server, or no whole answer within 10 seconds.
+    /// - Throws: `Failed` when there is no server, or no complete response within 10 seconds.
     static func get(_ path: String, port: UInt16) async throws -> Reply {
         try await offPool { try exchange(path, port) }
     }
@@ -33,7 +33,7 @@ enum HTTP {
             bytes += chunk[..<count]
         }
         guard let end = bytes.firstRange(of: Array("\r\n\r\n".utf8)) else {
-            throw Failed("an answer without a header", EPROTO)
+            throw Failed("a response without a header", EPROTO)
         }
         let head = String(decoding: bytes[..<end.lowerBound], as: UTF8.self)
         let words = head.split(separator: " ", maxSplits: 2)

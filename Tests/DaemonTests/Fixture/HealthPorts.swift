@@ -3,8 +3,8 @@
 import Glibc
 import LabNet
 
-/// TCP ports beside the sinks' UDP ports: while they are open, a probe of protocol `tcp` finds the
-/// receivers alive, and no sink counts a probe for a datagram.
+/// TCP ports with the numbers of the sinks' UDP ports. While they are open, probes of protocol `tcp` succeed, and
+/// no sink counts a probe as a datagram.
 final class HealthPorts {
     private let addresses: [(address: UInt32, port: UInt16)]
     private var held: [HeldPort?]
@@ -31,7 +31,7 @@ final class HealthPorts {
     private func listening(_ index: Int) throws -> HeldPort {
         let (address, port) = addresses[index]
         let held = try HeldPort(port, SOCK_STREAM, address: address, listens: true)
-        // Nobody accepts, so the queue has to hold all probes of a test.
+        // The test accepts no connection, so the queue must hold all its probes.
         guard listen(held.descriptor, 1024) == 0 else { throw Failed("listen") }
         return held
     }

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 
-/// One line of the daemon's log: `time LEVEL message key="value" …`. Read by hand: a test may look at
-/// hundreds of lines again and again, which is too slow for regular expressions in a debug build.
+/// One line of the daemon's log: `time LEVEL message key="value" …`. Parsed by hand: tests read hundreds of lines
+/// repeatedly, and regular expressions are too slow for that in a debug build.
 struct LogLine: Sendable {
     let level: String
     let message: String
@@ -32,7 +32,7 @@ struct LogLine: Sendable {
         }
     }
 
-    /// The values as they stand in the line, escapes included.
+    /// The values as in the line, escapes included.
     var fields: [String: String] {
         var result: [String: String] = [:]
         var rest = tail

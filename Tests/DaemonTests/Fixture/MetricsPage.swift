@@ -62,7 +62,7 @@ struct MetricsPage: Sendable {
         return Sample(name: String(name), labels: labels, value: value)
     }
 
-    /// The text up to the closing quote, which is taken away too.
+    /// The text up to the closing quote; removes both from `rest`.
     private static func text(_ rest: inout Substring) throws -> String {
         var result = ""
         while let character = rest.popFirst() {

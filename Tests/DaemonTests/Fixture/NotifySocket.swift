@@ -4,7 +4,7 @@ import Glibc
 import LabNet
 import Synchronization
 
-/// What systemd is to a service: a socket for its notifications (sd_notify(3)).
+/// The service manager's socket for notifications (sd_notify(3)).
 final class NotifySocket: Sendable {
     let path: String
     private let descriptor: Int32
@@ -43,8 +43,7 @@ final class NotifySocket: Sendable {
         return received.withLock { $0 }
     }
 
-    /// What the service has had it keep, to be passed to the next start (systemd.service(5),
-    /// FileDescriptorStoreMax=).
+    /// The descriptors that the service has stored for the next start (systemd.service(5), FileDescriptorStoreMax=).
     var kept: [(descriptor: Int32, name: String)] {
         _ = lines
         return store.withLock { $0 }

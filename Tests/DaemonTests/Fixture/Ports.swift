@@ -4,7 +4,7 @@ import Glibc
 import LabNet
 import Synchronization
 
-/// Ports for tests: below the range that the kernel hands out by itself, never the same one twice.
+/// Ports for tests: below the kernel's ephemeral range, never the same one twice.
 enum Ports {
     private static let next = Atomic<UInt32>(UInt32.random(in: 0..<8000))
 
@@ -24,7 +24,7 @@ enum Ports {
     }
 }
 
-/// A socket that holds a port, to be in somebody's way.
+/// A socket that occupies a port.
 final class HeldPort: Sendable {
     let descriptor: Int32
     let port: UInt16
@@ -37,7 +37,7 @@ final class HeldPort: Sendable {
         descriptor = socket(AF_INET, kind, 0)
         guard descriptor >= 0 else { throw Failed("socket") }
         if listens {
-            // Connections of an earlier server that are long over do not count.
+            // Ignore connections of an earlier server in TIME_WAIT.
             var yes: Int32 = 1
             setsockopt(
                 descriptor, SOL_SOCKET, SO_REUSEADDR, &yes, socklen_t(MemoryLayout<Int32>.size))

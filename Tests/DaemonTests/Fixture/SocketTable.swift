@@ -3,9 +3,9 @@
 import Foundation
 import LabNet
 
-/// What the kernel says about sockets (proc(5), /proc/net).
+/// The kernel's socket tables (proc(5), /proc/net).
 ///
-/// Its tables are no snapshots: a line can be missing while other sockets come and go.
+/// The tables are no snapshots: a line can be missing while other sockets open and close.
 enum SocketTable {
     struct Entry {
         let inode: UInt64
@@ -13,7 +13,7 @@ enum SocketTable {
         let served: UInt16?
     }
 
-    /// Every socket of this network namespace that is of a kind the daemon uses.
+    /// Every socket of this network namespace of the kinds that the daemon uses.
     static func entries() throws -> [Entry] {
         let internet = try ["udp", "udp6", "tcp", "tcp6"].flatMap { table in
             try lines(of: table).compactMap { fields -> Entry? in
@@ -38,8 +38,8 @@ enum SocketTable {
             .map { $0.split(separator: " ") }
     }
 
-    /// The whole of a table: each read gives a page of it at most, and Foundation takes the first short
-    /// read of a file without a size for its end.
+    /// The whole table. A read returns a page of it at most, and Foundation takes the first short read of a file
+    /// without a size for its end.
     private static func text(of path: String) throws -> String {
         let file = open(path, O_RDONLY | O_CLOEXEC)
         guard file >= 0 else { throw CocoaError(.fileReadNoSuchFile) }
@@ -60,13 +60,13 @@ enum SocketTable {
 
     /// The ports that process `pid` serves, without those that the kernel picked for it.
     ///
-    /// - Throws: `NeverHappened` when a socket of the process stands in no table for 10 seconds.
+    /// - Throws: `NeverHappened` when a socket of the process is in no table for 10 seconds.
     static func ports(of pid: pid_t) async throws -> Set<UInt16> {
         var known: [UInt64: UInt16?] = [:]
         var result: Set<UInt16> = []
-        try await eventually("every socket of \(pid) stands in a table") {
+        try await eventually("every socket of \(pid) is in a table") {
             for entry in try entries() { known[entry.inode] = .some(entry.served) }
-            // What starts the tests may leave sockets of its own open, which every child inherits.
+            // The test runner may leave its sockets open, and every child inherits them.
             let inherited = Set(try descriptors(of: getpid()).compactMap(socketInode))
             let inodes = try descriptors(of: pid).compactMap(socketInode).filter {
                 !inherited.contains($0)
@@ -77,7 +77,7 @@ enum SocketTable {
         return result
     }
 
-    /// What the open descriptors of `pid` lead to.
+    /// What the open descriptors of `pid` refer to.
     static func descriptors(of pid: pid_t) throws -> [String] {
         let folder = "/proc/\(pid)/fd"
         return try FileManager.default.contentsOfDirectory(atPath: folder).compactMap {
@@ -85,7 +85,7 @@ enum SocketTable {
         }
     }
 
-    /// What one descriptor of `pid` leads to.
+    /// What one descriptor of `pid` refers to.
     static func target(of descriptor: Int32, in pid: pid_t) throws -> String {
         try FileManager.default.destinationOfSymbolicLink(atPath: "/proc/\(pid)/fd/\(descriptor)")
     }

@@ -4,13 +4,12 @@ import Foundation
 import Glibc
 import LabNet
 
-/// One thread of another process, stopped by a debugger's means (gdb's own words do it, so that no thread
-/// of the tests becomes a tracer).
+/// One thread of another process, stopped by gdb, so that no thread of the tests becomes a tracer.
 final class StoppedThread {
     private let debugger: ChildProcess
     private let statistics: String
 
-    /// Stops the thread of `process` whose name begins so, until this object goes.
+    /// Stops the thread of `process` whose name begins with `prefix`, until this object is freed.
     init(named prefix: String, of process: pid_t) throws {
         let tasks = try FileManager.default.contentsOfDirectory(atPath: "/proc/\(process)/task")
         let thread = tasks.first { task in
@@ -22,7 +21,7 @@ final class StoppedThread {
             throw Failed("no thread \(prefix)", ESRCH)
         }
         statistics = "/proc/\(process)/task/\(number)/stat"
-        // PTRACE_SEIZE and PTRACE_INTERRUPT concern one thread alone (ptrace(2)).
+        // PTRACE_SEIZE and PTRACE_INTERRUPT affect one thread only (ptrace(2)).
         let script = """
             import ctypes, sys
             ptrace = ctypes.CDLL(None, use_errno=True).ptrace
@@ -50,7 +49,7 @@ final class StoppedThread {
         }
     }
 
-    /// Lets it go on: a tracer that ends detaches.
+    /// Resumes the thread: a tracer that ends detaches.
     func release() async throws {
         close(held)
         _ = try await debugger.exit()

@@ -5,9 +5,9 @@ import Glibc
 import LabNet
 import Testing
 
-/// Daemons that follow one another under load, all in one folder and so by one control socket.
+/// Daemons that take over from one another under load, in one folder and thus with one control socket.
 final class TakeoverChain {
-    /// 50 000 datagrams a second, and what a build without optimisation can do.
+    /// Datagrams a second; fewer in an unoptimised build.
     #if DEBUG
         static let rate = 20_000
     #else
@@ -17,7 +17,7 @@ final class TakeoverChain {
     let folder: ScratchFolder
     let load: Load
     private(set) var daemons: [DaemonUnderTest]
-    /// Those that have failed to take over; they may have forwarded something by then.
+    /// Daemons that failed to take over; they may have forwarded datagrams before.
     private var refused: [DaemonUnderTest] = []
 
     var current: DaemonUnderTest { daemons[daemons.count - 1] }
@@ -37,7 +37,7 @@ final class TakeoverChain {
         try await self.load.pass(1000)
     }
 
-    /// Starts a daemon that takes the place of the current one, and waits until it has.
+    /// Starts a daemon that takes over from the current one, and waits until it has.
     func takeOver(_ config: String, _ arguments: [String] = []) async throws {
         let previous = current
         let next = try DaemonUnderTest(config, ["--takeover"] + arguments, folder: folder)
@@ -49,7 +49,7 @@ final class TakeoverChain {
         try await load.pass(1000)
     }
 
-    /// Starts one that fails to, and waits until the current one has noticed.
+    /// Starts a daemon whose takeover fails, and waits until it has ended.
     func refuse(_ config: String) async throws -> DaemonUnderTest {
         let name = "refused.yaml"
         let path = try folder.write(config, to: name)
@@ -60,8 +60,8 @@ final class TakeoverChain {
         return next
     }
 
-    /// Starts one that is killed when the current one has let it begin, and before it asks for more: it waits for
-    /// the receivers of a listener whose name server does not answer.
+    /// Starts a daemon and kills it after the first step of the takeover. It waits there for the receivers of a
+    /// listener whose name server does not answer.
     func killAtBeginning(_ config: String) async throws {
         let previous = current
         let silent = try HeldPort(try Ports.free(), SOCK_DGRAM)
@@ -83,13 +83,13 @@ final class TakeoverChain {
         try await load.pass(1000)
     }
 
-    /// What a daemon says when another one begins to take its place.
+    /// The old daemon's message at the beginning of a takeover.
     private static let begins = "another process begins to take over"
 
-    /// Starts one that is killed when the current one has done a step of the takeover for it. The first daemon
-    /// writes a debug log.
+    /// Starts a daemon and kills it when the current one has done a step of the takeover. The first daemon must log
+    /// at level debug.
     ///
-    /// - Returns: false when it was too quick for that, and has taken over.
+    /// - Returns: false when it was too quick and has taken over.
     func kill(_ config: String, after step: String) async throws -> Bool {
         let previous = current
         let earlier = Self.steps(of: previous, named: step)
@@ -99,7 +99,7 @@ final class TakeoverChain {
             folder: folder)
         try await eventually("the step is done") { Self.steps(of: previous, named: step) > earlier }
         next.process.send(SIGSTOP)
-        // Requests are answered in turn: what it had asked for before it stopped is done after this.
+        // Requests are answered in order, so its earlier requests are done after this one.
         _ = try await DaemonUnderTest.run(["status"], folder: folder)
         guard Self.steps(of: previous, named: "finish") == 0,
             previous.times("udp-fanout stopped") == 0
@@ -119,17 +119,17 @@ final class TakeoverChain {
         return true
     }
 
-    /// What a daemon says whose successor has failed.
-    static let goesOn = "the process that was to take over has failed; this one goes on"
+    /// The old daemon's message after a failed takeover.
+    static let goesOn = "takeover by another process failed; this process continues"
 
     private static func steps(of daemon: DaemonUnderTest, named step: String) -> Int {
         daemon.log.count {
-            $0.message == "a step of another process that takes over is done"
+            $0.message == "takeover step done"
                 && $0.fields["step"] == step
         }
     }
 
-    /// Ends the current one by SIGTERM and starts another, which gets what the manager has kept.
+    /// Ends the current daemon by SIGTERM and starts another with the descriptors that the manager has kept.
     func restart(_ config: String, by manager: NotifySocket) async throws {
         let previous = current
         previous.process.send(SIGTERM)
@@ -142,7 +142,7 @@ final class TakeoverChain {
         try await load.pass(1000)
     }
 
-    /// A number of the last words about listener `in`, over all daemons.
+    /// A number of the listener's totals, summed over all daemons.
     func total(_ key: String, listener: String = "in") -> Int {
         (daemons + refused).map { daemon in
             let line = daemon.log.last {
@@ -152,8 +152,8 @@ final class TakeoverChain {
         }.reduce(0, +)
     }
 
-    /// Ends load and daemon and expects that every datagram arrived once, in order, and that the books of
-    /// all daemons together are exact.
+    /// Ends load and daemon and expects that every datagram arrived once, in order, and that the counters of all
+    /// daemons together add up.
     ///
     /// - Parameter isOrdered: whether no datagram may have overtaken another.
     func settle(
@@ -167,7 +167,7 @@ final class TakeoverChain {
         var delivery = Delivery(of: report, at: sinks)
         if !isOrdered { delivery.disorders = 0 }
         let last = current.log.last { $0.message == "listener totals" }
-        // The kernel counts at the socket, which all of them have had.
+        // The kernel counts drops at the socket, which all daemons have shared.
         let atListener = UInt64(last?.fields["kernel_drops"] ?? "") ?? 0
         #expect(
             delivery.isExact(droppedAtListener: atListener), "\(delivery) \(atListener)",

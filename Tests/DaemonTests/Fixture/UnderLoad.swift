@@ -5,16 +5,16 @@ import Glibc
 import LabNet
 import Testing
 
-/// What came of a load through a daemon: every datagram is accounted for by its number.
+/// The outcome of a load through a daemon; every datagram is tracked by its number.
 struct LoadOutcome {
     let delivery: Delivery
     /// The last page before the end, when the configuration has metrics.
     let page: MetricsPage?
-    /// The daemon's totals for the listener under load, from its last words.
+    /// The daemon's totals for the listener under load, from its log.
     let totals: [String: String]
 
-    /// Datagrams that are missing although neither the sinks' kernel buffers nor the listener's
-    /// overflowed, which would be the test machine's doing.
+    /// Missing datagrams, without those lost in overflows of the sinks' or the listener's socket buffers, which the
+    /// test machine causes.
     var lost: Int {
         let atListener = Int(totals["kernel_drops"] ?? "") ?? 0
         return Int(delivery.lost) - Int(delivery.droppedAtSinks) - atListener
@@ -37,7 +37,7 @@ extension Load {
     }
 }
 
-/// Sinks that tally by number.
+/// Sinks that record the datagrams by number.
 func tallyingSinks(_ count: Int) throws -> [Sink] {
     try (0..<count).map { _ in try Sink(keepsPayloads: false) }
 }
@@ -50,8 +50,8 @@ extension Sequence<Sink> {
 extension DaemonUnderTest {
     static let rate = 20_000
 
-    /// Runs a daemon with traffic to its first listener from 16 sources for as long as `body` lasts,
-    /// waits until everything has arrived that will, and ends the daemon in order.
+    /// Runs a daemon with traffic from 16 sources to its first listener during `body`, waits until the datagrams
+    /// have arrived, and ends the daemon in order.
     static func underLoad(
         _ config: ConfigText, sinks: [Sink], isolation: isolated (any Actor)? = #isolation,
         _ body: (DaemonUnderTest, Load) async throws -> Void
@@ -64,7 +64,7 @@ extension DaemonUnderTest {
             try await body(daemon, load)
             try await load.pass(500)
             let report = await load.stop()
-            // A datagram that is lost never comes; the numbers below then tell which it was.
+            // A lost datagram never arrives; the numbers below then show which one it was.
             try? await eventually(within: .seconds(3), "all arrived") {
                 sinks.arrivals >= report.datagrams
             }
@@ -80,7 +80,7 @@ extension DaemonUnderTest {
         }
     }
 
-    /// Puts another file in force at once, by rename and SIGHUP.
+    /// Applies another file at once, by rename and SIGHUP.
     func swap(_ config: ConfigText) async throws {
         let before = times(Self.reloaded)
         try folder.replace(Self.configName, with: config.yaml)
@@ -88,7 +88,7 @@ extension DaemonUnderTest {
         try await logs(Self.reloaded, times: before + 1)
     }
 
-    /// Puts a file there that cannot be used, and waits until the daemon has said so.
+    /// Replaces the file by an invalid one, and waits until the daemon has refused it.
     func refuse(_ config: ConfigText) async throws {
         let before = times(Self.notReloaded)
         try folder.replace(Self.configName, with: config.yaml)

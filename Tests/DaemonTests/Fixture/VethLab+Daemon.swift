@@ -7,7 +7,7 @@ import LabNet
 extension VethLab {
     static let port: UInt16 = 5514
 
-    /// One listener at the balancer's side of the client.
+    /// One listener on the balancer's interface to the client.
     static func config(
         _ receivers: [Endpoint], mode: String = "tc_ebpf", attach: String = "auto",
         settings: String = "", _ more: String = ""
@@ -24,20 +24,20 @@ extension VethLab {
         return lines.joined(separator: "\n") + "\n" + more
     }
 
-    /// A sink in each receiver, which tallies by number.
+    /// A sink in each receiver, which records the datagrams by number.
     func sinks() throws -> [Sink] {
         try receivers.enumerated().map { index, receiver in
             try receiver.enter { try Sink(on: Self.v4(index + 1, 2), keepsPayloads: false) }
         }
     }
 
-    /// From the client to the listener of `config`.
+    /// Traffic from the client to the listener of `config`.
     func traffic() throws -> Traffic {
         let target = Endpoint(Self.v4(0, 1), port: Self.port)
         return try client.enter { try Traffic(to: target, from: Self.v4(9, 1)) }
     }
 
-    /// What `tc` shows and what is pinned, in the network and the mounts of the calling thread.
+    /// What `tc` shows and what is pinned, in the calling thread's network and mounts.
     static func state() throws -> [String] {
         try [
             "tc qdisc show dev lb0", "tc filter show dev lb0 ingress",

@@ -13,7 +13,7 @@ struct Datagram: Sendable {
     var trafficClass: UInt8 = 0
     /// EtherTypes of the tags, outermost first.
     var tags: [UInt16] = []
-    /// The VLAN that each tag names; 0 where there are fewer, in a tag that gives a priority alone.
+    /// The VLAN of each tag; 0 (a priority tag) where there are fewer.
     var vlans: [UInt16] = []
     /// IPv4 options, whole words of them.
     var options: [UInt8] = []

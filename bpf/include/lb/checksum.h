@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: (BSD-2-Clause OR GPL-2.0-only) */
 /*
- * checksum.h: Internet checksums that follow a change of what they are of, without reading the rest
- * of it (RFC 1624). For XDP and AF_XDP, where the packet is plain memory; an skb has helpers.
+ * checksum.h: incremental updates of Internet checksums (RFC 1624). For XDP and AF_XDP, where the
+ * packet is plain memory; an skb has helpers.
  *
- * A step is what the sum behind a checksum grows by when one word takes another's place. Steps add
- * up: take those of all that changes, then update the checksum once. Words are as they are in the
- * packet: the sum does not depend on the order of their bytes (RFC 1071, section 2), as long as each
- * begins at an even offset from the first byte that is summed.
+ * A step is the change of the sum behind a checksum when one word is replaced. Steps add up: add those
+ * of all changes, then update the checksum once. Words are in the byte order of the packet: the sum
+ * does not depend on it (RFC 1071, section 2), as long as each word starts at an even offset from the
+ * first byte that is summed.
  */
 #ifndef LB_CHECKSUM_H
 #define LB_CHECKSUM_H
@@ -41,8 +41,7 @@ LB_INLINE __u16 lb_csum_update(__u16 check, __u64 steps)
 	return (__u16)~lb_fold((__u16)~check + steps);
 }
 
-/* The same of UDP: 0 says that there is none and stays, a sum that comes to 0 is sent as its other
- * spelling (RFC 768). */
+/* The same for UDP: 0 means none and stays 0, a sum of 0 is sent as 0xffff (RFC 768). */
 LB_INLINE __attribute__((always_inline)) __u16 lb_csum_update_udp(__u16 check, __u64 steps)
 {
 	__u16 updated = lb_csum_update(check, steps);

@@ -19,7 +19,7 @@ enum lb_drop_reason {
 	LB_DROP_SEND_ERROR,	  /* any other error of the send */
 	LB_DROP_TTL_EXPIRED, /* kernel modes: TTL or hop limit 1, which a router does not forward */
 	LB_DROP_REWRITE_FAILED, /* kernel modes: the kernel refused to alter the packet */
-	LB_DROP_REASONS,	/* how many there are; keep last */
+	LB_DROP_REASONS,	/* the number of reasons; keep last */
 };
 
 #endif

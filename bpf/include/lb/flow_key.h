@@ -2,20 +2,20 @@
 /*
  * flow_key.h: the hash behind `balance: source_ip` and `balance: four_tuple`.
  *
- * There is one copy of it. BPF programs include this header, Swift imports it as the module
- * CDatapath, so that a source meets the same receiver in whichever mode carries it.
+ * This is the only copy. BPF programs include this header, Swift imports it as the module CDatapath, so
+ * a source gets the same receiver in every mode.
  *
  * An address is 128 bits in two host-order words: the first eight bytes on the wire, then the last
  * eight. IPv4 a.b.c.d is ::ffff:a.b.c.d (RFC 4291, section 2.5.5.2), so a client has one key whether
- * it arrives on an IPv4 or on a dual-stack socket. The words are mixed one after the other, never
- * added up: addresses that differ only in where the same digits stand must not collide.
+ * it arrives on an IPv4 or on a dual-stack socket. The words are mixed one after the other, not added
+ * up: addresses that differ only in the position of the same digits must not collide.
  */
 #ifndef LB_FLOW_KEY_H
 #define LB_FLOW_KEY_H
 
 #include <linux/types.h>
 
-/* Swift may prove its packet loops free of locks and allocations; these functions take part in that. */
+/* Swift checks that its packet loops have no locks and allocations; these functions are part of them. */
 #if defined(__clang__) && !defined(__bpf__)
 #define LB_INLINE                                                                                  \
 	static inline __attribute__((swift_attr("@_noLocks"), swift_attr("@_noAllocation")))
@@ -59,8 +59,8 @@ LB_INLINE struct lb_addr lb_addr_v4(__u32 host_order)
 	return address;
 }
 
-/* The first half of the hash. Every IPv4 address has the same, that of 0, so a caller that hashes many
- * can keep it. */
+/* The first half of the hash. It is the same for all IPv4 addresses, that of 0, so a caller that hashes
+ * many can keep it. */
 LB_INLINE __u64 lb_hash_high(__u64 seed, __u64 high)
 {
 	return lb_mix64(seed ^ high);
@@ -71,7 +71,7 @@ LB_INLINE __u64 lb_hash_low(__u64 hash_of_high, __u64 low)
 	return lb_mix64(hash_of_high ^ low);
 }
 
-/* 64 bits that stand for one address under a seed. */
+/* The hash of one address under a seed, 64 bits. */
 LB_INLINE __u64 lb_hash_addr(__u64 seed, struct lb_addr address)
 {
 	return lb_hash_low(lb_hash_high(seed, address.high), address.low);
@@ -98,7 +98,7 @@ LB_INLINE __u32 lb_key_four_tuple(__u64 seed, const struct lb_flow *flow)
 	return lb_key_of_hash(hash);
 }
 
-/* Where a key lands in a table of `slots` entries: key mod slots, by a division only where it takes one;
+/* The slot of a key in a table of `slots` entries: key mod slots, without a division where possible;
  * `slots` is not zero. */
 LB_INLINE __u32 lb_slot(__u32 key, __u32 slots)
 {

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: (BSD-2-Clause OR GPL-2.0-only) */
 /*
- * frame.h: leads a frame in memory to its receiver: link header, destination, TTL, checksums. For
+ * frame.h: rewrites a frame in memory for its receiver: link header, destination, TTL, checksums. For
  * AF_XDP, whose packets are plain memory; rewrite.bpf.h does the same to an skb, by helpers.
  */
 #ifndef LB_FRAME_H
@@ -46,11 +46,11 @@ LB_INLINE __u64 lb_readdress_v6(__u8 *ip, const struct lb_packet *packet,
 }
 
 /*
- * Leads a whole datagram (LB_PARSE_DATAGRAM), whose TTL is above 1, to a receiver of its own family.
- * Tags go: the way out decides about them.
+ * Rewrites a whole datagram (LB_PARSE_DATAGRAM) with a TTL above 1 for a receiver of the same family.
+ * Removes tags: the output interface decides about them.
  *
- * @frame   what was parsed; all headers are at hand
- * @return  where the frame begins now, in bytes from `frame`
+ * @frame   the parsed frame; all headers are at hand
+ * @return  the new start of the frame, in bytes from `frame`
  */
 LB_INLINE __u32 lb_readdress_frame(__u8 *frame, const struct lb_packet *packet,
 				   const struct lb_receiver *receiver, const struct lb_link *link)
@@ -92,12 +92,12 @@ LB_INLINE __u64 lb_csum_bytes(const __u8 *at, __u32 bytes)
 }
 
 /*
- * Makes the UDP checksum of a whole datagram if its sender left that to a device. Over a veth or from a
- * virtual machine frames come with no more than the sum of the pseudo header in its place
- * (CHECKSUM_PARTIAL), and a frame in memory has no flag that would tell the next device. A right checksum that
- * happens to be that very sum is made anew, and is the same.
+ * Completes the UDP checksum of a whole datagram if its sender offloaded it. Frames from a veth or a
+ * virtual machine may have only the sum of the pseudo header in its place (CHECKSUM_PARTIAL), and a frame
+ * in memory has no flag for the next device. A complete checksum that equals that sum is computed again,
+ * with the same result.
  *
- * @packet  what was parsed; gets the checksum, which lb_readdress_frame writes
+ * @packet  the parsed packet; gets the checksum, which lb_readdress_frame writes
  */
 LB_INLINE void lb_complete_udp(const __u8 *frame, struct lb_packet *packet)
 {

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: (BSD-2-Clause OR GPL-2.0-only) */
-/* limits.h: the sizes that the kernel programs and the daemon agree on. */
+/* limits.h: the sizes that the kernel programs and the daemon share. */
 #ifndef LB_LIMITS_H
 #define LB_LIMITS_H
 
@@ -10,10 +10,9 @@
 #define LB_DOWNSTREAMS_MAX 1024
 
 /*
- * Slots of a hash-keyed table per receiver that the listener may have, and the least number of slots.
- * Together they keep the share of each receiver within one per cent of its weight, and, when one
- * leaves, the keys that move though they were not its own below two per cent of all keys
- * (docs/decisions/0003-slot-tables.md has the measurement).
+ * Slots per receiver of a hash-keyed table, and its minimum of slots. With these, the share of each
+ * receiver is within one per cent of its weight. When a receiver leaves, below two per cent of the keys
+ * of other receivers move (docs/decisions/0003-slot-tables.md has the measurement).
  */
 #define LB_SLOTS_PER_DOWNSTREAM 128
 #define LB_SLOTS_MIN 16384

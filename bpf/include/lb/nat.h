@@ -1,20 +1,20 @@
 /* SPDX-License-Identifier: (BSD-2-Clause OR GPL-2.0-only) */
 /*
- * nat.h: what xdp_nat.bpf.c and the daemon share: who serves an address, and which server a client is
- * associated with. What the program counts is in nat_row.h.
+ * nat.h: shared by xdp_nat.bpf.c and the daemon: the endpoints, and the associations of clients with
+ * servers. The counters are in nat_row.h.
  *
  *   endpoint     an address and port that packets come to or from: of a service or of a server
  *   service      the address, port and protocol that clients know (the VIP); a listener has one for each
  *                of its addresses
- *   server       a receiver of a listener: its answers leave as its service
- *   association  a client's endpoint and the server that it stays with
+ *   server       a receiver of a listener: its replies leave as its service
+ *   association  a client's endpoint and its server
  *
  * Services and servers have numbers, below LB_SERVICES_MAX and LB_SERVERS_MAX. Associations name them,
  * and are kept while the daemon is away, so a number keeps its meaning as long as the maps live.
  *
- * A server leaves by its generation: user space sets it to 0, and from then on every association that
- * names the old one is void, without a walk. A number's generation is never used again; when a number has
- * had LB_GENERATIONS of them, it is not used again either.
+ * A server is removed by its generation: user space sets it to 0, which invalidates every association
+ * with the old one at once. A generation of a number is never reused; when a number has had
+ * LB_GENERATIONS of them, it is retired.
  */
 #ifndef LB_NAT_H
 #define LB_NAT_H
@@ -24,30 +24,30 @@
 
 #define LB_SERVICES_MAX 1024
 #define LB_SERVERS_MAX 4096
-/* Generations are 1 … LB_GENERATIONS; 0 stands for none. */
+/* Generations are 1 … LB_GENERATIONS; 0 means none. */
 #define LB_GENERATIONS 0xffff
 
-/* Whose an endpoint is; bits, since of an address several may hold. */
+/* The roles of an endpoint, as bits, since an address may have several. */
 enum lb_nat_role {
 	LB_NAT_SERVICE = 1,
 	LB_NAT_SERVER = 2,
-	/* An address of the host itself, port 0: a server's packets to it are not for clients, such as the
-	 * answer to a health probe, and go to the stack untouched. */
+	/* An address of the host itself, port 0: a server's packets to it are not for clients, such as
+	 * the reply to a health probe, and go to the stack untouched. */
 	LB_NAT_HOST = 4,
-	/* Of a server that has left not long ago: what it was asked before it still answers. Beside
-	 * LB_NAT_SERVER when it has come back. */
+	/* A recently removed server, which still answers earlier requests. Together with LB_NAT_SERVER
+	 * when it has been added again. */
 	LB_NAT_LEFT = 8,
 };
 
 /*
  * One place of the table of endpoints: map `endpoints`, whose one value is a map with one value, all places.
- * User space fills a new one and puts it in the old one's place, as with listeners' tables (tables.h).
+ * User space fills a new one and replaces the old one, as with listeners' tables (tables.h).
  *
- * A hash table, since the kernel's take twice the time: an endpoint is in the place that lb_nat_place says,
- * or in one of the LB_NAT_PROBES - 1 after it, with no free place before it. User space makes the table
- * large enough for that; sixteen times as many places as endpoints are plenty. Of every service and server
- * there are two: one with its port and protocol, and one with both 0, for packets that have no port
- * (fragments, malformed ones).
+ * The kernel's hash tables take twice the time, so this is a hash table of its own: an endpoint is in the
+ * place lb_nat_place, or in one of the LB_NAT_PROBES - 1 after it, with no free place before it. User
+ * space makes the table large enough for that; sixteen times as many places as endpoints are plenty.
+ * Every service and server has two entries: one with its port and protocol, and one with both 0, for
+ * packets without a port (fragments, malformed ones).
  */
 struct lb_nat_endpoint {
 	struct lb_addr address;
@@ -58,18 +58,18 @@ struct lb_nat_endpoint {
 	__u16 number;	  /* of the service or server */
 	__u16 listener;	  /* the index of its table */
 	__u16 generation; /* of a server: as in the map `servers` */
-	__u16 service;	  /* of a server: that its packets leave as when it speaks first */
-	/* Of a server: the only interface by which its packets come. 0: they come by an interface that
-	 * clients have, too, so a client can pretend to be the server. A place has half a cache line. */
+	__u16 service;	  /* of a server: the service of its packets when it sends first */
+	/* Of a server: the only interface of its packets. 0: its interface has clients, too, so a client can
+	 * send with the server's address. A place has half a cache line. */
 	__u32 from;
 };
 
 #define LB_NAT_PROBES 4
 
 /*
- * The hooked interfaces, each in place `ifindex` modulo LB_NAT_HOOKS or in one of the LB_NAT_PROBES - 1 after it, with
- * no free place before it. User space writes all places as the one value of a map, which the program reads without a
- * lookup.
+ * The hooked interfaces, each in place `ifindex` modulo LB_NAT_HOOKS or in one of the LB_NAT_PROBES - 1
+ * after it, with no free place before it. User space writes all places as the one value of a map, which
+ * the program reads without a lookup.
  */
 #define LB_NAT_HOOKS 1024
 #define LB_NAT_HOOKS_MAP ".data.hooks"
@@ -80,7 +80,7 @@ struct lb_nat_hook {
 	__u8 reserved[6];
 };
 
-/* The first place to look in for an endpoint, of a number of places that is a power of two. */
+/* The first place for an endpoint; the number of places is a power of two. */
 LB_INLINE __u32 lb_nat_place(struct lb_addr address, __u16 port, __u8 protocol, __u32 places)
 {
 	__u64 hash = address.high * 0x9e3779b97f4a7c15ULL;
@@ -90,32 +90,32 @@ LB_INLINE __u32 lb_nat_place(struct lb_addr address, __u16 port, __u8 protocol, 
 	return (__u32)(hash >> 40) & (places - 1);
 }
 
-/* In place of its listener, of a removed service; its address stays for late replies. */
+/* The listener of a removed service, whose address stays for late replies. */
 #define LB_NAT_SERVICE_LEFT 0xffffffffU
 
 /* Map `services`, by number, written by user space. */
 struct lb_nat_service {
 	struct lb_addr address;
-	__u32 listener; /* for user space alone */
+	__u32 listener; /* for user space only */
 	__u16 port;	/* host order */
 	__u8 protocol;
 	__u8 is_v6;
 };
 
 /*
- * Map `servers`, by number, written by user space. A server leaves in this order: a table of its listener
- * without it, generation 0 here, a table of endpoints without it. A server comes with a generation of its own,
- * here first, then among the endpoints, then in its listener's table; a new listener has its table before the
- * endpoints tell of it. Whatever stood in a server's number's place must have left.
+ * Map `servers`, by number, written by user space. A server is removed in this order: a table of its
+ * listener without it, generation 0 here, a table of endpoints without it. A server is added with a
+ * generation of its own: first here, then among the endpoints, then in its listener's table; a new
+ * listener has its table before its endpoints. The previous server of a number must be removed first.
  *
- * A server that leaves keeps its address and port here until another one has the number: the kernel copies a value
+ * A removed server keeps its address and port here until its number is reused: the kernel copies a value
  * piece by piece while programs read it.
  */
 struct lb_nat_server {
 	struct lb_addr address;
 	__u32 generation; /* 1 … LB_GENERATIONS; 0: there is no such server any more */
 	__u32 listener;
-	__u32 reserved; /* user space's: the last generation, of one that has left */
+	__u32 reserved; /* for user space: the last generation of a removed one */
 	__u16 port;	/* host order */
 	__u8 protocol;
 	__u8 is_v6;
@@ -123,11 +123,11 @@ struct lb_nat_server {
 
 /*
  * The key of an association: the client's address and port, the protocol (LB_IP_UDP, LB_IP_TCP) and the
- * listener's number. A client that speaks to two listeners has an association with each. Each family has
- * its own maps, since hashing eight bytes takes a third of the time; of IPv4 the key is `words[0]` alone.
+ * listener's number. A client of two listeners has an association with each. Each family has
+ * its own maps, since hashing eight bytes takes a third of the time; for IPv4 the key is only `words[0]`.
  *
- * The words are made and read by the functions below. They are stored whole: a load of what several
- * stores left, which is what hashing would make of a structure, takes as long as the hash.
+ * The functions below make and read the words. They are stored whole: a load of several earlier stores,
+ * as for the hash of a structure, takes as long as the hash.
  */
 struct lb_nat_client {
 	__u64 words[3];
@@ -135,12 +135,12 @@ struct lb_nat_client {
 
 /*
  * An association: maps `associations4`, `associations6`, `unanswered4`, `unanswered6`, written by the
- * program. It is one word, so that it changes in one step, and so that one of IPv4 has one cache line.
+ * program. It is one word, so that it changes in one step, and so that an IPv4 one fits a cache line.
  * lb_nat_associate makes it, the functions below it read it:
  *
- *   bits  0…11  the server that the client stays with
- *        12…21  the service that the client spoke to last, so that the answers come from there
- *        22…37  the generation that the server had
+ *   bits  0…11  the client's server
+ *        12…21  the service that the client used last, from which the replies come
+ *        22…37  the generation of the server
  *        38…63  when it was made: seconds of CLOCK_MONOTONIC, without those above 26 bits (2 years)
  */
 struct lb_nat_association {
@@ -148,7 +148,7 @@ struct lb_nat_association {
 };
 
 #define LB_NAT_MADE_BITS 26
-/* What an association with the same server has in common. */
+/* The part that all associations with the same server have in common. */
 #define LB_NAT_OWNER_MASK ((__u64)LB_GENERATIONS << 22 | (LB_SERVERS_MAX - 1))
 
 LB_INLINE struct lb_nat_client lb_nat_client_of(struct lb_addr address, __u16 port, __u8 protocol,
@@ -177,7 +177,7 @@ LB_INLINE __u32 lb_nat_client_rest(const struct lb_nat_client *client, int is_v6
 	return (__u32)(is_v6 ? client->words[2] : client->words[0] >> 32);
 }
 
-/* Who holds an association: what LB_NAT_OWNER_MASK leaves of it; of no server it is 0. */
+/* The owner of an association: the bits LB_NAT_OWNER_MASK of it; 0 without a server. */
 LB_INLINE __u64 lb_nat_owner(__u32 server, __u32 generation)
 {
 	return (__u64)generation << 22 | server;
@@ -203,18 +203,18 @@ LB_INLINE __u32 lb_nat_service_of(__u64 word)
 	return (__u32)(word >> 12) & (LB_SERVICES_MAX - 1);
 }
 
-/* The age in seconds, of one made less than 2 years ago. `now` is CLOCK_MONOTONIC in seconds. */
+/* The age in seconds, if it is below 2 years. `now` is CLOCK_MONOTONIC in seconds. */
 LB_INLINE __u32 lb_nat_age_of(__u64 word, __u64 now)
 {
 	return (__u32)(now - (word >> 38)) & ((1u << LB_NAT_MADE_BITS) - 1);
 }
 
 /*
- * Map `ways`, per CPU, written by the program when packets are routed: what bpf_fib_lookup answered about
- * UDP. An answer holds for lb_nat_way_ticks, and as long as the one word of the map `routes` is what it was:
- * user space adds 2 to that whenever routes, rules, neighbours, addresses or links change. An answer is by
- * destination, traffic class and interface; where LB_NAT_BY_FLOW is set in the word, by source and ports too.
- * User space sets it where rules ask for these, or where a route has several next hops.
+ * Map `ways`, per CPU, written by the program when packets are routed: the cached results of
+ * bpf_fib_lookup for UDP. A result is valid for lb_nat_way_ticks, and while the one word of the map
+ * `routes` is unchanged: user space adds 2 to it at each change of routes, rules, neighbours, addresses
+ * or links. The key is destination, traffic class and interface; with LB_NAT_BY_FLOW in the word, also
+ * source and ports. User space sets it when rules match these, or a route has several next hops.
  */
 #define LB_NAT_BY_FLOW 1
 
@@ -237,26 +237,26 @@ LB_INLINE __u32 lb_nat_way_kind(__u8 traffic_class, int is_v6)
 }
 
 /*
- * Map `links`, by the number of an interface, written by user space when packets are routed: enum lb_nat_link.
- * User space adds 2 to the word of the map `routes` when something in it changes. An interface that is not in it
- * is one that nothing is known of.
+ * Map `links`, by the index of an interface, written by user space when packets are routed: enum
+ * lb_nat_link. User space adds 2 to the word of the map `routes` at each change. An interface without an
+ * entry is unknown.
  */
 enum lb_nat_link {
-	/* The driver takes frames that a program redirects (NETDEV_XDP_ACT_NDO_XMIT, Linux 6.3). To any other
-	 * interface a program in a driver leaves them to the stack: they would be lost. */
+	/* The driver sends frames that a program redirects to it (NETDEV_XDP_ACT_NDO_XMIT, Linux 6.3). For any
+	 * other interface a program in a driver passes them to the stack: they would be lost. */
 	LB_NAT_LINK_TRANSMITS = 1,
 	LB_NAT_LINK_TRANSMITS_PIECES = 2, /* those of several buffers, too */
 	LB_NAT_LINK_TX = 4,		  /* the driver sends back what came in by it (XDP_TX) */
 	LB_NAT_LINK_DOWN = 8,		  /* it is down, or has no carrier */
 };
 
-/* The place of a way, of a number of places that is a power of two. */
+/* The place of a way; the number of places is a power of two. */
 LB_INLINE __u32 lb_nat_way_place(struct lb_addr source, struct lb_addr destination, __u32 ports,
 				 __u32 places)
 {
 	__u64 hash = (source.high ^ source.low ^ (__u64)ports << 16) * 0x9e3779b97f4a7c15ULL;
 
-	/* A product carries upwards alone. */
+	/* Carries of a product go only upwards. */
 	hash ^= hash >> 32;
 	hash = (hash ^ destination.high ^ destination.low) * 0xff51afd7ed558ccdULL;
 	return (__u32)(hash >> 40) & (places - 1);

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: (BSD-2-Clause OR GPL-2.0-only) */
 /*
  * packet.h: from the bytes of a frame to its flow. The only parser: the kernel programs, the AF_XDP
- * workers and the fuzzer share it. tc_fanout, xdp_steer and the workers take UDP datagrams
- * (lb_parse_datagram); xdp_nat takes TCP and ICMP errors too, and needs the reason why a frame is none.
+ * workers and the fuzzer share it. tc_fanout, xdp_steer and the workers use UDP datagrams
+ * (lb_parse_datagram); xdp_nat also uses TCP and ICMP errors, and needs the reason for other frames.
  */
 #ifndef LB_PACKET_H
 #define LB_PACKET_H
@@ -66,12 +66,12 @@ struct lb_packet {
 #define LB_FRAGMENT_OFFSET 0x1fff
 #define LB_FRAGMENT_MORE 0x2000
 
-/* IPv4 options that are looked at; a byte of padding counts as one. */
+/* The limit of IPv4 options; a byte of padding counts as one. */
 #define LB_OPTIONS_MAX 8
-/* Extension headers that are looked behind; more than hosts send, fewer than an attacker likes. */
+/* The limit of extension headers; more than hosts send. */
 #define LB_EXTENSIONS_MAX 6
-/* The most bytes before a UDP payload that are looked at: Ethernet, two tags, IPv6, its extension
- * headers or as many as fit, UDP. */
+/* The limit of bytes before a UDP payload: Ethernet, two tags, IPv6, its extension headers or as many as
+ * fit, UDP. */
 #define LB_HEADERS_MAX (14 + 8 + 40 + 64 + 8)
 
 #define LB_ETHERTYPE_IPV4 0x0800
@@ -85,24 +85,23 @@ struct lb_packet {
 #define LB_IP_FRAGMENT 44
 #define LB_IP_ICMPV6 58
 
-/* Reads a field back. The verifier knows nothing of what it holds, so it takes ways through the headers
- * that differ in no more than that for one way; otherwise it would walk thousands. */
+/* Reads a field back. The verifier then does not know its value, so it treats paths through the headers
+ * that differ only in that as one path; otherwise it would walk thousands. */
 #define LB_FORGET(field) (*(volatile __typeof__(field) *)&(field))
 
-/* Hides from the compiler where a number comes from. It would take `a + 20 <= 134 ? data + a + 20 : 0` apart
- * and add the two separately, and verifiers before Linux 6.18 do not see that what was compared is what
- * is added. */
+/* Hides from the compiler where a number comes from. The compiler would split
+ * `a + 20 <= 134 ? data + a + 20 : 0` and add the two parts separately, and verifiers before Linux 6.18 do
+ * not see that the compared number is the added one. */
 #ifdef __bpf__
 #define LB_OPAQUE(number) __asm__ volatile("" : "+r"(number))
 #else
 #define LB_OPAQUE(number) ((void)0)
 #endif
 
-/* The VLAN of a tag (IEEE 802.1Q); 0 in a tag that gives a priority alone, which hosts ignore. */
+/* The VLAN of a tag (IEEE 802.1Q); 0 in a priority tag, which hosts ignore. */
 #define LB_VLAN_ID 0x0fff
 
-/* `bytes` of the frame from `offset` on; null when they are not at hand, or further on than headers
- * reach. */
+/* `bytes` of the frame from `offset` on; null when they are not at hand, or beyond the limit of headers. */
 LB_INLINE const __u8 *lb_bytes(const __u8 *data, const __u8 *end, __u64 offset, __u32 bytes)
 {
 	const __u8 *at;
@@ -137,11 +136,11 @@ LB_INLINE enum lb_parse lb_parse_transport(const __u8 *at, const __u8 *end, __u3
 		return lb_refuse(packet, LB_PARSE_MALFORMED, LB_REASON_TRANSPORT);
 	if (packet->protocol == LB_IP_UDP) {
 		length = lb_be16(at + 4);
-		/* The stack takes a datagram that is shorter than its packet, never one that is longer. */
+		/* The stack accepts a datagram that is shorter than its packet, but not a longer one. */
 		if (length < 8 || (!packet->fragment && length > left))
 			return lb_refuse(packet, LB_PARSE_MALFORMED, LB_REASON_TRANSPORT);
 		packet->udp_check_be = LB_LOAD(__u16, at + 6);
-		/* No checksum is for IPv4 alone (RFC 8200, section 8.1). */
+		/* Only IPv4 allows no checksum (RFC 8200, section 8.1). */
 		if (packet->is_v6 && !packet->udp_check_be)
 			return lb_refuse(packet, LB_PARSE_MALFORMED, LB_REASON_UDP_CHECKSUM);
 		packet->payload = length - 8;
@@ -168,7 +167,7 @@ LB_INLINE int lb_is_icmp_error(__u8 type, int is_v6)
 	return type == 3 || type == 11 || type == 12;
 }
 
-/* What stands behind all IP headers, `left` bytes of it in a frame that is not cut. */
+/* Parses the header after all IP headers; `left` bytes of it are in an untruncated frame. */
 LB_INLINE enum lb_parse lb_parse_behind(const __u8 *data, const __u8 *end, __u32 left,
 					__u32 protocols, struct lb_packet *packet)
 {
@@ -198,8 +197,8 @@ LB_INLINE enum lb_parse lb_parse_behind(const __u8 *data, const __u8 *end, __u32
 	return LB_PARSE_ERROR;
 }
 
-/* Reads IPv4 options from packet->udp to `rest`. 0 when one makes hosts refuse the packet: a length of
- * nothing, or a route to take first (131, 137). Who sends more than one looks at is refused too. */
+/* Reads IPv4 options from packet->udp to `rest`. 0 when hosts refuse the packet: an option of length 0, or
+ * a source route (131, 137). Also 0 for more options than the limit. */
 LB_INLINE int lb_takes_options(const __u8 *data, const __u8 *end, __u32 rest,
 			       struct lb_packet *packet)
 {
@@ -207,7 +206,7 @@ LB_INLINE int lb_takes_options(const __u8 *data, const __u8 *end, __u32 rest,
 		__u32 offset = LB_FORGET(packet->udp);
 		const __u8 *at = lb_bytes(data, end, offset, 2);
 
-		/* Type 0 ends the list; the last byte can hold nothing else that matters. */
+		/* Type 0 ends the list; the last byte cannot matter otherwise. */
 		if (!at || offset + 1 >= rest || at[0] == 0)
 			return 1;
 		if (at[0] == 131 || at[0] == 137 || (at[0] != 1 && at[1] < 2))
@@ -293,13 +292,13 @@ LB_INLINE enum lb_parse lb_parse_v4(const __u8 *data, const __u8 *end, __u32 ava
 	return lb_parse_behind(data, end, total - header, protocols, packet);
 }
 
-/* The bytes of an extension header (RFC 8200, section 4), or 0 when it is none that is looked behind. */
+/* The bytes of an extension header (RFC 8200, section 4), or 0 for another header. */
 LB_INLINE __u32 lb_extension_bytes(const __u8 *at, __u8 protocol)
 {
 	switch (protocol) {
 	case LB_IP_FRAGMENT:
 		return 8;
-	case 43: /* routing; with segments left it names a destination yet to come */
+	case 43: /* routing; with segments left it has a later destination */
 		return at[3] ? 0 : (at[1] + 1u) * 8;
 	case 0:	 /* hop-by-hop options */
 	case 60: /* destination options */
@@ -342,7 +341,7 @@ LB_INLINE enum lb_parse lb_parse_v6(const __u8 *data, const __u8 *end, __u32 ava
 		left -= bytes;
 		packet->udp += (__u16)bytes;
 		packet->protocol = at[0];
-		/* What follows the fragment header of a later fragment is data. */
+		/* After the fragment header of a later fragment comes data. */
 		if (LB_FORGET(packet->fragment) & LB_FRAGMENT_OFFSET)
 			break;
 	}
@@ -355,8 +354,8 @@ LB_INLINE enum lb_parse lb_parse_v6(const __u8 *data, const __u8 *end, __u32 ava
  * Parses an Ethernet frame.
  *
  * @data, @end  the bytes at hand
- * @length      bytes of the whole frame, of which some may lie elsewhere
- * @protocols   enum lb_protocols: what is taken
+ * @length      bytes of the whole frame, of which some may not be at hand
+ * @protocols   enum lb_protocols: the protocols to accept
  * @packet      filled in as far as the result says
  */
 LB_INLINE enum lb_parse lb_parse_frame(const __u8 *data, const __u8 *end, __u32 length,
@@ -369,8 +368,8 @@ LB_INLINE enum lb_parse lb_parse_frame(const __u8 *data, const __u8 *end, __u32 
 	if (data + 14 > end)
 		return LB_PARSE_SHORT;
 	type = lb_be16(at);
-	/* What is in a VLAN is for the VLAN's own interface. Two priority tags at most; a NIC or the kernel may
-	 * have taken the outer one off before. */
+	/* Packets in a VLAN are for the VLAN's own interface. Two priority tags at most; a NIC or the kernel may
+	 * have removed the outer one before. */
 	for (int i = 0; i < 2; i++) {
 		if (type != LB_ETHERTYPE_VLAN && type != LB_ETHERTYPE_QINQ)
 			break;
@@ -393,8 +392,8 @@ LB_INLINE enum lb_parse lb_parse_frame(const __u8 *data, const __u8 *end, __u32 
 	return lb_refuse(packet, LB_PARSE_OTHER, LB_REASON_NOT_IP);
 }
 
-/* lb_parse_frame for UDP alone, and only what the kernel's own stack would deliver. What the stack would drop is
- * LB_PARSE_OTHER, so that it drops it itself and counts it where people look (nstat). */
+/* lb_parse_frame for UDP only, and only for packets that the kernel's stack would deliver. Packets that the
+ * stack would drop are LB_PARSE_OTHER, so that it drops and counts them itself (nstat). */
 LB_INLINE enum lb_parse lb_parse_datagram(const __u8 *data, const __u8 *end, __u32 length,
 					  struct lb_packet *packet)
 {

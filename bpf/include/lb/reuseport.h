@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: (BSD-2-Clause OR GPL-2.0-only) */
 /*
- * reuseport.h: what the program of a SO_REUSEPORT group and the library that loads it share: the
- * values of the pinned maps, and the fallback for a member that is gone.
+ * reuseport.h: shared by the program of a SO_REUSEPORT group and the library that loads it: the
+ * values of the pinned maps, and the fallback for a closed member.
  */
 #ifndef LB_REUSEPORT_H
 #define LB_REUSEPORT_H
@@ -21,7 +21,7 @@ enum lb_reuseport_key {
 };
 
 /* Map `slots`, one value: the slot table. The library writes it byte by byte while the program reads,
- * which is sound since each byte is an owner before and after. */
+ * which is safe since each byte is a valid owner before and after. */
 struct lb_reuseport_table {
 	__u64 seed;    /* of the hash; the map `nonce` shows it */
 	__u64 seed_v4; /* lb_hash_high(seed, 0) */
@@ -30,22 +30,22 @@ struct lb_reuseport_table {
 	__u8 owner[LB_SLOTS_MIN];
 };
 
-/* Map `counters`, a row a member and one more, per CPU, written by the program. Over all rows
+/* Map `counters`, a row a member and one more, per CPU, written by the program. Summed over all rows
  * selected + missed = datagrams and connections, and missed = fallback + left to the kernel. */
 struct lb_reuseport_counters {
 	__u64 selected; /* the member was the first choice and took it */
-	__u64 fallback; /* the member stood in for one that was gone */
-	__u64 missed;	/* the member was the first choice and was gone */
+	__u64 fallback; /* the member was the fallback for a closed one */
+	__u64 missed;	/* the member was the first choice and was closed */
 };
 
-/* The row whose `missed` counts what was left to the kernel's own choice: the group was empty. */
+/* The row whose `missed` counts packets that were left to the kernel's own choice: the group was empty. */
 #define LB_REUSEPORT_LEFT LB_MEMBERS_MAX
 
 enum lb_reuseport_state {
 	LB_REUSEPORT_BUILDING = 0, /* its creator has not finished, or died */
 	LB_REUSEPORT_READY = 1,
 	LB_REUSEPORT_PRIVATE = 2,  /* never pinned */
-	LB_REUSEPORT_REPLACED = 3, /* another group is pinned in its place */
+	LB_REUSEPORT_REPLACED = 3, /* replaced by another pinned group */
 };
 
 /* Map `group`, one value, written by the library under the lock of the pin folder. */
@@ -61,7 +61,7 @@ struct lb_reuseport_group {
 	__u32 v6only;		/* 1: IPV6_V6ONLY */
 };
 
-/* Maps `udp_members` and `tcp_members`, written by the library when a socket joins. A row holds as
+/* Maps `udp_members` and `tcp_members`, written by the library when a socket joins. A row is valid as
  * long as the socket in the slot has this cookie. */
 struct lb_reuseport_member {
 	__u64 cookie;	 /* SO_COOKIE of the socket */
@@ -76,8 +76,8 @@ _Static_assert(sizeof(struct lb_reuseport_group) == 48, "no hidden padding");
 _Static_assert(sizeof(struct lb_reuseport_member) == 24, "no hidden padding");
 _Static_assert(LB_MEMBERS_MAX <= 256, "an owner is a byte");
 
-/* The key under which the choice is made when the first `attempt` choices are gone; `attempt` counts
- * from 1. It depends on nothing else, so all agree on the fallback. */
+/* The key for the choice when the first `attempt` choices are closed; `attempt` counts from 1. It
+ * depends on nothing else, so all programs agree on the fallback. */
 LB_INLINE __u32 lb_fallback_key(__u32 key, __u32 attempt)
 {
 	return (__u32)(lb_mix64((__u64)attempt << 32 | key) >> 32);

@@ -2,8 +2,8 @@
 /*
  * slot_table.h: the order in which a member of a hash-keyed slot table prefers the slots.
  *
- * The daemon builds its tables in Swift, the collector library in C; both take turns over the same
- * orders, so that they give every slot the same owner (docs/decisions/0003-slot-tables.md).
+ * The daemon builds its tables in Swift, the collector library in C. Both use the same orders in round
+ * robin, so that they give every slot the same owner (docs/decisions/0003-slot-tables.md).
  */
 #ifndef LB_SLOT_TABLE_H
 #define LB_SLOT_TABLE_H
@@ -11,8 +11,8 @@
 #include "flow_key.h"
 
 /* The order is that of first appearance in a stream of random numbers. A slot that appears again is
- * taken by then, so repetitions do no harm. The stream is SplitMix64 (Steele et al., OOPSLA 2014),
- * which takes every value once in 2^64 steps, so that every slot comes up. */
+ * already taken, so repetitions do no harm. The stream is SplitMix64 (Steele et al., OOPSLA 2014),
+ * which yields every value once in 2^64 steps, so that every slot appears. */
 struct lb_preference {
 	__u64 state;
 };

@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: (BSD-2-Clause OR GPL-2.0-only) */
 /*
- * tables.h: what the kernel modes look up: which listener a datagram is for, who owns its slot, and
- * how that receiver is reached.
+ * tables.h: the tables of the kernel modes: the listener of a datagram, the owner of its slot, and the
+ * path to that receiver.
  *
  * A listener's table is one value of a map of its own, and the map is in an array of maps. User
- * space fills a new map and puts it in the old one's place, which is one store; the kernel frees
- * the old one when no program reads it any more. So no packet meets half a table.
+ * space fills a new map and replaces the old one, which is one store; the kernel frees the old one when
+ * no program reads it any more. So no packet sees a partial table.
  */
 #ifndef LB_TABLES_H
 #define LB_TABLES_H
@@ -18,7 +18,7 @@
 #define LB_LISTENERS_MAX 64
 
 /* Map `listeners`: the key of a datagram's destination; its value is the listener's number. An entry
- * with port 0 says that the address is served on some port, for fragments that have none. */
+ * with port 0 means that the address is served on some port, for fragments, which have none. */
 struct lb_listener_key {
 	struct lb_addr address; /* all zero: every destination (`addresses: any`) */
 	__u32 ifindex;		/* where the datagram comes in */
@@ -26,13 +26,13 @@ struct lb_listener_key {
 	__u16 reserved;		/* zero */
 };
 
-/* Map `ports`: who is served on a port. Most ports have one destination, whose listener's table then
- * says which; the map `listeners` holds them all. */
+/* Map `ports`: how a port is served. Most ports have one destination, which the listener's table has;
+ * the map `listeners` has all destinations. */
 #define LB_PORT_FREE 0 /* no listener */
 #define LB_PORT_SHARED                                                                             \
 	0xffffffff /* several destinations; any other value: a listener's number + 1 */
 
-/* Which key a listener's balance makes; the order of the enumeration KeySource of the daemon. */
+/* The key of a listener's balance; in the order of the daemon's enumeration KeySource. */
 enum lb_key_source {
 	LB_KEY_COUNTER = 1, /* a counter a CPU */
 	LB_KEY_RANDOM = 2,
@@ -40,7 +40,7 @@ enum lb_key_source {
 	LB_KEY_FOUR_TUPLE = 4,
 };
 
-/* How a receiver is reached; user space finds out by the routes, and follows their changes. */
+/* The path to a receiver; user space finds it by the routes, and follows their changes. */
 enum lb_path {
 	LB_PATH_STACK =
 		0, /* rewritten, it goes up: a receiver on this host, or a link without addresses */
@@ -49,10 +49,10 @@ enum lb_path {
 	LB_PATH_PEER = 3,  /* straight to the other end of the veth `ifindex`, as `mac` */
 };
 
-/* What else is known of a receiver: bits of `flags`. */
+/* Other properties of a receiver: bits of `flags`. */
 #define LB_RECEIVER_REMOTE                                                                         \
 	1 /* on another host: without a route, or without forwarding, nothing gets there */
-#define LB_RECEIVER_UNPLUGGED 2 /* its link has no carrier: what is sent into it is lost */
+#define LB_RECEIVER_UNPLUGGED 2 /* its link has no carrier: packets to it are lost */
 
 /* A receiver, as the programs use it. */
 struct lb_receiver {
@@ -69,8 +69,8 @@ struct lb_receiver {
 	__u8 reserved;
 };
 
-/* The head of a listener's table. After it stand LB_DOWNSTREAMS_MAX receivers at most and the slots
- * at most; how many of each a map has room for is fixed when it is made. */
+/* The head of a listener's table. After it come at most LB_DOWNSTREAMS_MAX receivers, then the slots;
+ * the capacity of a map for both is fixed when it is created. */
 struct lb_table {
 	__u64 seed;
 	__u64 seed_v4;		/* lb_hash_high(seed, 0) */
@@ -88,8 +88,8 @@ struct lb_row {
 	__u64 count[LB_COUNTERS];
 };
 
-/* Map `fragments`: what became of a datagram's first fragment, so that it becomes of the later ones
- * too. User space neither reads nor writes it. */
+/* Map `fragments`: the fate of a datagram's first fragment, for the later ones. User space neither reads
+ * nor writes it. */
 struct lb_fragment_key {
 	struct lb_addr source;
 	struct lb_addr destination;
@@ -102,7 +102,7 @@ enum lb_fate {
 	LB_FATE_PASSED,	 /* a later fragment came first: all of the datagram goes to the stack */
 };
 struct lb_fragment {
-	/* A copy, so that the rest of a datagram goes where it began whatever becomes of the table. */
+	/* A copy, so that the rest of a datagram goes to the same receiver when the table changes. */
 	struct lb_receiver receiver;
 	__u64 seen_ns; /* bpf_ktime_get_ns; identifications come round again */
 	__u32 fate;    /* enum lb_fate */

@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: (BSD-2-Clause OR GPL-2.0-only) */
-/* wire.h: words and addresses as they are in a packet. */
+/* wire.h: words and addresses in a packet. */
 #ifndef LB_WIRE_H
 #define LB_WIRE_H
 
 #include "flow_key.h"
 
-/* Words of a header, at any alignment. clang would read them byte by byte for BPF, where
- * the kernel's verifier allows a plain load. */
+/* Words of a header, at any alignment. For BPF clang would read them byte by byte, although the
+ * kernel's verifier allows a plain load. */
 #ifdef __bpf__
 #define LB_LOAD(type, at) (*(const type *)(at))
 #else
@@ -44,10 +44,10 @@ LB_INLINE struct lb_addr lb_addr_v6(const __u8 *at)
 	return address;
 }
 
-/* A sum of 16-bit words, in whatever order of bytes, with its carries added back in (RFC 1071). */
+/* A sum of 16-bit words, in any byte order, with its carries added back in (RFC 1071). */
 LB_INLINE __u16 lb_fold(__u64 sum)
 {
-	/* At most 33 bits, 18, 17 with no more than a carry in the last one, and that is taken back in. */
+	/* At most 33 bits, then 18, then 17 with no more than a carry in the last one, which is added back. */
 	sum = (__u32)sum + (sum >> 32);
 	sum = (sum & 0xffff) + (sum >> 16);
 	sum = (sum & 0xffff) + (sum >> 16);
@@ -64,14 +64,14 @@ LB_INLINE __u64 lb_sum_v4(const __u8 *at)
 	return sum;
 }
 
-/* Addresses between which no host takes a datagram (RFC 1122, section 3.2.1.3): "this network", the
- * broadcast address, multicast, which is for those who have joined. */
+/* Addresses between which no host accepts a datagram (RFC 1122, section 3.2.1.3): "this network", the
+ * broadcast address, multicast, which is for members only. */
 LB_INLINE int lb_is_martian_v4(__u32 address)
 {
 	return address >> 24 == 0 || address >> 28 == 0xe || address == 0xffffffff;
 }
 
-/* The same for IPv6 (RFC 4291): multicast, unspecified, and the addresses that stand for IPv4. */
+/* The same for IPv6 (RFC 4291): multicast, unspecified, and IPv4-mapped addresses. */
 LB_INLINE int lb_is_martian_v6(struct lb_addr address)
 {
 	if (address.high)
@@ -79,7 +79,7 @@ LB_INLINE int lb_is_martian_v6(struct lb_addr address)
 	return !address.low || address.low >> 32 == LB_V4_MAPPED_PREFIX >> 32;
 }
 
-/* A loopback address, which is real on the loopback interface alone. */
+/* A loopback address, which is valid only on the loopback interface. */
 LB_INLINE int lb_is_loopback(struct lb_addr address)
 {
 	return !address.high &&

@@ -16,14 +16,14 @@ import sys
 target = (sys.argv[1], int(sys.argv[2]))
 clients, datagrams = int(sys.argv[3]), int(sys.argv[4])
 addresses = sys.argv[5:] or ["10.88.0.20"]
-# Where packets are balanced in the kernel each CPU takes turns of its own.
+# In the kernel each CPU may have its own schedule.
 os.sched_setaffinity(0, {min(os.sched_getaffinity(0))})
 
 answers = collections.Counter()  # by backend
 lost = 0
 faithless = 0  # clients that more than one backend answered
 homes = {}  # the backends of each address
-# All stay open to the end: a port that is free again would be another client with the first one's association.
+# All sockets stay open to the end: a reused port would be another client with an old association.
 with contextlib.ExitStack() as sockets:
     for address in addresses:
         for _ in range(clients):

@@ -1,13 +1,13 @@
 #!/bin/sh
 # SPDX-License-Identifier: Apache-2.0
 #
-# node.sh balancer|backend|client [ARGUMENT...]   what one node of the lab runs, be it a container of
-# compose.yaml or a namespace of scenario.sh
+# node.sh balancer|backend|client [ARGUMENT...]   runs one node of the lab: a container of compose.yaml or a
+# namespace of scenario.sh
 #
 #   client ── front ── balancer ── back ── backends 1, 2, 3
 #   10.88.0.20     10.88.0.10  10.88.1.10     10.88.1.11 to .13
 #
-# Clients know the virtual address 192.0.2.100, which no interface has: they have a route to it.
+# Clients use the virtual address 192.0.2.100, which no interface has, by a route.
 set -eu
 
 folder=$(dirname "$0")
@@ -16,11 +16,11 @@ port=7000
 front=10.88.0.10
 back=10.88.1.10
 
-# Containers' interfaces have no names to rely on.
+# The names of containers' interfaces are not fixed.
 interface_of() { ip -o -4 address show to "$1" | awk '{ print $2 }' | cut -d@ -f1; }
 
 balancer() {
-    # Compose sets it; a namespace has one of its own.
+    # Compose sets it; a namespace has its own.
     [ "$(cat /proc/sys/net/ipv4/ip_forward)" = 1 ] || echo 1 >/proc/sys/net/ipv4/ip_forward
     mountpoint -q /sys/fs/bpf || mount -t bpf bpf /sys/fs/bpf
     config=$(mktemp)
@@ -42,7 +42,7 @@ END
     exec "${UDP_FANOUT:-udp-fanout}" run --config "$config"
 }
 
-# Answers pass by the balancer on their way back.
+# Replies go back through the balancer.
 backend() {
     ip route replace 10.88.0.0/24 via $back
     exec /usr/bin/python3 "$folder/backend.py" "$1" $port

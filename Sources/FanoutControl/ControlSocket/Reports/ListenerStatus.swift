@@ -12,18 +12,18 @@ public struct ListenerStatus: Codable, Equatable, Sendable {
     public var balance: String
     /// The interface of a kernel mode.
     public var interface: String?
-    /// Threads of a mode that has some, else 0.
+    /// Threads, in modes that have some; otherwise 0.
     public var workers: Int
     public var packetsReceived: UInt64
     public var bytesReceived: UInt64
     public var packetsForwarded: UInt64
     public var bytesForwarded: UInt64
     public var packetsDropped: UInt64
-    /// Drops by reason, those that have happened.
+    /// Drops by reason; only reasons that occurred.
     public var drops: [String: UInt64]
-    /// Thrown away by the kernel before they could be received.
+    /// Dropped by the kernel before they could be received.
     public var kernelDrops: UInt64
-    /// Sent back by receivers and dropped, since the listener forwards one way; nil where none come to the daemon.
+    /// Replies of receivers that were dropped, since the listener is one-way; nil if none reach the daemon.
     public var repliesDropped: UInt64?
     public var rates: RateStatus
     public var receivers: [ReceiverStatus]
@@ -34,33 +34,33 @@ public struct ReceiverStatus: Codable, Equatable, Sendable {
     public var name: String
     public var address: String
     public var state: ReceiverState
-    /// By its probes; nil when it is not probed.
+    /// By its probes; nil if it is not probed.
     public var healthy: Bool?
-    /// As the configuration has it.
+    /// The weight in the configuration.
     public var weight: UInt16
     /// The active weight; 0 while the receiver is drained or unhealthy.
     public var weightInForce: UInt16
     public var packetsForwarded: UInt64
     public var bytesForwarded: UInt64
     public var packetsDropped: UInt64
-    /// ICMP errors that said that datagrams do not get through to it.
+    /// ICMP errors in response to datagrams for it.
     public var refusals: UInt64
     public var rates: RateStatus
 
-    /// Its state in a word: whether it refuses datagrams at present says more than that it is ready.
+    /// Its state in a word; refusing datagrams takes precedence over ready.
     public var word: String {
         state == .ready && rates.refusals != nil ? "refuses" : state.rawValue
     }
 }
 
-/// What happens a second, on the average of the last few; to a tenth.
+/// Rates per second, averaged over the last seconds; rounded to a tenth.
 public struct RateStatus: Codable, Equatable, Sendable {
     public var packetsReceived: Double
     public var bytesReceived: Double
     public var packetsForwarded: Double
     public var bytesForwarded: Double
     public var packetsDropped: Double
-    /// Of a receiver that refuses datagrams; else nil.
+    /// For a receiver that refuses datagrams; otherwise nil.
     public var refusals: Double?
 
     init(_ rates: Rates) {
@@ -76,7 +76,7 @@ public struct RateStatus: Codable, Equatable, Sendable {
 
 extension ListenerStatus {
     /// - Parameters:
-    ///   - configured: the same before drains and slow start, for the weights of the configuration.
+    ///   - configured: the listener before drains and slow start, for the configured weights.
     ///   - counters: nil: its plane has none yet.
     init(
         _ listener: Listener, configured: Listener?, _ counters: ListenerCounters?,

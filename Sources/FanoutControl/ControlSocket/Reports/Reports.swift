@@ -2,15 +2,15 @@
 
 public import FanoutCore
 
-/// What `drain` or `undrain` has done.
+/// The result of `drain` or `undrain`.
 public struct DrainReport: Codable, Equatable, Sendable {
-    /// The receivers that were meant, `listener/receiver`.
+    /// The receivers that the request named, `listener/receiver`.
     public var receivers: [String]
-    /// Whether anything is other than before.
+    /// Whether anything changed.
     public var changed: Bool
-    /// Everything that is drained now.
+    /// All drained receivers.
     public var drained: [String]
-    /// Listeners that are left without a receiver for new traffic.
+    /// Listeners without a receiver for new traffic.
     public var listenersWithoutReceiver: [String]
 
     public init(
@@ -23,9 +23,9 @@ public struct DrainReport: Codable, Equatable, Sendable {
     }
 }
 
-/// What came of `reload`.
+/// The result of `reload`.
 public struct ReloadReport: Codable, Equatable, Sendable {
-    /// The change in a few words, by key, such as `retargeted`: `syslog`.
+    /// A summary of the changes by key, such as `retargeted`: `syslog`.
     public var changes: [String: String]
     public var warnings: [String]
     /// Why the previous configuration stays active; empty if the new one is active.
@@ -38,7 +38,7 @@ public struct ReloadReport: Codable, Equatable, Sendable {
     }
 }
 
-/// Which receiver a datagram would meet, and why: the answer to `explain`.
+/// Which receiver a datagram would go to, and why: the response to `explain`.
 public struct ExplanationReport: Codable, Equatable, Sendable {
     public struct Share: Codable, Equatable, Sendable {
         public var name: String
@@ -51,7 +51,7 @@ public struct ExplanationReport: Codable, Equatable, Sendable {
     public var listener: String
     public var mode: String
     public var balance: String
-    /// The flow key; nil when it is a counter or a random number.
+    /// The flow key; nil if it is a counter or a random number.
     public var key: UInt32?
     public var slots: Int
     public var slot: Int?
@@ -61,7 +61,7 @@ public struct ExplanationReport: Codable, Equatable, Sendable {
     /// Whether the sender has an association with the receiver, which takes precedence over its slot; nil in
     /// modes without associations.
     public var associated: Bool?
-    /// A sentence for each step of the decision.
+    /// One sentence for each step of the decision.
     public var reasons: [String]
     /// Every receiver of the listener, and how many slots it owns.
     public var shares: [Share]
@@ -87,9 +87,9 @@ public struct ExplanationReport: Codable, Equatable, Sendable {
     }
 }
 
-/// What a daemon tells the process that takes its place.
+/// The old daemon's state for the process that takes over.
 public struct TakeoverReport: Codable, Equatable, Sendable {
-    /// A receiver that is out of service by hand.
+    /// A drained receiver.
     public struct Drain: Codable, Equatable, Sendable {
         public var listener: String
         public var receiver: String
@@ -102,12 +102,12 @@ public struct TakeoverReport: Codable, Equatable, Sendable {
 
     public var version: String
     public var pid: Int32
-    /// For each listening socket that comes with the answer to `begin`, in their order: whether a program
-    /// of its group steers sources.
+    /// For each listening socket of the response to `begin`, in the same order: whether a program of its group
+    /// steers sources.
     public var sockets: [Bool]
-    /// Listeners that have a receiver for new traffic.
+    /// Listeners with a receiver for new traffic.
     public var serving: [String]
-    /// Addresses of receivers that are unhealthy by their probes.
+    /// Addresses of receivers that their probes report as unhealthy.
     public var unhealthy: [String]
     public var drained: [Drain]
 

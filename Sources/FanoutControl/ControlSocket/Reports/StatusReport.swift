@@ -3,27 +3,27 @@
 public import FanoutCore
 internal import LinuxNet
 
-/// What the daemon is doing: the answer to `status`.
+/// The state of the daemon: the response to `status`.
 public struct StatusReport: Codable, Equatable, Sendable {
     public var version: String
     public var pid: Int32
     /// RFC 3339.
     public var started: String
     public var uptimeSeconds: Double
-    /// The configuration file; nil when there is none.
+    /// The configuration file; nil if there is none.
     public var config: String?
     public var reload: ReloadState
-    /// What health checks do; nil when there are none.
+    /// The health checks; nil if there are none.
     public var health: String?
-    /// Receivers that were drained by hand, `listener/receiver`, whether they are there at present or not.
+    /// Drained receivers, `listener/receiver`, present or not.
     public var drained: [String]
-    /// Over how many seconds rates are averaged.
+    /// Seconds over which rates are averaged.
     public var rateSeconds: Double
     public var listeners: [ListenerStatus]
-    /// Where kernel modes are hooked in.
+    /// Where kernel modes are attached.
     public var attachments: [AttachmentStatus]
 
-    /// How reloads went; the load at start-up is the first success.
+    /// The result of reloads; the load at start-up is the first success.
     public struct ReloadState: Codable, Equatable, Sendable {
         public var lastSuccessful: Bool
         /// When a configuration was last applied, RFC 3339.
@@ -73,6 +73,6 @@ extension StatusReport {
 }
 
 extension Double {
-    /// To a tenth.
+    /// Rounded to a tenth.
     fileprivate var coarse: Double { (self * 10).rounded() / 10 }
 }

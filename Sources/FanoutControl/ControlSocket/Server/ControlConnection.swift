@@ -3,13 +3,13 @@
 internal import LinuxNet
 internal import Synchronization
 
-/// One client of the control socket, served by a thread of its own.
+/// One client of the control socket, served by its own thread.
 final class ControlConnection: Sendable {
     private let stream: UnixStream
     private let handler: ControlServer.Handler
     private let host: (any TakeoverHost)?
     private let number: Int
-    /// The last step of a takeover that was carried out; of the serving thread alone.
+    /// The last completed step of a takeover; used by the serving thread only.
     private let step = Mutex<ControlRequest.TakeoverStep?>(nil)
     private let hasEnded = Atomic(false)
 
@@ -23,7 +23,7 @@ final class ControlConnection: Sendable {
         self.host = host
     }
 
-    /// Answers until the client closes, is silent for too long or sends something endless.
+    /// Serves requests until the client closes, is silent for too long or sends an overlong line.
     func serve() {
         defer { noteEnd() }
         do throws(SystemError) {
@@ -49,17 +49,17 @@ final class ControlConnection: Sendable {
         }
     }
 
-    /// Says why it is not served, and ends.
+    /// Sends the reason for the refusal, and closes.
     func refuse(_ message: String, _ remedy: String) {
         let failure = ControlFailure(message, remedy: remedy)
         try? stream.send(ControlLine.encode(ControlResponse.failure(failure)))
         stream.end()
     }
 
-    /// Wakes the thread, which then ends.
+    /// Wakes the thread, which then exits.
     func end() { stream.end() }
 
-    /// Waits, on this thread, for what the handler does on others.
+    /// Blocks this thread until the handler, which runs on others, is done.
     private func answer(_ line: [UInt8]) -> (ControlResponse, descriptors: [Int32]) {
         let request: ControlRequest
         do throws(ControlFailure) {
@@ -80,7 +80,7 @@ final class ControlConnection: Sendable {
         return answer
     }
 
-    /// Descriptors that do not go with the line itself go with empty ones.
+    /// Descriptors that do not fit into the line's message follow with empty ones.
     private func send(
         _ answer: (response: ControlResponse, descriptors: [Int32])
     ) throws(SystemError) {
@@ -113,7 +113,7 @@ extension ControlConnection: Hashable {
     func hash(into hasher: inout Hasher) { hasher.combine(ObjectIdentifier(self)) }
 }
 
-/// A response on its way from a task to the thread that waits for it.
+/// Passes a response from a task to the thread that waits for it.
 private final class Answer: Sendable {
     private let given = Latch()
     private let response = Mutex<(ControlResponse, descriptors: [Int32])?>(nil)

@@ -4,16 +4,16 @@ internal import LinuxNet
 public import Logging
 internal import Synchronization
 
-/// Answers requests on the control socket: lines of JSON in, lines of JSON out, in their order. Only root
-/// and the daemon's own user are heard.
+/// Serves requests on the control socket: lines of JSON in and out, in order. Accepts only root and the daemon's
+/// own user.
 ///
 /// Each connection has its own thread, so that a slow or silent client delays no other. Connections are few
 /// and short.
 public final class ControlServer: Sendable {
-    /// Carries a request out. It may be called several times at once.
+    /// Carries out a request. It may be called concurrently.
     public typealias Handler = @Sendable (ControlRequest) async -> ControlResponse
 
-    /// Connections at one time; the next one waits.
+    /// Maximum number of connections; further ones wait.
     static let connectionsMax = 16
     /// How long a client may be silent.
     static let patienceSeconds = 60
@@ -27,12 +27,12 @@ public final class ControlServer: Sendable {
     private let connections = Mutex<Set<ControlConnection>>([])
     private let accepting = Latch()
 
-    /// Listens at `path`, which may be that of a daemon that was killed.
+    /// Listens at `path`, which a killed daemon may have left behind.
     ///
     /// - Parameters:
-    ///   - takingOver: whether a living daemon loses the path; it keeps the connections that it has.
-    ///   - host: carries out the steps of `takeover`; nil: they are the handler's, as every request is.
-    /// - Throws: `ControlSocketError`, when a living daemon has it or it cannot be made.
+    ///   - takingOver: whether to take the path from a running daemon, which keeps its connections.
+    ///   - host: carries out the steps of `takeover`; nil: the handler does, as for every request.
+    /// - Throws: `ControlSocketError` if a running daemon has it or it cannot be created.
     public static func start(
         path: String, takingOver: Bool = false, logger: Logger,
         host: (any TakeoverHost)? = nil, handler: @escaping Handler
@@ -45,7 +45,7 @@ public final class ControlServer: Sendable {
         }
         let server = ControlServer(listener, logger, handler, host)
         do throws(SystemError) {
-            // It lives as long as the server is not stopped, and keeps it alive as long.
+            // The thread and the server keep each other alive until the server is stopped.
             try Thread(name: "control") { server.accept() }.detach()
         } catch {
             listener.end()
@@ -64,7 +64,7 @@ public final class ControlServer: Sendable {
         self.host = host
     }
 
-    /// Takes no more connections and ends those that there are; what is being carried out goes on.
+    /// Accepts no more connections and ends the open ones; running requests continue.
     public func stop() {
         listener.end()
         accepting.wait(until: MonotonicClock.now + 1_000_000_000)
@@ -99,28 +99,28 @@ public final class ControlServer: Sendable {
         }
     }
 
-    /// The mode of the file keeps others out already; this holds wherever the file may be.
+    /// The file mode already excludes others; this check holds wherever the file is.
     private func isWelcome(_ stream: UnixStream) -> Bool {
         guard let peer = try? stream.peer else { return false }
         if peer.uid == 0 || peer.uid == ThisProcess.effectiveUser { return true }
         logger.warning(
-            "control socket: another user is not heard",
+            "control socket: a request of another user is refused",
             metadata: ["uid": "\(peer.uid)", "pid": "\(peer.pid)"])
         return false
     }
 }
 
-/// A daemon whose place another process can take.
+/// A daemon that another process can replace.
 public protocol TakeoverHost: Sendable {
     /// Carries out a step of `takeover`.
     ///
-    /// - Parameter client: the connection that it came by.
-    /// - Returns: the answer, and descriptors that go with it, borrowed until the next step.
+    /// - Parameter client: the connection of the request.
+    /// - Returns: the response, and the descriptors to send with it, borrowed until the next step.
     func carryOut(
         _ request: ControlRequest, for client: Int
     ) async -> (ControlResponse, descriptors: [Int32])
 
-    /// A connection by which a takeover has begun is no more, without the last step.
+    /// A connection that began a takeover ended without the last step.
     func takeoverBroke(of client: Int) async
 
     /// The response to the last step has been sent, or the client is gone.

@@ -3,20 +3,20 @@
 internal import Logging
 internal import NIOSSL
 
-/// What a request to the API server needs besides its path.
+/// The connection parameters of a request.
 struct ClusterSession: Sendable {
     /// The URL that paths are appended to.
     let server: String
-    /// The value of the header of this name; nil: none.
+    /// The value of the `Authorization` header; nil: none.
     let authorization: String?
     /// nil: no TLS.
     let tls: TLSConfiguration?
 }
 
-/// Knows how to reach a cluster: reads address and credentials, and reads them again once a minute and
-/// when the server has refused them, for they are renewed behind our back.
+/// Reads address and credentials of a cluster, again every minute and when the server has refused them, since they
+/// are renewed externally.
 actor ClusterAccess {
-    /// What a session is made of, to tell whether it has changed.
+    /// The inputs of a session, to detect changes.
     private struct Contents: Equatable {
         var location: ClusterLocation
         var authority: [UInt8]?
@@ -40,8 +40,8 @@ actor ClusterAccess {
     private var readAt: ContinuousClock.Instant?
 
     /// - Parameters:
-    ///   - interval: after which everything is read again.
-    ///   - locate: finds the cluster, each time anew.
+    ///   - interval: how often everything is read again.
+    ///   - locate: finds the cluster again each time.
     init(
         interval: Duration = .seconds(60), logger: Logger,
         locate: @escaping @Sendable () throws(APIFailure) -> ClusterLocation
@@ -51,10 +51,9 @@ actor ClusterAccess {
         self.locate = locate
     }
 
-    /// What to use for a request now.
+    /// The parameters for a request now.
     ///
-    /// - Throws: `APIFailure` when something cannot be read and never could; what was read before is
-    ///   used otherwise.
+    /// - Throws: `APIFailure` if something was never readable; otherwise a failed read keeps the previous session.
     func session() throws(APIFailure) -> ClusterSession {
         if let known, let readAt, .now - readAt < interval { return known.session }
         do throws(APIFailure) {
@@ -77,20 +76,20 @@ actor ClusterAccess {
         }
     }
 
-    /// Reads what a location leads to.
+    /// Reads everything that a location refers to.
     ///
-    /// - Throws: `APIFailure` when something is missing or not what it should be.
+    /// - Throws: `APIFailure` if something is missing or invalid.
     static func check(_ location: ClusterLocation) throws(APIFailure) {
         _ = try session(try Contents(location))
     }
 
-    /// Has the next session read everything again.
+    /// Makes the next session read everything again.
     func renew() { readAt = nil }
 
     private static func session(_ contents: Contents) throws(APIFailure) -> ClusterSession {
         let server = contents.location.server
         guard server.hasPrefix("https://") else {
-            // A token must not cross a network in the clear.
+            // Never sends a token in cleartext over a network.
             return ClusterSession(server: server, authorization: nil, tls: nil)
         }
         let token = contents.token.map {

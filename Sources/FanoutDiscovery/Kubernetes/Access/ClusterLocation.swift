@@ -2,28 +2,28 @@
 
 internal import LinuxNet
 
-/// Where an API server is, and what to show it.
+/// The address of an API server and the credentials for it.
 struct ClusterLocation: Equatable, Sendable {
-    /// Without a slash at its end.
+    /// Without a final slash.
     var server: String
-    /// Who vouches for the server; nil: the system's certificate authorities.
+    /// The certificate authority of the server; nil: those of the system.
     var authority: Material?
     var token: Material?
     var clientCertificate: Material?
     var clientKey: Material?
-    /// Whether the server's certificate is not to be verified.
+    /// Whether to skip verification of the server's certificate.
     var trustsAnyone = false
 
     /// Where the account of a pod is mounted.
     static let podFolder = "/var/run/secrets/kubernetes.io/serviceaccount"
 
-    /// The cluster that the environment tells of: the file that `KUBECONFIG` names, the cluster that
-    /// this is a pod of, or the kubeconfig of the user.
+    /// The cluster of the environment: the file of `KUBECONFIG`, otherwise the cluster of this pod, otherwise the
+    /// user's kubeconfig.
     static func find(
         _ environment: (String) -> String?, podFolder: String = podFolder
     ) throws(APIFailure) -> ClusterLocation {
         if let list = environment("KUBECONFIG"), !list.isEmpty {
-            // Several files would be merged; the first that is there has the last word (kubectl).
+            // kubectl merges several files, and the first has precedence; only the first existing one is used here.
             let paths = list.split(separator: ":").map(String.init)
             let path = paths.first { SmallFile.exists($0) } ?? paths.first ?? list
             return try Kubeconfig.location(path)
@@ -57,7 +57,7 @@ struct ClusterLocation: Equatable, Sendable {
     }
 }
 
-/// A certificate, key or token, where it lies.
+/// A certificate, key or token, by location.
 enum Material: Equatable, Sendable {
     /// Read again from time to time, since it is renewed there.
     case file(String)

@@ -7,7 +7,7 @@ internal import YAML
 /// Reads kubeconfig files: clusters, users, and contexts that pair them
 /// (https://kubernetes.io/docs/reference/config-api/kubeconfig.v1).
 enum Kubeconfig {
-    /// What the file's current context leads to.
+    /// The cluster and user of the file's current context.
     static func location(_ path: String) throws(APIFailure) -> ClusterLocation {
         let bytes = try Material.file(path).read()
         let document = YAMLDocument(bytes)
@@ -59,7 +59,7 @@ enum Kubeconfig {
             guard (location.clientCertificate == nil) == (location.clientKey == nil) else {
                 throw refusal("a client certificate and its key belong together")
             }
-            // The file comes first (client-go, clientcmd).
+            // The file has precedence over the token (client-go, clientcmd).
             if let file = user.text("tokenFile") {
                 location.token = .file(beside(file))
             } else if let token = user.text("token") {
@@ -67,7 +67,7 @@ enum Kubeconfig {
             }
         }
 
-        /// The mapping called `key` of the item of this name in a list.
+        /// The mapping `key` of the list item of this name.
         private func item(
             _ list: String, _ name: String, _ key: String
         ) throws(APIFailure) -> YAMLNode {
@@ -78,7 +78,7 @@ enum Kubeconfig {
             return node
         }
 
-        /// `KEY-data` in base64, else the path `KEY`, which is relative to the file's folder.
+        /// `KEY-data` in base64, otherwise the path `KEY`, relative to the file's folder.
         private func material(_ node: YAMLNode, _ key: String) throws(APIFailure) -> Material? {
             if let text = node.text(key + "-data"), !text.isEmpty {
                 guard let data = Data(base64Encoded: text.filter { !$0.isWhitespace }) else {
@@ -99,7 +99,7 @@ enum Kubeconfig {
             APIFailure(.credentials, "\(path): \(what)")
         }
 
-        /// The URL without slashes at its end; nil when it is none.
+        /// The URL without final slashes; nil if it is none.
         private static func trimmed(_ text: String) -> String? {
             guard text.hasPrefix("https://") || text.hasPrefix("http://") else { return nil }
             var text = text
@@ -110,7 +110,7 @@ enum Kubeconfig {
 }
 
 extension YAMLNode {
-    /// The single value of a key; nil when there is none or it is null.
+    /// The scalar of a key; nil if it is missing or null.
     fileprivate func text(_ key: String) -> String? {
         guard let node = self[key], !node.isNull else { return nil }
         return node.text

@@ -2,8 +2,8 @@
 
 internal import FanoutCore
 
-/// A part of a service's endpoints (discovery.k8s.io/v1). Absent lists and fields mean what the API's
-/// reference says, which is not always what their zero value would.
+/// Some endpoints of a service (discovery.k8s.io/v1). Absent lists and fields have the meaning of the API
+/// reference, which is not always that of their zero value.
 struct EndpointSlice: WatchedObject {
     struct Endpoint: Decodable, Sendable {
         struct Conditions: Decodable, Sendable {
@@ -15,7 +15,7 @@ struct EndpointSlice: WatchedObject {
             var name: String?
         }
 
-        /// Interchangeable; consumers may use the first alone.
+        /// Interchangeable; consumers may use only the first.
         var addresses: [String]?
         var conditions: Conditions?
         var targetRef: Target?
@@ -49,7 +49,7 @@ struct EndpointSlice: WatchedObject {
         }
     }
 
-    /// What the slices of a service say together.
+    /// Merges the slices of a service.
     static func merged(_ slices: some Sequence<EndpointSlice>) -> DiscoveredSet {
         var endpoints: [DiscoveredEndpoint] = []
         var unusable: [DiscoveredSet.Unusable: Int] = [:]
@@ -60,7 +60,7 @@ struct EndpointSlice: WatchedObject {
                 continue
             }
             let ports = slice.usablePorts
-            // A service may do without ports; one with ports none of which can be used is another thing.
+            // A service may declare no ports; that differs from ports that cannot be used.
             guard !ports.isEmpty || slice.ports?.isEmpty ?? true else {
                 unusable[.noPort, default: 0] += all.count
                 continue
@@ -83,7 +83,7 @@ struct EndpointSlice: WatchedObject {
 }
 
 extension IPAddress {
-    /// Whether it can be the address of one receiver that this host reaches.
+    /// Whether it can be the address of a single receiver that this host reaches.
     var canReceive: Bool {
         !isWildcard && !isMulticastOrBroadcast && (!isLinkLocal || zone != nil)
     }

@@ -2,7 +2,7 @@
 
 internal import FanoutCore
 
-/// What every object of the Kubernetes API says of itself, as far as it matters here.
+/// The metadata of an object of the Kubernetes API, as far as it is used.
 struct ObjectMeta: Decodable, Sendable {
     var name: String?
     var resourceVersion: String?
@@ -17,16 +17,16 @@ protocol WatchedObject: Decodable, Sendable {
 struct ObjectList<Object: WatchedObject>: Decodable {
     struct Meta: Decodable {
         var resourceVersion: String?
-        /// Leads to the next page; nil or empty on the last.
+        /// The token for the next page; nil or empty on the last.
         var `continue`: String?
     }
 
     var metadata: Meta
-    /// nil for none: Go's way to write an empty list.
+    /// Nil for none: Go's encoding of an empty list.
     var items: [Object]?
 }
 
-/// How the API says that something went wrong (meta/v1 Status).
+/// An error of the API (meta/v1 Status).
 struct APIStatus: Decodable, Sendable {
     struct Details: Decodable, Sendable {
         struct Cause: Decodable, Sendable {
@@ -41,19 +41,19 @@ struct APIStatus: Decodable, Sendable {
     var message: String?
     var details: Details?
 
-    /// A version was named that the server has not reached.
+    /// Whether the request named a version that the server has not reached.
     var isFutureVersion: Bool {
         details?.causes?.contains { $0.reason == "ResourceVersionTooLarge" } == true
             || message?.contains("Too large resource version") == true
     }
 }
 
-/// A service (core/v1), as far as its load balancer's addresses go.
+/// A service (core/v1) with its load balancer's addresses.
 struct Service: WatchedObject {
     struct Status: Decodable, Sendable {
         struct LoadBalancer: Decodable, Sendable {
             struct Ingress: Decodable, Sendable {
-                /// nil when the balancer is known by a name instead.
+                /// Nil if the balancer has a name instead.
                 var ip: String?
             }
             var ingress: [Ingress]?
@@ -64,7 +64,7 @@ struct Service: WatchedObject {
     var metadata: ObjectMeta
     var status: Status?
 
-    /// The addresses that the load balancer has been given.
+    /// The addresses assigned by the load balancer.
     static func merged(_ services: some Sequence<Service>) -> DiscoveredSet {
         let texts = services.flatMap { $0.status?.loadBalancer?.ingress ?? [] }.compactMap(\.ip)
         return DiscoveredSet(
@@ -74,10 +74,10 @@ struct Service: WatchedObject {
 
 /// A line of a watch.
 enum WatchEvent<Object: WatchedObject>: Decodable {
-    /// Added or modified: its whole state.
+    /// Added or modified: the complete object.
     case present(Object)
     case deleted(Object)
-    /// Nothing happened up to this version. What else the object says is not its state.
+    /// Nothing happened up to this version. The rest of the object is not its state.
     case bookmark(version: String)
     case error(APIStatus)
 

@@ -4,35 +4,34 @@ internal import CLibMNL
 public import FanoutCore
 internal import Glibc
 
-/// What the kernel knows of a host on the same link, by ARP or neighbour discovery (RTM_NEWNEIGH,
-/// rtnetlink(7)).
+/// A host on the same link, resolved by ARP or neighbour discovery (RTM_NEWNEIGH, rtnetlink(7)).
 public struct Neighbour: Hashable, Sendable {
     public let interface: UInt32
     /// Without a zone: a link-local address is on `interface`.
     public let address: IPAddress
-    /// nil as long as it is not known, and on links without 48-bit addresses.
+    /// nil while it is not resolved, and on links without 48-bit addresses.
     public let mac: MACAddress?
     public let state: State
 
-    /// Of the kernel's machine (RFC 4861, section 7.3.2; NUD_*, linux/neighbour.h).
+    /// A state of the kernel's state machine (RFC 4861, section 7.3.2; NUD_*, linux/neighbour.h).
     public enum State: String, CaseIterable, Hashable, Sendable {
-        /// Nothing was asked yet.
+        /// Not probed yet.
         case none
-        /// Asked, and no answer yet.
+        /// Probed, without a reply so far.
         case incomplete
-        /// Answered a short while ago.
+        /// Replied recently.
         case reachable
-        /// Answered some time ago; will be asked after the next packet.
+        /// Replied some time ago; probed after the next packet.
         case stale
-        /// Stale, with a packet sent: will be asked in a moment.
+        /// Stale, with a packet sent: probed soon.
         case delay
-        /// Being asked again.
+        /// Probed again.
         case probe
-        /// Did not answer: packets to it are lost until it is asked anew.
+        /// Did not reply: packets to it are lost until the next probe.
         case failed
-        /// Needs no asking: multicast, or a link without addresses.
+        /// Needs no resolution: multicast, or a link without addresses.
         case noARP
-        /// The administrator's.
+        /// Set by the administrator.
         case permanent
 
         init(_ bits: UInt16) {
@@ -61,8 +60,7 @@ public struct Neighbour: Hashable, Sendable {
 }
 
 extension Neighbour {
-    /// Reads RTM_NEWNEIGH or RTM_DELNEIGH; nil for the entries of bridges and for addresses that
-    /// this host answers for (proxies), which are no neighbours.
+    /// Reads RTM_NEWNEIGH or RTM_DELNEIGH; nil for entries of bridges and for proxy entries, which are not neighbours.
     init?(_ message: NetlinkMessage) {
         guard let (header, attributes) = message.parts(ndmsg.self),
             [AF_INET, AF_INET6].contains(Int32(header.ndm_family)),

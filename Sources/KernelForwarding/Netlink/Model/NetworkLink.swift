@@ -6,35 +6,34 @@ internal import Glibc
 
 /// A network interface, as RTM_NEWLINK describes it (rtnetlink(7), linux/if_link.h).
 public struct NetworkLink: Hashable, Sendable {
-    /// Above 0; a deleted interface's index may come back with another interface.
+    /// Above 0. A new interface may reuse the index of a deleted one.
     public let index: UInt32
     public let name: String
-    /// What `ip link add type` calls it: `veth`, `vlan`, `bridge`; nil for hardware and the
-    /// loopback.
+    /// The type for `ip link add type`: `veth`, `vlan`, `bridge`; nil for hardware and the loopback.
     public let kind: String?
     /// nil for links without 48-bit addresses; all zeros for the loopback.
     public let mac: MACAddress?
-    /// The longest IP packet, in bytes.
+    /// The MTU in bytes.
     public let mtu: UInt32
     /// Set up by the administrator (IFF_UP).
     public let isUp: Bool
-    /// Whether there is someone at the other end of the wire; for veth, whether the peer is up.
+    /// Whether the link has a carrier; for a veth, whether the peer is up.
     public let hasCarrier: Bool
-    /// A veth's peer, or the interface that a vlan or macvlan is on; nil for those that have none.
+    /// A veth's peer, or the lower interface of a vlan or macvlan; nil for others.
     public let peerIndex: UInt32?
-    /// The number by which this namespace knows the peer's (ip-netns(8), `nsid`), -1 when it has
-    /// none; nil when the peer is in this namespace.
+    /// The id of the peer's namespace in this one (ip-netns(8), `nsid`), -1 when it has none; nil when the peer is in
+    /// this namespace.
     public let peerNamespace: Int32?
-    /// The families of which packets that come in here are sent on (`net.ipv4.conf.NAME.forwarding`,
+    /// The families whose packets the kernel forwards when they arrive here (`net.ipv4.conf.NAME.forwarding`,
     /// `net.ipv6.conf.NAME.forwarding`).
     public let forwards: Set<IPAddress.Family>
-    /// Queues that the driver allocated; ethtool(8) `-L` may have it use fewer.
+    /// Queues that the driver allocated; it may use fewer (ethtool(8) `-L`).
     public let receiveQueues: UInt32
     public let transmitQueues: UInt32
-    /// The XDP programs attached to it, one for each mode; most often none or one.
+    /// The attached XDP programs, at most one for each mode.
     public let xdpPrograms: [XDPProgram]
 
-    /// Whether `peerIndex` counts in another namespace, so that it says nothing here.
+    /// Whether `peerIndex` belongs to another namespace, and so has no meaning here.
     public var isPeerElsewhere: Bool { peerNamespace != nil }
 
     /// An XDP program on an interface.
@@ -42,20 +41,20 @@ public struct NetworkLink: Hashable, Sendable {
         public enum Mode: String, Hashable, Sendable {
             /// In the driver.
             case native
-            /// On socket buffers; works on every interface, and slower.
+            /// On socket buffers: works on every interface, but slower.
             case generic
             /// In the network card.
             case offloaded
         }
         public let mode: Mode
-        /// What `bpftool prog show` calls it, and BPF_PROG_GET_FD_BY_ID.
+        /// The program's id, as in `bpftool prog show` and BPF_PROG_GET_FD_BY_ID.
         public let identifier: UInt32
     }
 }
 
 extension NetworkLink {
-    /// Reads RTM_NEWLINK or RTM_DELLINK; nil for messages of a protocol about an interface, such as
-    /// a bridge's about its ports, whose RTM_DELLINK does not mean that the interface is gone.
+    /// Reads RTM_NEWLINK or RTM_DELLINK; nil for a protocol's message about an interface, such as a bridge's about its
+    /// ports, whose RTM_DELLINK does not mean that the interface is gone.
     init?(_ message: NetlinkMessage) {
         guard let (header, attributes) = message.parts(ifinfomsg.self),
             Int32(header.ifi_family) == AF_UNSPEC, header.ifi_index > 0
@@ -67,7 +66,7 @@ extension NetworkLink {
         mtu = attributes.uint32(IFLA_MTU) ?? 0
         isUp = header.ifi_flags & UInt32(IFF_UP) != 0
         hasCarrier = attributes.uint8(IFLA_CARRIER) == 1
-        // A veth says 0 while its peer is being deleted.
+        // A veth reports 0 while its peer is being deleted.
         peerIndex = attributes.uint32(IFLA_LINK).flatMap { $0 == 0 ? nil : $0 }
         peerNamespace = attributes.int32(IFLA_LINK_NETNSID)
         forwards = attributes.nested(IFLA_AF_SPEC).map(Self.forwards) ?? []
@@ -90,7 +89,7 @@ extension NetworkLink {
     }
 
     private static func programs(_ attributes: Attributes) -> [XDPProgram] {
-        // With one program its number stands under PROG_ID and, since Linux 4.17, under its mode's.
+        // The id of a single program is in PROG_ID and, since Linux 4.17, also in its mode's attribute.
         let modes: [(XDPProgram.Mode, attached: Int, number: Int)] = [
             (.native, XDP_ATTACHED_DRV, IFLA_XDP_DRV_PROG_ID),
             (.generic, XDP_ATTACHED_SKB, IFLA_XDP_SKB_PROG_ID),
@@ -108,10 +107,10 @@ extension NetworkLink {
 
 /// A 48-bit link-layer address (IEEE 802).
 public struct MACAddress: Hashable, Sendable, CustomStringConvertible {
-    /// 6, in the order of transmission.
+    /// 6 bytes, in the order of transmission.
     public let bytes: [UInt8]
 
-    /// - Parameter bytes: nil comes of any other count than 6.
+    /// - Parameter bytes: must be 6; the result is nil for any other count.
     public init?(_ bytes: [UInt8]) {
         guard bytes.count == 6 else { return nil }
         self.bytes = bytes
@@ -125,22 +124,21 @@ public struct MACAddress: Hashable, Sendable, CustomStringConvertible {
 
 /// An address of an interface, as RTM_NEWADDR describes it (rtnetlink(7)).
 public struct InterfaceAddress: Hashable, Sendable {
-    /// The interface.
+    /// The interface's index.
     public let interface: UInt32
-    /// This host's end of a point-to-point link. Without a zone: a link-local address is on
-    /// `interface`.
+    /// The local address of a point-to-point link. Without a zone: a link-local address is on `interface`.
     public let address: IPAddress
-    /// Bits of the network, 0...32 or 0...128.
+    /// The prefix length, 0...32 or 0...128.
     public let prefixLength: UInt8
     public let scope: Scope
-    /// An IPv6 address that the kernel does not answer to: it is still being looked for on the
-    /// link, or was found there (RFC 4862, section 5.4).
+    /// Whether the kernel does not use the IPv6 address yet: duplicate address detection is running or has failed
+    /// (RFC 4862, section 5.4).
     public let isTentative: Bool
 
-    /// How far an address is known (RT_SCOPE_*, linux/rtnetlink.h).
+    /// The scope of an address (RT_SCOPE_*, linux/rtnetlink.h).
     public enum Scope: Hashable, Sendable {
         case global, site, link, host, nowhere
-        /// One of the administrator's.
+        /// Defined by the administrator.
         case other(UInt8)
 
         init(_ number: UInt8) {
@@ -161,7 +159,7 @@ extension InterfaceAddress {
     /// Reads RTM_NEWADDR or RTM_DELADDR.
     init?(_ message: NetlinkMessage) {
         guard let (header, attributes) = message.parts(ifaddrmsg.self),
-            // With a peer IFA_ADDRESS is the peer's; without one IPv6 leaves IFA_LOCAL out.
+            // With a peer, IFA_ADDRESS is the peer's; without one, IPv6 omits IFA_LOCAL.
             let address = attributes.address(IFA_LOCAL) ?? attributes.address(IFA_ADDRESS)
         else { return nil }
         interface = header.ifa_index

@@ -4,28 +4,25 @@ internal import CLibMNL
 public import FanoutCore
 internal import Glibc
 
-/// Where the kernel would send a packet: the answer to one lookup, policy rules and all.
+/// The result of one route lookup, with policy rules.
 public struct Route: Hashable, Sendable {
     public let destination: IPAddress
-    /// What becomes of the packet; it is sent nowhere unless this is `unicast` or a kind of
-    /// multicast.
+    /// The fate of the packet; it is sent only if this is `unicast` or a kind of multicast.
     public let kind: RouteKind
-    /// The interface that it leaves by; nil when it is dropped. For `local` most often the
-    /// loopback's.
+    /// The output interface; nil when the packet is dropped. For `local` usually the loopback.
     public let interface: UInt32?
-    /// The router that it goes to, which may be IPv6 for an IPv4 destination (RFC 5549); nil when
-    /// the destination is on the link. Without a zone: a link-local gateway is on `interface`.
+    /// The router, which may be IPv6 for an IPv4 destination (RFC 5549); nil when the destination is on the link.
+    /// Without a zone: a link-local gateway is on `interface`.
     public let gateway: IPAddress?
-    /// The source address of packets that this host sends there; nil in a lookup for a packet that
-    /// arrives from elsewhere.
+    /// The source address of packets that this host sends there; nil in a lookup for a packet that this host
+    /// forwards.
     public let source: IPAddress?
-    /// The route's own limit, or what path MTU discovery found out, in bytes; nil: the interface's.
+    /// The MTU of the route, or of path MTU discovery, in bytes; nil: the interface's.
     public let mtu: UInt32?
-    /// The route has more than one next hop, so that packets of other flows may go elsewhere than
-    /// this answer says.
+    /// Whether the route has several next hops, so that packets of other flows may take another one.
     public let isMultipath: Bool
 
-    /// The gateway, or else the destination itself: whose MAC address the packet gets.
+    /// The gateway, or else the destination itself: the host whose MAC address the packet gets.
     public var nextHop: IPAddress { gateway ?? destination }
 }
 
@@ -46,20 +43,20 @@ extension Route {
     }
 }
 
-/// What becomes of a packet that meets a route (RTN_*, rtnetlink(7)).
+/// The type of a route, which is the fate of its packets (RTN_*, rtnetlink(7)).
 public enum RouteKind: Hashable, Sendable {
     /// It goes to the next hop.
     case unicast
     /// It is for this host.
     case local
     case broadcast, anycast, multicast
-    /// It is dropped without a word.
+    /// It is dropped silently.
     case blackhole
     /// It is dropped, and the sender gets ICMP host unreachable.
     case unreachable
     /// It is dropped, and the sender gets ICMP administratively prohibited.
     case prohibit
-    /// The search goes on in the next table.
+    /// The lookup continues in the next table.
     case throwing
     case other(UInt8)
 
@@ -79,8 +76,8 @@ public enum RouteKind: Hashable, Sendable {
             }
     }
 
-    /// The route that a lookup ended at when it fails with this errno (`fib_props`,
-    /// net/ipv4/fib_semantics.c); nil when that is not clear from it.
+    /// The type of route at which a lookup fails with this errno (`fib_props`, net/ipv4/fib_semantics.c); nil when the
+    /// errno is ambiguous.
     init?(refusal errno: Int32) {
         switch errno {
         case EHOSTUNREACH: self = .unreachable
@@ -90,18 +87,18 @@ public enum RouteKind: Hashable, Sendable {
     }
 }
 
-/// A line of a routing table, as RTM_NEWROUTE describes it (rtnetlink(7)).
+/// An entry of a routing table, as RTM_NEWROUTE describes it (rtnetlink(7)).
 public struct RouteEntry: Hashable, Sendable {
     /// The network; `0.0.0.0` or `::` with a prefix of 0 bits is the default route.
     public let destination: IPAddress
     /// 0...32 or 0...128.
     public let prefixLength: UInt8
-    /// 254 is the main table, 255 that of this host's own addresses.
+    /// 254 is the main table, 255 the table of local addresses.
     public let table: UInt32
     public let kind: RouteKind
-    /// Of several lines for one network the lowest counts.
+    /// The metric: of several entries for one network the lowest wins.
     public let priority: UInt32
-    /// nil for several next hops and for those that drop.
+    /// nil for several next hops and for routes that drop.
     public let interface: UInt32?
     /// nil for several next hops, and when the network is on the link.
     public let gateway: IPAddress?
@@ -109,8 +106,7 @@ public struct RouteEntry: Hashable, Sendable {
 }
 
 extension RouteEntry {
-    /// Reads RTM_NEWROUTE or RTM_DELROUTE; nil for other families and for what the kernel keeps of
-    /// single lookups.
+    /// Reads RTM_NEWROUTE or RTM_DELROUTE; nil for other families and for cached entries of the kernel.
     init?(_ message: NetlinkMessage) {
         guard let (header, attributes) = message.parts(rtmsg.self),
             [AF_INET, AF_INET6].contains(Int32(header.rtm_family)),
@@ -158,13 +154,13 @@ extension Attributes {
     func address(_ type: RouteAttribute) -> IPAddress? { address(type.number) }
     func nested(_ type: RouteAttribute) -> Attributes? { nested(type.number) }
 
-    /// Of the destination's family, or of the other one behind its number (`rtvia`).
+    /// An address of the destination's family, or of the other one after its number (`rtvia`).
     var gateway: IPAddress? {
         address(.gateway)
             ?? self[RouteAttribute.via.number].flatMap { IPAddress(network: $0.dropFirst(2)) }
     }
 
-    /// How many next hops RTA_MULTIPATH lists; each is a `rtnexthop` with its length in front.
+    /// The number of next hops in RTA_MULTIPATH; each is a `rtnexthop` that starts with its length.
     var hops: Int {
         guard let list = self[RouteAttribute.multipath.number] else { return 0 }
         var place = 0
@@ -179,20 +175,19 @@ extension Attributes {
     }
 }
 
-/// A rule that chooses the routing table (ip-rule(8)), as far as it concerns one who only has to
-/// look his routes up again.
+/// A rule that selects the routing table (ip-rule(8)), with the fields that matter for repeating lookups.
 public struct PolicyRule: Hashable, Sendable {
     public let family: IPAddress.Family
-    /// The lowest is asked first.
+    /// The priority; the lowest is tried first.
     public let priority: UInt32
-    /// The table that it leads to; 0 for rules that lead to none.
+    /// The table that it selects; 0 for rules without a table.
     public let table: UInt32
-    /// Whether it asks more of a packet than where it goes: where it comes from, or by which interface,
-    /// its ports, its type of service. Then two packets to one host may go different ways.
+    /// Whether it matches more than the destination: source, input interface, ports or type of service. Then two
+    /// packets to one host may take different paths.
     public let looksBeyondDestination: Bool
 
-    /// Whether it is one of those that every network begins with (ip-rule(8)): to the tables `local`,
-    /// `main` and `default`.
+    /// Whether it is one of the default rules of every network (ip-rule(8)): to the tables `local`, `main` and
+    /// `default`.
     public var isUsual: Bool {
         [0: 255, 32766: 254, 32767: 253][priority] == table
     }
@@ -209,7 +204,7 @@ extension PolicyRule {
         }
         priority = attributes.uint32(FRA_PRIORITY) ?? 0
         table = attributes.uint32(FRA_TABLE) ?? UInt32(header.table)
-        // A mark is not among them: a packet that has just arrived has none.
+        // Without the mark: a packet that has just arrived has none.
         let questions = [FRA_IIFNAME, FRA_L3MDEV, FRA_IP_PROTO, FRA_SPORT_RANGE, FRA_DPORT_RANGE]
         looksBeyondDestination =
             header.src_len != 0 || header.tos != 0 || questions.contains { attributes[$0] != nil }

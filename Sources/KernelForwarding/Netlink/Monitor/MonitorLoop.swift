@@ -4,16 +4,16 @@ internal import CLibMNL
 internal import CNet
 internal import Glibc
 
-/// Reads notifications until it is told to end.
+/// Reads notifications until `end` is called.
 final class MonitorLoop: Sendable {
     private let socket: NetlinkSocket
     /// Room for notifications as the kernel counts it.
     private let receiveBuffer: Int
     private let ending: WakePair
-    /// What a notification tells of; nil when it is of no matter.
+    /// Parses a notification; nil when it is irrelevant.
     private let read: @Sendable (NetlinkMessage) -> NetlinkEvent?
 
-    /// Tells of features that change.
+    /// Reports changed features.
     init(_ netdev: borrowing Netdev, receiveBufferBytes: Int32) throws(NetlinkError) {
         ending = try WakePair()
         socket = try NetlinkSocket(waits: false, bus: NETLINK_GENERIC)
@@ -30,7 +30,7 @@ final class MonitorLoop: Sendable {
         receiveBuffer = try socket.setReceiveBuffer(bytes: receiveBufferBytes)
     }
 
-    /// Has `run` return after the event in hand; from any thread.
+    /// Makes `run` return after the current event; from any thread.
     func end() { ending.wake() }
 
     func run(_ body: (NetlinkEvent) -> Void) {
@@ -58,7 +58,7 @@ final class MonitorLoop: Sendable {
     private func event(after error: NetlinkError) -> NetlinkEvent? {
         switch error.errno {
         case EAGAIN: nil
-        // Too many, too long, no memory: in each case something was lost.
+        // Too many, too long, no memory: in each case notifications were lost.
         case ENOBUFS, ENOSPC, ENOMEM: drained()
         default: .failed(error)
         }
@@ -66,11 +66,11 @@ final class MonitorLoop: Sendable {
 
     /// Empties the socket after a loss.
     ///
-    /// From the loss on the kernel drops every notification until the socket is empty, and says no
-    /// more about it (`netlink_overrun`, `netlink_rcv_wake` in net/netlink/af_netlink.c). Told any
-    /// earlier to read anew, one would do so while changes still get lost. What is thrown away here
-    /// is older than that reading. Nothing is added to a socket that lost something, so it is empty
-    /// once as many bytes were read as it holds, though more may have arrived after that.
+    /// After a loss the kernel drops every notification until the socket is empty, and does not report that again
+    /// (`netlink_overrun`, `netlink_rcv_wake` in net/netlink/af_netlink.c). If `body` read the tables before that,
+    /// changes would still get lost. The discarded notifications are older than its reading. The kernel adds nothing
+    /// to a socket after a loss, so it is empty once as many bytes were read as it holds, though more may have arrived
+    /// after that.
     private func drained() -> NetlinkEvent {
         var left = receiveBuffer
         while left > 0 {
@@ -88,7 +88,7 @@ final class MonitorLoop: Sendable {
     }
 }
 
-/// A kernel thread that reads events and must not occupy one of Swift's concurrency pool.
+/// A kernel thread that reads events, so that it does not occupy a thread of Swift's concurrency pool.
 struct MonitorThread: ~Copyable, Sendable {
     private let handle: UInt
 
@@ -118,9 +118,9 @@ struct MonitorThread: ~Copyable, Sendable {
     }
 }
 
-/// What a thread waits for in poll(2) beside its socket.
+/// A second descriptor for poll(2) beside the socket, to wake a thread.
 struct WakePair: ~Copyable, Sendable {
-    /// Readable once `wake` was called, and for good.
+    /// Readable from the first call of `wake` on.
     let descriptor: Int32
     private let other: Int32
 

@@ -2,45 +2,42 @@
 
 internal import CLibMNL
 
-/// Something about the network that is not as it was.
+/// A change of the network.
 ///
-/// An event is a hint to look: by the time it arrives the kernel may be further on. Not everything
-/// has an event of its own: IPv4 routes that go because their interface goes down go without one, so
-/// routes must be looked up again after events of links too. A route over nexthop
-/// objects (ip-nexthop(8)) has its event when the object changes unless
+/// An event is a hint to read again: the kernel may have changed more when it arrives. Not every change has an event:
+/// IPv4 routes that vanish because their interface goes down have none, so routes must be looked up again after link
+/// events, too. A route over nexthop objects (ip-nexthop(8)) has an event when the object changes unless
 /// `net.ipv4.nexthop_compat_mode` is 0.
 public enum NetlinkEvent: Equatable, Sendable {
-    /// An interface was made, changed (up, down, carrier, name, MTU, address, XDP program), deleted
-    /// or moved to another namespace.
+    /// An interface was added, changed (up, down, carrier, name, MTU, address, XDP program), deleted or moved to
+    /// another namespace.
     case link(NetworkLink, Presence)
     case address(InterfaceAddress, Presence)
     case route(RouteEntry, Presence)
     case neighbour(Neighbour, Presence)
     case rule(PolicyRule, Presence)
-    /// Packets are forwarded, or are no more, or another of such settings is another one (netconf in rtnetlink(7)):
-    /// of an interface or of all.
+    /// The forwarding or a similar setting of an interface or of all has changed (netconf in rtnetlink(7)).
     case setting
-    /// The driver of an interface can do more, or less, with frames of XDP (`Netdev`): a veth when its other end gets or
-    /// loses GRO or an XDP program, others when they get or lose one. No event of the link tells of it.
+    /// The XDP features of a driver have changed (`Netdev`): of a veth when its peer gets or loses GRO or an XDP
+    /// program, of others when they get or lose one. There is no link event for that.
     case features
-    /// Events were lost, because more came than were read: read everything anew. Whatever changes
-    /// after this event has its own.
+    /// Events were lost, because more came than were read: read everything again. Every later change has an event.
     case resynchronise
-    /// The last event there is: the socket can no longer be read.
+    /// The last event: the socket can no longer be read.
     case failed(NetlinkError)
 
     public enum Presence: Equatable, Sendable {
-        /// New or changed; what is given is how it is now.
+        /// New or changed; the value is the current one.
         case present
-        /// What is given is how it was.
+        /// Removed; the value is the previous one.
         case gone
     }
 
-    /// What events can be about.
+    /// The subjects of events.
     public enum Topic: CaseIterable, Hashable, Sendable {
         case links, addresses, routes, neighbours, rules, settings
 
-        /// The bits of its groups, IPv4 and IPv6, as bind(2) takes them.
+        /// The bits of its multicast groups, IPv4 and IPv6, for bind(2).
         var groups: UInt32 {
             let groups: [rtnetlink_groups] =
                 switch self {
@@ -55,7 +52,7 @@ public enum NetlinkEvent: Equatable, Sendable {
         }
     }
 
-    /// Reads a notification; nil for one that is about none of these.
+    /// Reads a notification; nil for other subjects.
     init?(_ message: NetlinkMessage) {
         let event: NetlinkEvent? =
             switch Int(message.type) {

@@ -2,26 +2,25 @@
 
 internal import Synchronization
 
-/// Tells of changes of the network, in the namespace of the thread that made it.
+/// Reports changes of the network, in the namespace of the thread that made it.
 ///
-/// Who reads the tables after `init` has returned misses nothing: what changes later has its event.
+/// Every change after `init` has returned has an event, so tables that are read then can be kept up to date.
 public final class NetlinkMonitor: Sendable {
     private let loop: MonitorLoop
     private let thread: Mutex<MonitorThread?>
 
-    /// Bytes of events that may wait; some hundred bytes to two kilobytes make one.
+    /// Buffer space in bytes for pending events, of some hundred bytes to two kilobytes each.
     public static let defaultReceiveBuffer: Int32 = 1 << 20
 
     /// Starts to listen.
     ///
     /// - Parameters:
-    ///   - topics: what to tell of.
-    ///   - receiveBufferBytes: what the kernel keeps while `body` is busy; that is all the memory
-    ///     that events can take. With CAP_NET_ADMIN it is granted whatever `net.core.rmem_max`
-    ///     says.
-    ///   - body: gets every event in order, on a thread of its own. While it runs no other event is
-    ///     read; what then does not fit becomes one `resynchronise`. It must not call `stop` nor
-    ///     hold the last reference to the monitor: the thread cannot wait for itself.
+    ///   - topics: the subjects of events.
+    ///   - receiveBufferBytes: the kernel's buffer for events while `body` is busy, which limits the memory for events.
+    ///     With CAP_NET_ADMIN it may exceed `net.core.rmem_max`.
+    ///   - body: gets every event in order, on a thread of its own. While it runs no other event is read; events beyond
+    ///     the buffer become one `resynchronise`. It must not call `stop` or hold the last reference to the monitor:
+    ///     the thread cannot wait for itself.
     /// - Throws: `NetlinkError` as `Netlink.init`, or EAGAIN when the system has no thread left.
     public convenience init(
         _ topics: Set<NetlinkEvent.Topic> = Set(NetlinkEvent.Topic.allCases),
@@ -31,7 +30,7 @@ public final class NetlinkMonitor: Sendable {
         try self.init(MonitorLoop(topics, receiveBufferBytes: receiveBufferBytes), body)
     }
 
-    /// Starts to listen for features that change.
+    /// Starts to listen for changed features.
     ///
     /// - Parameter body: as above.
     /// - Throws: as above.
@@ -50,7 +49,7 @@ public final class NetlinkMonitor: Sendable {
 
     deinit { stop() }
 
-    /// Ends it: once this returns, `body` does not run and will not. Later calls do nothing.
+    /// Stops it: after this returns, `body` does not run any more. Later calls do nothing.
     public func stop() {
         loop.end()
         // A second caller waits here for the first.

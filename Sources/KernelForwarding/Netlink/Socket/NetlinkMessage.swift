@@ -3,33 +3,33 @@
 internal import CLibMNL
 internal import FanoutCore
 
-/// One message as the kernel sent it, without its header `nlmsghdr`.
+/// One message from the kernel, without its header `nlmsghdr`.
 struct NetlinkMessage {
     /// RTM_* or NLMSG_*.
     let type: Int32
     /// NLM_F_*.
     let flags: Int32
-    /// Of the request that it answers; 0 in a notification.
+    /// The number of the request; 0 in a notification.
     let sequence: UInt32
-    /// Of the socket that asked; 0 in a notification.
+    /// The port of the requesting socket; 0 in a notification.
     let port: UInt32
     let body: [UInt8]
 
-    /// The fixed header of this type of message, such as `ifinfomsg`, and the attributes behind it;
-    /// nil when the message is shorter than that.
+    /// The fixed header of this type of message, such as `ifinfomsg`, and the attributes after it; nil when the message
+    /// is shorter than that.
     func parts<Header: BitwiseCopyable>(_ type: Header.Type) -> (Header, Attributes)? {
         guard let header = body.read(type) else { return nil }
         return (header, Attributes(in: body, behind: MemoryLayout<Header>.size))
     }
 
-    /// What NLMSG_ERROR, or NLMSG_DONE at the end of a dump, says: an errno above 0, or 0 when all
-    /// is well, and the kernel's sentence (linux/netlink.h, `nlmsgerr`).
+    /// The result in NLMSG_ERROR, or in NLMSG_DONE at the end of a dump: an errno above 0, or 0 for success, and the
+    /// kernel's message (linux/netlink.h, `nlmsgerr`).
     var outcome: (errno: Int32, detail: String?) {
         let code = -(body.read(Int32.self) ?? 0)
         guard flags & NLM_F_ACK_TLVS != 0 else { return (code, nil) }
         var behind = MemoryLayout<Int32>.size
         if type == NLMSG_ERROR {
-            // The request comes back behind the code: its header alone, or all of it.
+            // The request follows the code: only its header, or all of it.
             let request = body.read(nlmsghdr.self, at: behind)
             let isCapped = flags & NLM_F_CAPPED != 0
             behind += isCapped ? MemoryLayout<nlmsghdr>.size : Int(request?.nlmsg_len ?? 0)
@@ -39,16 +39,15 @@ struct NetlinkMessage {
     }
 }
 
-/// The attributes of a netlink message, or those nested in one of them, by number (netlink(7)). The
-/// last of several with one number counts. What is cut short is left out.
+/// The attributes of a netlink message, or those nested in one of them, by number (netlink(7)). Of several with one
+/// number the last counts. Truncated ones are left out.
 ///
-/// Nothing is read before it is asked for: of a route's answer, thousands of which are read at a time, most
-/// is never looked at.
+/// They are parsed on demand: most attributes of a route's reply, of which thousands are read at a time, are not used.
 struct Attributes {
     private let bytes: [UInt8]
     private let start: Int
 
-    /// The attributes in `bytes` behind a fixed header.
+    /// The attributes in `bytes` after a fixed header.
     init(in bytes: [UInt8], behind header: Int = 0) {
         self.bytes = bytes
         start = (header + 3) & ~3
@@ -56,7 +55,7 @@ struct Attributes {
 
     subscript(type: Int) -> [UInt8]? { unsafe payload(type) { unsafe Array($0) } }
 
-    /// What `read` makes of an attribute's bytes, which are there for as long as it runs.
+    /// Applies `read` to an attribute's bytes, which are valid while it runs.
     private func payload<Value>(
         _ type: Int, _ read: (UnsafeRawBufferPointer) -> Value?
     ) -> Value? {
@@ -124,7 +123,7 @@ extension [UInt8] {
 }
 
 extension IPAddress {
-    /// 4 or 16 bytes in network order; nil for any other count. No zone.
+    /// 4 or 16 bytes in network order, without a zone; nil for any other count.
     init?(network bytes: some Collection<UInt8>) {
         switch bytes.count {
         case 4:

@@ -4,14 +4,14 @@ internal import CLibMNL
 
 /// A message to the kernel: a header, the fixed header of its type, attributes.
 struct NetlinkRequest {
-    /// More than any request of this module needs.
+    /// Larger than any request of this module.
     private static let room = 256
     private var bytes = [UInt8](repeating: 0, count: room)
     let isDump: Bool
 
     /// - Parameters:
     ///   - kind: RTM_GET*.
-    ///   - dump: asks for the whole table.
+    ///   - dump: requests the whole table.
     init(_ kind: Int, _ header: some BitwiseCopyable, dump: Bool = false) {
         isDump = dump
         unsafe edit { message in
@@ -25,7 +25,7 @@ struct NetlinkRequest {
         }
     }
 
-    /// A message that asks for a change, and for word of how it went.
+    /// A message that requests a change, with an acknowledgement.
     ///
     /// - Parameters:
     ///   - kind: RTM_NEW*, RTM_DEL*.
@@ -69,15 +69,15 @@ struct NetlinkRequest {
     }
 }
 
-/// The answer to one request, put together from the messages that arrive (netlink(7)).
+/// The reply to one request, collected from the messages that arrive (netlink(7)).
 struct Answer {
-    /// Of the request.
+    /// The number of the request.
     let sequence: UInt32
-    /// Of the socket that asked.
+    /// The port of the requesting socket.
     let port: UInt32
-    /// Whether a whole table was asked for.
+    /// Whether a whole table was requested.
     let isDump: Bool
-    /// What came so far, in order.
+    /// The messages so far, in order.
     private(set) var messages: [NetlinkMessage] = []
     private var isConsistent = true
 
@@ -88,18 +88,17 @@ struct Answer {
     }
 
     enum Progress: Equatable {
-        /// The end has not come yet.
+        /// The end has not arrived yet.
         case more
         case whole
-        /// The end; but the table changed while the kernel went through it, so lines may be
-        /// missing.
+        /// Complete, but the table changed during the dump, so entries may be missing.
         case inconsistent
-        /// The kernel's errno, above 0, and its sentence if it has one.
+        /// The kernel's errno, above 0, and its message if there is one.
         case refused(Int32, String?)
     }
 
     mutating func take(_ message: NetlinkMessage) -> Progress {
-        // What an abandoned request left behind has another number.
+        // Replies to an abandoned request have another number.
         guard message.sequence == sequence, message.port == port else { return .more }
         if message.flags & NLM_F_DUMP_INTR != 0 { isConsistent = false }
         switch message.type {
@@ -110,7 +109,7 @@ struct Answer {
             if errno != 0 { return .refused(errno, detail) }
         default:
             messages.append(message)
-            // The family netdev leaves the flag out (Linux 6.18), but not the message that ends a table.
+            // The family netdev omits the flag (Linux 6.18), but not the message that ends a table.
             if isDump || message.flags & NLM_F_MULTI != 0 { return .more }
         }
         return isConsistent ? .whole : .inconsistent

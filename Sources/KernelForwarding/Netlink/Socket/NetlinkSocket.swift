@@ -12,14 +12,14 @@ struct NetlinkSocket: ~Copyable, @unchecked Sendable {
     // calls, so any thread may use it; the calls below are one system call each.
     private let handle: OpaquePointer
 
-    /// What one answer may take: the kernel fits dumps into 32 KiB (net/netlink/af_netlink.c).
+    /// The maximum size of one reply: the kernel fits dumps into 32 KiB (net/netlink/af_netlink.c).
     private static let answerBytes = 32 << 10
     /// More than ever wait to be read.
     private static let mostAnswers = 1 << 16
 
     /// - Parameters:
     ///   - groups: bits of the RTNLGRP_* whose notifications arrive here, the first at bit 0.
-    ///   - waits: whether `receive` waits for something to arrive.
+    ///   - waits: whether `receive` blocks.
     ///   - bus: NETLINK_ROUTE or NETLINK_GENERIC.
     init(
         groups: UInt32 = 0, waits: Bool = true, bus: Int32 = NETLINK_ROUTE
@@ -33,8 +33,8 @@ struct NetlinkSocket: ~Copyable, @unchecked Sendable {
             _ = unsafe mnl_socket_close(handle)
             throw Self.error("bind", code)
         }
-        // Each is a courtesy of newer kernels: a sentence with an error (Linux 4.12), the
-        // neighbours of one interface instead of all (Linux 4.20).
+        // Optional features of newer kernels: a message with an error (Linux 4.12), the neighbours of one interface
+        // instead of all (Linux 4.20).
         for option in [NETLINK_EXT_ACK, NETLINK_GET_STRICT_CHK] {
             var on: Int32 = 1
             _ = unsafe mnl_socket_setsockopt(
@@ -47,12 +47,12 @@ struct NetlinkSocket: ~Copyable, @unchecked Sendable {
 
     var descriptor: Int32 { unsafe mnl_socket_get_fd(handle) }
 
-    /// What the kernel calls this socket in its answers.
+    /// The port id of this socket in the kernel's replies.
     var port: UInt32 { unsafe mnl_socket_get_portid(handle) }
 
-    /// Asks for room for notifications that wait to be read.
+    /// Requests a buffer for unread notifications.
     ///
-    /// - Returns: what the kernel granted, its bookkeeping included, in bytes.
+    /// - Returns: the size that the kernel granted, with its overhead, in bytes.
     func setReceiveBuffer(bytes: Int32) throws(NetlinkError) -> Int {
         var granted: Int32 = 0
         let result = unsafe cnet_set_receive_buffer(descriptor, bytes, &granted)
@@ -60,7 +60,7 @@ struct NetlinkSocket: ~Copyable, @unchecked Sendable {
         return Int(granted)
     }
 
-    /// Has the notifications of a group arrive here, whose number is too high for a bit of `groups`.
+    /// Joins a multicast group whose number is too high for a bit of `groups`.
     func join(_ group: UInt32) throws(NetlinkError) {
         var group = group
         // SAFETY: the kernel reads the number before the call returns.
@@ -79,9 +79,8 @@ struct NetlinkSocket: ~Copyable, @unchecked Sendable {
 
     /// The messages of one datagram.
     ///
-    /// - Throws: `NetlinkError` EAGAIN when nothing is there and the socket does not wait; ENOBUFS
-    ///   when the kernel had to drop notifications; ENOSPC when a datagram was too long and was
-    ///   cut.
+    /// - Throws: `NetlinkError` EAGAIN when there is nothing to read and the socket does not block; ENOBUFS when the
+    ///   kernel had to drop notifications; ENOSPC when a datagram was truncated.
     func receive() throws(NetlinkError) -> [NetlinkMessage] {
         let result: Result<[NetlinkMessage], NetlinkError> = unsafe withUnsafeTemporaryAllocation(
             byteCount: Self.answerBytes, alignment: MemoryLayout<nlmsghdr>.alignment
@@ -98,13 +97,12 @@ struct NetlinkSocket: ~Copyable, @unchecked Sendable {
         return try result.get()
     }
 
-    /// Throws away what has arrived, of requests that are answered no further.
+    /// Discards the received replies to abandoned requests.
     ///
-    /// From a loss on the kernel adds nothing to a socket until it is empty, and says so once: an answer to the
-    /// next request would be waited for in vain (`netlink_overrun`, `netlink_rcv_wake` in
-    /// net/netlink/af_netlink.c).
+    /// After a loss the kernel adds nothing to a socket until it is empty, and reports the loss once: the reply to the
+    /// next request would never arrive (`netlink_overrun`, `netlink_rcv_wake` in net/netlink/af_netlink.c).
     func drain() {
-        // An answer is counted with more than its bytes, so there are never as many.
+        // Each reply uses more of the buffer than its bytes, so there are never as many.
         for _ in 0..<Self.mostAnswers {
             if recv(descriptor, nil, 0, Int32(MSG_DONTWAIT)) < 0,
                 Glibc.errno == EAGAIN
