@@ -12,8 +12,8 @@
 #include <lb/reuseport.h>
 #include <reuseport_lb.h>
 
-/* The maps, in the order in which they are pinned: the record comes first, so that a folder whose
- * creator died is known as ours. */
+/* The maps, in the order in which they are pinned: the record comes first, so that a folder whose creator
+ * died is recognised as ours. */
 enum rplb_map {
 	RPLB_MAP_GROUP,
 	RPLB_MAP_UDP_TARGETS,
@@ -26,10 +26,9 @@ enum rplb_map {
 	RPLB_MAP_TCP_MEMBERS,
 	RPLB_MAPS,
 };
-/* Their names in the program and of their pins. */
+/* The name of a map in the program, and of its pin. */
 const char *rplb_map_name(enum rplb_map map);
-/* Whether a map has the type and the size of a group's map; a value that is longer would be written past
- * the end of the memory that it is read into. */
+/* Whether a map has the type and size of a group's map. Reading a longer value would overflow the buffer. */
 bool rplb_map_is_as_named(int fd, enum rplb_map map);
 /* Whether a map has the kernel's name of a group's map. */
 bool rplb_map_has_name(int fd, enum rplb_map map);
@@ -45,9 +44,9 @@ struct rplb_group {
 	int folder;    /* the pin folder; -1: private */
 	int program;
 	int maps[RPLB_MAPS];
-	/* The count that the first join through this handle gives the group; 0: the one it has. */
+	/* The count that the first join through this handle sets; 0: unchanged. */
 	uint32_t wanted;
-	/* What the caller asked for, with copies of the pin root and the seed, without the object. */
+	/* The caller's options, with copies of the pin root and the seed, without the object. */
 	struct rplb_options options;
 	uint64_t seed;
 	/* Whether another program may steer the members' port; see rplb_rejoin. */
@@ -57,7 +56,7 @@ struct rplb_group {
 /* log.c */
 void rplb_log(const struct rplb_group *group, enum rplb_level level, const char *format, ...)
 	__attribute__((format(printf, 3, 4)));
-/* Leads libbpf's messages to the group's log, until the hook is taken off. */
+/* Sends libbpf's messages to the group's log until the hook is removed. */
 void rplb_hook_libbpf(const struct rplb_group *group);
 void rplb_unhook_libbpf(void);
 #ifdef RPLB_DEBUG
@@ -73,14 +72,14 @@ int rplb_load(struct rplb_group *group, const struct rplb_options *options);
 bool rplb_name_is_valid(const char *name);
 /* Whether a BPF file system is at `root`; mounts one if `flags` say so. */
 int rplb_root_check(const char *root, unsigned int flags);
-/* Opens the folder of a group and locks it; `create` makes one that is not there. *folder goes to
+/* Opens the folder of a group and locks it; with `create` creates a missing one. Release *folder with
  * rplb_folder_unlock. */
 int rplb_folder_lock(const char *root, const char *name, bool create, int *folder);
-/* Locks a folder that is open already; *lock goes to rplb_folder_unlock. -ENOENT: it has been
+/* Locks a folder that is already open; release *lock with rplb_folder_unlock. -ENOENT: it has been
  * removed. */
 int rplb_folder_relock(int folder, int *lock);
 void rplb_folder_unlock(int lock);
-/* Makes a folder that is locked the caller's alone, whose ever it was: -EACCES when it may not. */
+/* Makes the caller the only owner of a locked folder: -EACCES when it may not. */
 int rplb_folder_take(const char *root, const char *name, int folder);
 /* Removes an empty folder. */
 int rplb_folder_remove(const char *root, const char *name);
@@ -89,18 +88,18 @@ int rplb_folder_is_used(int folder);
 
 /* pins.c; the caller holds the folder's lock. */
 char *rplb_pin_path(const char *root, const char *name, const char *pin);
-/* Reads the record of the group that is pinned: -ENOENT when the folder is empty, -EPROTONOSUPPORT
- * when what is there is not of this version. */
+/* Reads the record of the pinned group: -ENOENT when the folder is empty, -EPROTONOSUPPORT when its content
+ * is not of this version. */
 int rplb_pins_read(const char *root, const char *name, int folder,
 		   struct lb_reuseport_group *record);
 int rplb_pins_adopt(struct rplb_group *group, const char *root);
 int rplb_pins_create(struct rplb_group *group, const char *root,
 		     const struct rplb_options *options);
-/* Removes the pins; when that is cut short the group counts as half-built, to those who have it open
- * as well. */
+/* Removes the pins. When that is interrupted, the group counts as half-built, also in processes that have it
+ * open. */
 int rplb_pins_remove(const char *root, const char *name);
 
-/* record.c: the values of the maps that are one value, and who lives. */
+/* record.c: the single-value maps, and the live members. */
 int rplb_record_read(const struct rplb_group *group, struct lb_reuseport_group *record);
 int rplb_record_write(const struct rplb_group *group, const struct lb_reuseport_group *record);
 int rplb_count_read(const struct rplb_group *group, uint32_t *count);
@@ -108,7 +107,7 @@ int rplb_seed_read(const struct rplb_group *group, uint64_t *seed);
 int rplb_count_write(const struct rplb_group *group, uint32_t count, uint32_t key);
 /* The cookie of the socket in a slot; -ENOENT: the slot is empty. */
 int rplb_cookie_read(const struct rplb_group *group, int protocol, uint32_t slot, uint64_t *cookie);
-/* Whether a member lives in slot `first` or above. */
+/* Whether a live member is in slot `first` or above. */
 int rplb_is_alive(const struct rplb_group *group, uint32_t first, bool *alive);
 /* Whether the group may have this count: -ERANGE, -EBUSY. */
 int rplb_count_check(const struct rplb_group *group, uint32_t count);
@@ -117,7 +116,7 @@ int rplb_resize_locked(struct rplb_group *group, uint32_t count);
 /* table.c: the slot table of `count` members. */
 void rplb_table_build(struct lb_reuseport_table *table, uint32_t count, uint32_t key);
 
-/* socket.c: what a socket that wants to join is; checks everything that rplb_join promises. */
+/* socket.c: a socket that is to join; makes the checks that rplb_join documents. */
 struct rplb_socket {
 	int protocol;
 	uint16_t family;
@@ -129,23 +128,23 @@ struct rplb_socket {
 	uint32_t v6only;
 };
 int rplb_socket_inspect(int fd, struct rplb_socket *socket);
-/* Whether the members that the record is about are in the socket's SO_REUSEPORT group: the program cannot
- * select a socket of another. */
+/* Whether the members of the record are in the socket's SO_REUSEPORT group: the program cannot select a
+ * socket of another one. */
 bool rplb_socket_is_at(const struct rplb_socket *socket, const struct lb_reuseport_group *record);
 
-/* rejoin.c: makes a group that was created while the members of another live at the socket's address that
- * other group, and pins it again. Sets is_unsure when it may not look. -ESTALE: the living group has another
- * key or seed. */
+/* rejoin.c: when a group was created while another group has live members at the socket's address, replaces
+ * it by that group and pins that again. Sets is_unsure when it may not look. -ESTALE: the live group has
+ * another key or seed. */
 int rplb_rejoin(struct rplb_group *group, const struct rplb_socket *socket);
-/* Opens what is pinned in place of a group that was replaced; the caller holds the folder's lock. */
+/* Opens the pinned group that has replaced this one; the caller holds the folder's lock. */
 int rplb_follow(struct rplb_group *group);
-/* Logs when another program steers the socket's port, just before the group's replaces it. It detaches that
- * program, which is the only way to see it without the privilege to look for it. */
+/* Logs when another program steers the socket's port, just before the group's program replaces it. It
+ * detaches that program, which is the only way to detect it without the privilege to look for it. */
 void rplb_warn_of_another(struct rplb_group *group, int fd);
 
-/* group.c: holds the options against what the group is; sets `wanted`. */
+/* group.c: compares the options with the group; sets `wanted`. */
 int rplb_group_agree(struct rplb_group *group, const struct rplb_options *options);
-/* The lock of every call that changes the group; *lock goes to rplb_group_unlock. */
+/* Takes the lock for a call that changes the group; release *lock with rplb_group_unlock. */
 int rplb_group_lock(struct rplb_group *group, int *lock);
 void rplb_group_unlock(struct rplb_group *group, int lock);
 

@@ -16,10 +16,11 @@ extern const unsigned char rplb_object[];
 extern const size_t rplb_object_bytes;
 #endif
 
-/* What libbpf and the library have open at a time: the maps twice, the programs, and what is tried. */
+/* Descriptors that libbpf and the library have open at a time: the maps twice, the programs, and probes. */
 #define DESCRIPTORS (2 * RPLB_MAPS + 14)
 
-/* Which program of the object is loaded: the second moves TCP connections too (Linux 5.14). */
+/* The programs of the object, in the order in which they are tried: lb_migrate also moves TCP connections
+ * (Linux 5.14). */
 static const char *const programs[] = {"lb_migrate", "lb_select"};
 
 /* The key is the one constant of the program. */
@@ -88,15 +89,15 @@ static int keep_descriptors(struct rplb_group *group, struct bpf_object *object,
 		group->maps[i] = fcntl(bpf_map__fd(map), F_DUPFD_CLOEXEC, 3);
 		if (group->maps[i] < 0)
 			return -errno;
-		/* Whose pins are removed can be found by the program (rejoin.c). Linux 5.10; an older
-		 * kernel keeps the maps that the program uses. */
+		/* So that a group without pins can be found by its program (rejoin.c). Linux 5.10; an older
+		 * kernel keeps only the maps that the program uses. */
 		bpf_prog_bind_map(group->program, group->maps[i], NULL);
 	}
 	return 0;
 }
 
-/* libbpf asks the kernel what it can do by trying, and takes the lack of a descriptor for a no that it
- * remembers as long as the process lives. So they are counted before it is asked. */
+/* libbpf probes kernel features, and takes a lack of descriptors for a missing feature for the rest of the
+ * process. So check the descriptors first. */
 static int check_descriptors(void)
 {
 	int fds[DESCRIPTORS], count = 0, error = 0;

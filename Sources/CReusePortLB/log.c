@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* log.c: where messages go: to the caller's function, or nowhere. */
+/* log.c: sends messages to the caller's function, if any. */
 #define _GNU_SOURCE
 #include <stdarg.h>
 #include <stdio.h>
@@ -23,8 +23,8 @@ void rplb_log(const struct rplb_group *group, enum rplb_level level, const char 
 	group->options.log(group->options.log_context, level, line);
 }
 
-/* libbpf has one hook a process. It is ours while one of our threads loads a program, and what other
- * threads make libbpf say in the meantime goes where it went before. */
+/* libbpf has one print hook per process. It is ours while one of our threads loads a program; libbpf's
+ * messages from other threads go to the previous hook. */
 static struct {
 	pthread_mutex_t mutex;
 	const struct rplb_group *group;
@@ -40,7 +40,7 @@ static int print(enum libbpf_print_level level, const char *format, va_list argu
 		return hook.before ? hook.before(level, format, arguments) : 0;
 	if (!hook.group->options.log)
 		return 0;
-	/* The verifier's log comes in one call, and its end is what matters. */
+	/* The verifier's log comes in one call, and its end has the cause. */
 	if (vasprintf(&text, format, arguments) < 0)
 		return 0;
 	rest = text;

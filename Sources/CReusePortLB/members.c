@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* members.c: into a slot, out of it, and who is in which. */
+/* members.c: joining and leaving slots. */
 #define _GNU_SOURCE
 #include <errno.h>
 #include <linux/membarrier.h>
@@ -28,7 +28,7 @@ static int rows(const struct rplb_group *group, int protocol)
 	return group->maps[protocol == IPPROTO_TCP ? RPLB_MAP_TCP_MEMBERS : RPLB_MAP_UDP_MEMBERS];
 }
 
-/* The first member fixes the address of all, for as long as any lives. */
+/* The first member fixes the address of all, as long as one lives. */
 static int agree_on_address(struct rplb_group *group, const struct rplb_socket *socket)
 {
 	struct lb_reuseport_group record;
@@ -51,7 +51,7 @@ static int agree_on_address(struct rplb_group *group, const struct rplb_socket *
 	return rplb_record_write(group, &record);
 }
 
-/* The kernel's word for a socket that bind put into no group of its own. */
+/* Translates the kernel's error for a socket without a SO_REUSEPORT group. */
 static int refusal(int error)
 {
 	return error == EINVAL ? -ENOPROTOOPT : -error;
@@ -90,7 +90,7 @@ static int take_slot(struct rplb_group *group, int fd, const struct rplb_socket 
 	if (bpf_map_update_elem(targets(group, socket->protocol), &slot, &value, BPF_NOEXIST))
 		return refusal(errno);
 	error = write_row(group, socket, slot);
-	/* The slot first, so that the program never meets a group without members. */
+	/* The slot first, so that the program never runs without members. */
 	if (!error) {
 		rplb_warn_of_another(group, fd);
 		error = attach(group, fd);
@@ -100,7 +100,7 @@ static int take_slot(struct rplb_group *group, int fd, const struct rplb_socket 
 	return error;
 }
 
-/* The count comes last, when nothing else can be refused any more. */
+/* The count comes last, when no other step can fail any more. */
 static int join_locked(struct rplb_group *group, int fd, const struct rplb_socket *socket,
 		       uint32_t slot)
 {
@@ -173,8 +173,8 @@ int rplb_leave(struct rplb_group *group, int fd)
 	if (error)
 		return error;
 	error = rplb_group_lock(group, &lock);
-	/* A member whose group has lost its pins leaves as well. Its slot is its own until then, so that
-	 * the lock of this process suffices. */
+	/* A member whose group has lost its pins can leave too. No other process uses its slot, so the lock
+	 * of this process suffices. */
 	if (error == -ENOENT) {
 		pthread_mutex_lock(&group->mutex);
 		lock = -1;
@@ -187,8 +187,8 @@ int rplb_leave(struct rplb_group *group, int fd)
 	return error;
 }
 
-/* To the socket's own address, or to the loopback address when it has none, at a port that sends
- * nothing (tcpmux). The kernel hashes the socket anew, for packets of that peer alone. */
+/* Connects to the socket's own address, or to the loopback address for a wildcard, at a port that sends
+ * nothing (tcpmux). The kernel rehashes the socket, which then gets packets of that peer only. */
 static int turn_away(int fd)
 {
 	union {
@@ -228,9 +228,9 @@ int rplb_retire(struct rplb_group *group, int fd)
 		error = rplb_leave(group, fd);
 	if (!error)
 		error = turn_away(fd);
-	/* A CPU that has already looked the socket up queues its packet before this returns:
-	 * receiving runs under RCU, and the call waits for a grace period (membarrier(2)). A kernel
-	 * without it leaves the small risk that it had. */
+	/* A CPU that has already looked the socket up queues its packet before this returns: receiving runs
+	 * under RCU, and the call waits for a grace period (membarrier(2)). A kernel without it leaves a
+	 * small risk of loss. */
 	if (!error)
 		syscall(__NR_membarrier, MEMBARRIER_CMD_GLOBAL, 0, 0);
 	return error;

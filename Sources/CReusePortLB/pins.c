@@ -15,7 +15,7 @@
 #define PIN_MODE 0600
 #define ROW sizeof(struct lb_reuseport_member)
 
-/* What the pins are; keys are of four bytes. */
+/* The types and sizes of the pins; keys have four bytes. */
 static const struct {
 	const char *name;
 	uint32_t type;
@@ -65,7 +65,7 @@ static int get(const char *root, const char *name, const char *pin)
 	return fd;
 }
 
-/* The owner of the pins can rename them. */
+/* The owner of the pins could have renamed them. */
 bool rplb_map_is_as_named(int fd, enum rplb_map map)
 {
 	struct bpf_map_info info = {0};
@@ -100,7 +100,7 @@ static int read_record(int map, struct lb_reuseport_group *record)
 {
 	uint32_t zero = 0;
 
-	/* Another version's record may be longer, so its size is looked at before its first word. */
+	/* Another version's record may be longer, so check its size before reading it. */
 	if (!rplb_map_is_as_named(map, RPLB_MAP_GROUP))
 		return -EPROTONOSUPPORT;
 	if (bpf_map_lookup_elem(map, &zero, record))
@@ -119,7 +119,7 @@ int rplb_pins_read(const char *root, const char *name, int folder,
 
 		return used > 0 ? -EPROTONOSUPPORT : used < 0 ? used : -ENOENT;
 	}
-	/* Something is pinned there that is not BPF's, or no map. */
+	/* The pin is no BPF object or no map. */
 	if (map < 0)
 		return map == -EPERM ? -EACCES : map;
 	error = read_record(map, record);
@@ -177,7 +177,7 @@ static int open_folder(const struct rplb_group *group, const struct rplb_options
 int rplb_pins_create(struct rplb_group *group, const char *root, const struct rplb_options *options)
 {
 	struct lb_reuseport_group record;
-	/* In a folder of someone else's a pin could become a link before it is given away. */
+	/* In another user's folder a pin could become a link before its owner is changed. */
 	int error = rplb_folder_take(root, group->name, group->folder);
 
 	for (int i = 0; i < RPLB_MAPS && !error; i++)
@@ -194,7 +194,7 @@ int rplb_pins_create(struct rplb_group *group, const char *root, const struct rp
 	return rplb_record_write(group, &record);
 }
 
-/* From here on the group is none. */
+/* Marks the group as half-built. */
 static int mark(const char *root, const char *name)
 {
 	struct lb_reuseport_group record;
@@ -216,7 +216,7 @@ int rplb_pins_remove(const char *root, const char *name)
 {
 	int error = mark(root, name);
 
-	/* The record goes last: what is left of a removal that was cut short is known as ours. */
+	/* The record goes last, so that the rest of an interrupted removal is recognised as ours. */
 	for (int i = RPLB_MAPS; i >= 0 && !error; i--) {
 		char *path = rplb_pin_path(root, name,
 					   i == RPLB_MAPS ? RPLB_PROGRAM_PIN : rplb_map_name(i));

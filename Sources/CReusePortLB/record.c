@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* record.c: the maps of one value, and which slots are taken. */
+/* record.c: the single-value maps, and which slots are taken. */
 #include <errno.h>
 #include <netinet/in.h>
 #include <stdlib.h>
@@ -57,8 +57,8 @@ int rplb_count_write(const struct rplb_group *group, uint32_t count, uint32_t ke
 	if (!error)
 		error = write_value(group->maps[RPLB_MAP_SLOTS], table);
 	free(table);
-	/* The count comes second: a process that dies in between leaves the old count, and the next
-	 * process that asks for the new one writes both again. */
+	/* The count comes second: a process that dies in between leaves the old count, and the next process
+	 * with the new count writes both again. */
 	return error ? error : write_value(group->maps[RPLB_MAP_SIZE], &count);
 }
 

@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * rejoin.c: finds the group whose pins were removed while its members live. A new group under its name
- * would attach another program to the members' port and take every packet.
+ * rejoin.c: finds the group whose pins were removed while its members live. A new group of that name would
+ * attach another program to the members' port and take every packet.
  *
- * A program keeps its maps (load.c binds those that it does not use), so the record of such a group can
- * be read through the program. Finding the program takes CAP_SYS_ADMIN.
+ * A program keeps its maps (load.c binds those that it does not use), so the record of such a group can be
+ * read through the program. Finding the program needs CAP_SYS_ADMIN.
  */
 #define _GNU_SOURCE
 #include <dirent.h>
@@ -37,7 +37,7 @@ static void close_all(struct rplb_group *group)
 	group->program = -1;
 }
 
-/* Keeps the map if it is one of a group's that is still missing. */
+/* Keeps the map if the group still lacks it. */
 static void keep_map(struct rplb_group *living, int fd)
 {
 	for (int i = 0; i < RPLB_MAPS; i++) {
@@ -74,8 +74,8 @@ static bool open_maps(struct rplb_group *living)
 	return true;
 }
 
-/* Whether members of this group live at the address of the socket. Without the cookie of the network
- * namespace (Linux 5.14) two addresses cannot be told apart for sure. */
+/* Whether this group has live members at the socket's address. Without the cookie of the network namespace
+ * (Linux 5.14) equal addresses in two namespaces cannot be distinguished. */
 static bool lives_at(const struct rplb_group *living, const struct rplb_socket *socket)
 {
 	struct lb_reuseport_group record;
@@ -86,8 +86,8 @@ static bool lives_at(const struct rplb_group *living, const struct rplb_socket *
 	       rplb_socket_is_at(socket, &record) && !rplb_is_alive(living, 0, &alive) && alive;
 }
 
-/* Opens the group that lives at the address of the socket. -ENOENT: none does; -EPERM: this process may
- * not look for it. */
+/* Opens the live group at the socket's address. -ENOENT: there is none; -EPERM: this process may not look for
+ * it. */
 static int find(struct rplb_group *living, const struct rplb_socket *socket)
 {
 	uint32_t id = 0;
@@ -124,8 +124,8 @@ static bool is_pinned_as(const char *root, const char *name, uint32_t id)
 	return same;
 }
 
-/* Logs under which other name the living group is pinned, if it is: then it is not the one that lost its
- * pins, and two groups have one address. */
+/* Logs the other name under which the live group is pinned, if any: then it has not lost its pins, and two
+ * groups have one address. */
 static bool is_another(const struct rplb_group *group, uint32_t id)
 {
 	DIR *entries = opendir(group->root);
@@ -147,8 +147,8 @@ static bool is_another(const struct rplb_group *group, uint32_t id)
 	return found;
 }
 
-/* Makes the group the other one, if that is what the caller asked for. The descriptors keep their numbers,
- * since another thread may be reading a report. */
+/* Turns the group into the other one, if it matches the caller's options. The descriptors keep their numbers,
+ * because another thread may be reading a report. */
 static int become(struct rplb_group *group, struct rplb_group *other)
 {
 	int error = rplb_group_agree(other, &group->options);
@@ -173,8 +173,8 @@ static int set_state(const struct rplb_group *group, enum lb_reuseport_state sta
 	return error ? error : rplb_record_write(group, &record);
 }
 
-/* Pins the living group in place of the one that was created under its name. When this is cut short the
- * folder holds a half-built group, which the next process builds anew and replaces again. */
+/* Pins the live group in place of the one created under its name. When this is interrupted, the folder has a
+ * half-built group, which the next process builds anew and replaces again. */
 static int replace(struct rplb_group *group, struct rplb_group *living)
 {
 	struct rplb_group created = {0};
@@ -186,7 +186,7 @@ static int replace(struct rplb_group *group, struct rplb_group *living)
 	error = rplb_pins_remove(group->root, group->name);
 	if (!error) {
 		error = become(group, living);
-		/* A start that is refused leaves no second group. */
+		/* A refused start leaves no second group. */
 		if (error)
 			rplb_folder_remove(group->root, group->name);
 	}
@@ -194,7 +194,7 @@ static int replace(struct rplb_group *group, struct rplb_group *living)
 		error = set_state(group, LB_REUSEPORT_BUILDING);
 	if (!error)
 		error = rplb_pins_create(group, group->root, &group->options);
-	/* Processes that have the created group open follow. */
+	/* Processes that have the created group open switch too. */
 	if (!error)
 		error = set_state(&created, LB_REUSEPORT_REPLACED);
 	if (!error)
@@ -213,7 +213,7 @@ int rplb_rejoin(struct rplb_group *group, const struct rplb_socket *socket)
 	struct lb_reuseport_group record;
 	int error = rplb_record_read(group, &record);
 
-	/* Only a group that has not had a member yet can be a second one. */
+	/* Only a group that has never had a member can be a second one. */
 	if (error || !group->name || record.family)
 		return error;
 	memset(living.maps, -1, sizeof(living.maps));

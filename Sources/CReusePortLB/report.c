@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* report.c: what a group tells about itself. */
+/* report.c: settings, counters and members of a group. */
 #include <errno.h>
 #include <netinet/in.h>
 #include <stdlib.h>

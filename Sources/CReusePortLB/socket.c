@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* socket.c: sockets that are to join, ours and the caller's. */
+/* socket.c: creates sockets, and checks sockets that are to join. */
 #define _GNU_SOURCE
 #include <errno.h>
 #include <netinet/in.h>
@@ -9,7 +9,7 @@
 
 #include "internal.h"
 
-/* C libraries of some age lack the numbers (include/uapi/asm-generic/socket.h). */
+/* Older C libraries lack the numbers (include/uapi/asm-generic/socket.h). */
 #ifndef SO_COOKIE
 #define SO_COOKIE 57
 #endif
@@ -32,7 +32,7 @@ static uint32_t device_of(int fd)
 {
 	int index;
 
-	/* Linux 5.0; an older kernel's members are not told apart by device. */
+	/* Linux 5.0; on an older kernel members are not distinguished by device. */
 	return int_option(fd, SO_BINDTOIFINDEX, &index) ? 0 : (uint32_t)index;
 }
 
@@ -137,7 +137,7 @@ int rplb_socket_inspect(int fd, struct rplb_socket *out)
 	if (getsockopt(fd, SOL_SOCKET, SO_COOKIE, &found.cookie, &bytes))
 		return -errno;
 	bytes = sizeof(found.netns);
-	/* Linux 5.14; an older kernel's members are not told apart by namespace. */
+	/* Linux 5.14; on an older kernel members are not distinguished by namespace. */
 	if (getsockopt(fd, SOL_SOCKET, SO_NETNS_COOKIE, &found.netns, &bytes))
 		found.netns = 0;
 	found.device = device_of(fd);

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* table.c: who owns each slot. */
+/* table.c: the member of each slot. */
 #include <string.h>
 
 #include <lb/slot_table.h>
@@ -8,8 +8,8 @@
 
 #define FREE 0xff
 
-/* The daemon's table for as many receivers of weight 1 at 0.0.0.0, 0.0.0.1, ... port 0: each member
- * in turn takes the first slot of its own order that is free. */
+/* The daemon's table for as many receivers of weight 1 at 0.0.0.0, 0.0.0.1, ... port 0: one after another,
+ * each member takes the first free slot of its own order. */
 static void build_hashed(struct lb_reuseport_table *table, uint32_t count)
 {
 	struct lb_preference preferences[LB_MEMBERS_MAX];

@@ -28,6 +28,8 @@ package struct NetworkInterest: Sendable {
     private var links: [UInt32: NetworkLink] = [:]
     /// Irrelevant events of the last second. A reading that began before them may have missed their changes.
     private var passedOver: [(event: NetlinkEvent, moment: ContinuousClock.Instant)] = []
+    /// When there was last no room for one.
+    private var overflow: ContinuousClock.Instant?
 
     private static let passedOverMax = 256
     private static let lookTime = Duration.seconds(1)
@@ -42,22 +44,30 @@ package struct NetworkInterest: Sendable {
     mutating func follow(_ view: NetworkView) -> NetworkChange {
         receivers = Array(view.paths.keys)
         hops = Set(view.paths.values.compactMap(\.hop))
+        let limit = ContinuousClock.now - Self.lookTime
         let recent = passedOver
         passedOver = []
-        guard recent.count < Self.passedOverMax else { return .network }
-        let now = ContinuousClock.now
-        return recent.filter { $0.moment > now - Self.lookTime }.map { meaning(of: $0.event) }.max()
-            ?? .none
+        if let overflow, overflow > limit { return .network }
+        return recent.filter { $0.moment > limit }.map { meaning(of: $0.event) }.max() ?? .none
     }
 
     mutating func effect(of event: NetlinkEvent) -> NetworkChange {
         let effect = meaning(of: event)
-        if effect == .none {
-            let now = ContinuousClock.now
-            passedOver.removeAll { $0.moment <= now - Self.lookTime }
-            if passedOver.count < Self.passedOverMax { passedOver.append((event, now)) }
-        }
+        if effect == .none { passOver(event, at: .now) }
         return effect
+    }
+
+    /// Removes old events only when there is no room, since each removal moves all the others.
+    private mutating func passOver(_ event: NetlinkEvent, at now: ContinuousClock.Instant) {
+        if passedOver.count == Self.passedOverMax {
+            passedOver.removeFirst(
+                passedOver.prefix { $0.moment <= now - Self.lookTime }.count)
+        }
+        if passedOver.count < Self.passedOverMax {
+            passedOver.append((event, now))
+        } else {
+            overflow = now
+        }
     }
 
     private mutating func meaning(of event: NetlinkEvent) -> NetworkChange {

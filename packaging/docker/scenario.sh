@@ -139,13 +139,13 @@ check() {
     # shellcheck disable=SC2086  # addresses are words
     report=$("ask_$way" $((300 / $(wc -w <<<"$addresses"))) 3 $addresses | tail -n 1)
     expect "$strategy" "$report" 'report["sent"] == 900 and report["lost"] == 0 and sum(counts) == 900' \
-        'every datagram is answered'
+        'every datagram gets a reply'
     expect "$strategy" "$report" 'report["faithless"] == 0' 'a client stays with its backend'
     case $strategy in
     roundrobin | round_robin)
-        # The scheduler may move the client in spite of its affinity: allow one schedule for each CPU.
+        # Allow one schedule for each CPU: the scheduler may move the client in spite of its affinity.
         expect "$strategy" "$report" 'max(counts) - min(counts) <= 3 * len(__import__("os").sched_getaffinity(0))' \
-            'the backends take turns'
+            'each backend gets every third client'
         ;;
     random | four_tuple)
         expect "$strategy" "$report" 'all(abs(count - 300) <= 3 * 45 for count in counts)' \
@@ -153,8 +153,8 @@ check() {
         ;;
     iphash | source_ip)
         expect "$strategy" "$report" 'report["split_addresses"] == 0' \
-            'all clients of an address meet one backend'
-        expect "$strategy" "$report" 'min(counts) > 0' 'no backend goes without'
+            'one backend gets all clients of an address'
+        expect "$strategy" "$report" 'min(counts) > 0' 'every backend has clients'
         ;;
     esac
     printf 'scenario: %-11s %s\n' "$strategy" "$report"

@@ -44,7 +44,7 @@ enum rplb_key {
 	RPLB_KEY_ANY = 0,	  /* the group's key; a new group: RPLB_KEY_SOURCE_IP */
 	RPLB_KEY_SOURCE_IP = 1,	  /* a source address goes to one member */
 	RPLB_KEY_FOUR_TUPLE = 2,  /* a flow (both addresses, both ports) goes to one member */
-	RPLB_KEY_ROUND_ROBIN = 3, /* each datagram or connection to the next member, a round for each CPU */
+	RPLB_KEY_ROUND_ROBIN = 3, /* each datagram or connection to the next member, per CPU */
 	RPLB_KEY_RANDOM = 4,	  /* each datagram or connection to a random member */
 };
 
@@ -68,9 +68,10 @@ typedef void (*rplb_log_fn)(void *context, enum rplb_level level, const char *li
 struct rplb_options {
 	/* An absolute path on a BPF file system; NULL: RPLB_PIN_ROOT. */
 	const char *pin_root;
-	/* The number of members, 1..RPLB_MEMBERS_MAX; 0 keeps the group's count, and the group must exist. The
-	 * first successful rplb_join through this handle resizes a group with another count, so that a refused
-	 * start changes nothing; rplb_resize does it at once. From N to N+1 about 1 source in N+1 moves. */
+	/* The number of members, 1..RPLB_MEMBERS_MAX; 0 keeps the group's count, and the group must exist.
+	 * The first successful rplb_join through this handle resizes a group with another count, so that a
+	 * refused start changes nothing; rplb_resize does it at once. From N to N+1 about 1 source in N+1
+	 * moves. */
 	uint32_t count;
 	enum rplb_key key;
 	/* Mixed into the hash; hosts with the same seed and count choose alike. NULL: the group's seed; a
@@ -173,8 +174,8 @@ int rplb_join(struct rplb_group *group, int fd, uint32_t slot);
 int rplb_leave(struct rplb_group *group, int fd);
 
 /*
- * Leaves the slot so that nothing is lost when the socket is closed after its queue has been read: empties the
- * slot, connects the UDP socket to a port that sends nothing, so that the kernel skips it, and waits for
+ * Leaves the slot so that nothing is lost when the socket is closed after its queue has been read: empties
+ * the slot, connects the UDP socket to a port that sends nothing, so that the kernel skips it, and waits for
  * packets on their way into it (some 10 ms). Otherwise a packet that the kernel delivers while the socket
  * closes would be lost. The socket cannot join again.
  *
@@ -225,8 +226,8 @@ struct rplb_member {
 	uid_t uid;	    /* its effective uid */
 };
 
-/* Lists the members by protocol and slot, at most `capacity` of them; *found is the full number. A capacity of
- * 2 * RPLB_MEMBERS_MAX always suffices. */
+/* Lists the members by protocol and slot, at most `capacity` of them; *found is the full number. A capacity
+ * of 2 * RPLB_MEMBERS_MAX always suffices. */
 int rplb_members(struct rplb_group *group, struct rplb_member *members, size_t capacity,
 		 size_t *found);
 

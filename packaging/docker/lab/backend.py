@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""backend.py NAME PORT: answers each datagram with its own name, from the address that was asked."""
+"""backend.py NAME PORT: replies to each datagram with NAME, from the address to which it was sent."""
 
 import socket
 import sys

@@ -1,9 +1,9 @@
 # SPDX-License-Identifier: Apache-2.0
-"""load.py IP PORT CLIENTS DATAGRAMS [ADDRESS...]: asks from CLIENTS sockets of each ADDRESS, each
-DATAGRAMS times, and prints as JSON which server answered each.
+"""load.py IP PORT CLIENTS DATAGRAMS [ADDRESS...]: sends DATAGRAMS requests from each of CLIENTS sockets of
+each ADDRESS, and prints the replies of each backend as JSON.
 
-A socket is connected, so that it hears only what comes from the very address that it asked. One client asks
-at a time, and a datagram that is not answered within a second is lost: it is not sent again.
+Sockets are connected, so that they receive replies only from the address to which they sent. One client sends at
+a time. A request without a reply within a second is lost and not sent again.
 """
 
 import collections
@@ -16,12 +16,12 @@ import sys
 target = (sys.argv[1], int(sys.argv[2]))
 clients, datagrams = int(sys.argv[3]), int(sys.argv[4])
 addresses = sys.argv[5:] or ["10.88.0.20"]
-# In the kernel each CPU may have its own schedule.
+# A program in the kernel may have one schedule for each CPU.
 os.sched_setaffinity(0, {min(os.sched_getaffinity(0))})
 
 answers = collections.Counter()  # by backend
 lost = 0
-faithless = 0  # clients that more than one backend answered
+faithless = 0  # clients with replies of more than one backend
 homes = {}  # the backends of each address
 # All sockets stay open to the end: a reused port would be another client with an old association.
 with contextlib.ExitStack() as sockets:

@@ -33,27 +33,46 @@ final class MonitorLoop: Sendable {
     /// Makes `run` return after the current event; from any thread.
     func end() { ending.wake() }
 
+    /// Milliseconds from one reading to the next, so that hundreds of events a second need few wake-ups.
+    private static let pause: Int32 = 20
+
     func run(_ body: (NetlinkEvent) -> Void) {
+        var waits = [
+            pollfd(fd: ending.descriptor, events: Int16(POLLIN), revents: 0),
+            pollfd(fd: socket.descriptor, events: Int16(POLLIN), revents: 0),
+        ]
         while true {
-            var waits = [
-                pollfd(fd: socket.descriptor, events: Int16(POLLIN), revents: 0),
-                pollfd(fd: ending.descriptor, events: Int16(POLLIN), revents: 0),
-            ]
             // SAFETY: the array lives through the call and has two elements. A failure is EINTR.
             let ready = unsafe poll(&waits, 2, -1)
-            if waits[1].revents != 0 { return }
-            guard ready > 0, waits[0].revents != 0 else { continue }
+            guard waits[0].revents == 0 else { return }
+            guard ready > 0 else { continue }
+            if case .failed = readAll(body) { return }
+            // SAFETY: as above, for the first element.
+            _ = unsafe poll(&waits, 1, Self.pause)
+            guard waits[0].revents == 0 else { return }
+        }
+    }
+
+    /// Passes on every event in the socket, unless the end has come.
+    ///
+    /// - Returns: the last event after an error.
+    private func readAll(_ body: (NetlinkEvent) -> Void) -> NetlinkEvent? {
+        for _ in 0..<Self.readMax {
             do throws(NetlinkError) {
                 for message in try socket.receive() {
                     if let event = read(message) { body(event) }
                 }
             } catch {
-                guard let event = event(after: error) else { continue }
+                guard let event = event(after: error) else { return nil }
                 body(event)
-                if case .failed = event { return }
+                return event
             }
         }
+        return nil
     }
+
+    /// Datagrams read without a look at `ending`.
+    private static let readMax = 64
 
     private func event(after error: NetlinkError) -> NetlinkEvent? {
         switch error.errno {
