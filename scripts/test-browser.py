@@ -136,7 +136,7 @@ class Scene:
             return [{"name": name, "address": f"127.0.0.1:{port}", "weight": weight}
                     for name, port, weight in entries]
 
-        names = ["netflow", "syslog", self.nasty, "nobody"]
+        names = ["netflow", "syslog", self.nasty, "empty"]
         downs = [
             receivers(("collector-1", ports[0], 2), ("collector-2", ports[1], 1), ("retired", ports[2], 0)),
             receivers(*[(f"sink-{n}", ports[n % 5] if n else free_port(), 1) for n in range(5)]),

@@ -54,10 +54,10 @@ int cnet_send_batch(int fd, struct cnet_message *messages, unsigned int count, i
 
 int cnet_reconnect(int fd, const struct cnet_name *peer)
 {
-	struct sockaddr nobody = {.sa_family = AF_UNSPEC};
+	struct sockaddr none = {.sa_family = AF_UNSPEC};
 
 	/* Without this the kernel would keep the source address of the first connect (ip(7)). */
-	connect(fd, &nobody, sizeof(nobody));
+	connect(fd, &none, sizeof(none));
 	return result(connect(fd, (const struct sockaddr *)peer->words, peer->bytes));
 }
 

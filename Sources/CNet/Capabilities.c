@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Capabilities.c: giving up capabilities in every thread, and waking a thread from a system call. */
+/* Capabilities.c: releases capabilities in every thread, and wakes a thread from a system call. */
 #define _GNU_SOURCE
 #include <dirent.h>
 #include <errno.h>
@@ -27,8 +27,8 @@ static int permitted(pid_t thread, uint64_t *out)
 	return 0;
 }
 
-/* In each thread: capabilities are a thread's own (capabilities(7)). Only system calls, which are safe
- * in a signal handler. */
+/* Runs in each thread, because capabilities are per thread (capabilities(7)). Makes only system calls, which
+ * are safe in a signal handler. */
 static void keep_here(int signal)
 {
 	int saved = errno;
@@ -37,7 +37,7 @@ static void keep_here(int signal)
 	struct __user_cap_data_struct data[2];
 
 	(void)signal;
-	/* The bounding set goes first, while CAP_SETPCAP is there; without it nothing is lost. */
+	/* The bounding set goes first, while the thread has CAP_SETPCAP; without that nothing is lost. */
 	for (int capability = 0; capability < 64; capability++)
 		if (!(mask >> capability & 1))
 			syscall(SYS_prctl, PR_CAPBSET_DROP, capability, 0, 0, 0);
@@ -85,7 +85,7 @@ int cnet_keep_capabilities(uint64_t mask)
 	if (sigaction(CNET_SIGNAL_KEEP, &action, NULL))
 		return -errno;
 	keep_here(0);
-	/* A thread that is born of one which has not got the signal yet has all: look again. */
+	/* A new thread of one that has not got the signal yet still has all capabilities: check again. */
 	for (int round = 0; round < 1000; round++) {
 		int more = signal_threads(mask);
 

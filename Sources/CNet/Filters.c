@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Filters.c: what stands at the TC hooks of an interface. */
+/* Filters.c: counts the filters at the TC hooks of an interface. */
 #include <errno.h>
 #include <stdbool.h>
 #include <string.h>

@@ -6,7 +6,7 @@
 #include <linux/filter.h>
 #include <stddef.h>
 
-/* asm-generic/socket.h; glibc of some age lacks the names. */
+/* asm-generic/socket.h; older glibc lacks the names. */
 enum {
 	OPTION_ATTACH_REUSEPORT_CBPF = 51,
 	OPTION_DETACH_REUSEPORT_BPF = 68
@@ -46,7 +46,7 @@ int cnet_attach_group_program(int fd, const struct cnet_instruction *program, un
 
 int cnet_detach_group_program(int fd)
 {
-	int unused = 0; /* the kernel wants some value */
+	int unused = 0; /* the kernel requires a value */
 
 	if (setsockopt(fd, SOL_SOCKET, OPTION_DETACH_REUSEPORT_BPF, &unused, sizeof(unused)))
 		return -errno;
@@ -55,8 +55,8 @@ int cnet_detach_group_program(int fd)
 
 int cnet_leave_group(int fd)
 {
-	/* "No device", which is how it was: the kernel hashes the socket anew, and a socket that it
-	 * hashes anew leaves its group (net/ipv4/udp.c, udp_lib_rehash). */
+	/* Sets "no device" again: the kernel rehashes the socket, which then leaves its group
+	 * (net/ipv4/udp.c, udp_lib_rehash). */
 	if (setsockopt(fd, SOL_SOCKET, SO_BINDTODEVICE, "", 0))
 		return -errno;
 	return 0;

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Poll.c: waiting for many sockets at once (epoll(7)), and what ICMP sockets need. */
+/* Poll.c: waits for many sockets at once (epoll(7)), and sets up ICMP sockets. */
 #include <errno.h>
 #include <linux/icmp.h>
 #include <netinet/icmp6.h>
@@ -53,7 +53,7 @@ void cnet_event_raise(int event)
 {
 	uint64_t one = 1;
 
-	/* It fails only when the count is at its end, and then it is raised. */
+	/* It fails only when the counter is at its maximum, and then the event is raised anyway. */
 	(void)!write(event, &one, sizeof(one));
 }
 
@@ -83,7 +83,7 @@ int cnet_echo_replies_only(int fd, int family)
 		return or_error(
 			setsockopt(fd, IPPROTO_ICMPV6, ICMP6_FILTER, &filter, sizeof(filter)));
 	}
-	/* The bits of the types that are not wanted (raw(7), ICMP_FILTER of SOL_RAW). */
+	/* The bits of the unwanted types (raw(7), ICMP_FILTER of SOL_RAW). */
 	struct icmp_filter filter = {.data = ~(1U << ICMP_ECHOREPLY)};
 
 	return or_error(setsockopt(fd, 255, ICMP_FILTER, &filter, sizeof(filter)));

@@ -9,8 +9,8 @@
 
 #include "CNet.h"
 
-/* Uses these servers in place of those of resolv.conf(5). glibc holds IPv6 addresses in memory that
- * res_nclose frees, for the first `nscount` servers alone. */
+/* Uses these servers instead of those of resolv.conf(5). glibc keeps IPv6 addresses in memory that res_nclose
+ * frees, only for the first `nscount` servers. */
 static int use_servers(res_state state, const struct cnet_name *servers, int count)
 {
 	for (int i = 0; i < MAXNS; i++) {
@@ -34,7 +34,7 @@ static int use_servers(res_state state, const struct cnet_name *servers, int cou
 	return 0;
 }
 
-/* The response code; REFUSED for a referral, by which a server says that it does not know the name. */
+/* The response code; REFUSED for a referral, the reply of a server that does not know the name. */
 static int reply_code(const unsigned char *reply)
 {
 	int is_referral = (reply[2] & 0x84) == 0x80 && !(reply[3] & 0x8f) && !reply[6] && !reply[7];
@@ -42,8 +42,8 @@ static int reply_code(const unsigned char *reply)
 	return is_referral ? ns_r_refused : reply[3] & 0x0f;
 }
 
-/* Sends one question: bytes of the reply or -errno. glibc passes over servers that refuse or fail and
- * leaves the last such reply in the buffer, so reply_code says why there is none; else that is 0. */
+/* Sends one question: bytes of the reply or -errno. glibc skips servers that refuse or fail and leaves the
+ * last such reply in the buffer, so reply_code has the cause of a failure; otherwise it is 0. */
 static int exchange(res_state state, const char *name, int type, unsigned char *reply)
 {
 	/* The OPT record of EDNS (RFC 6891): UDP replies may have 1232 bytes. */
@@ -90,7 +90,7 @@ static int read_record(const ns_msg *message, const ns_rr *rr, char *target, int
 		out->high = (uint64_t)ns_get32(data) << 32 | ns_get32(data + 4);
 		out->low = (uint64_t)ns_get32(data + 8) << 32 | ns_get32(data + 12);
 		return 1;
-	case ns_t_soa: /* its last word is the TTL of an absence (RFC 2308 section 4) */
+	case ns_t_soa: /* its last word is the negative TTL (RFC 2308 section 4) */
 		if (length < 22)
 			return -1;
 		out->absence_ttl = ns_get32(data + length - 4);
@@ -112,7 +112,7 @@ static int read_record(const ns_msg *message, const ns_rr *rr, char *target, int
 											      : 1;
 }
 
-/* Hands over the records of the answer, and from the authority section the SOA: 0 or -EBADMSG. */
+/* Passes on the records of the answer section, and the SOA of the authority section: 0 or -EBADMSG. */
 static int read_reply(const unsigned char *reply, int length, cnet_dns_take *take, void *context)
 {
 	static const ns_sect sections[] = {ns_s_an, ns_s_ns};

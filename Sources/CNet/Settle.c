@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Settle.c: waiting for what the kernel's receive path has begun. */
+/* Settle.c: waits until packets in the kernel's receive path are delivered. */
 #define _GNU_SOURCE
 #include <fcntl.h>
 #include <linux/membarrier.h>
@@ -17,7 +17,7 @@
 #endif
 #define UNSHARE_TABLE 2U /* CLOSE_RANGE_UNSHARE of linux/close_range.h */
 
-/* The descriptors that fit into a table which has never grown (NR_OPEN_DEFAULT: BITS_PER_LONG). */
+/* Descriptors in a table that has never grown (NR_OPEN_DEFAULT: BITS_PER_LONG). */
 enum {
 	SMALLEST_TABLE = 64
 };
@@ -37,15 +37,16 @@ static void share(void *opaque)
 		;
 }
 
-/* Gives this thread a table of descriptors of its own, which another thread shares, and has it grow: the kernel then
- * waits for a grace period (fs/file.c, expand_fdtable), as every reader of the table may be in the old one. */
+/* Gives this thread its own descriptor table, shares it with another thread, and makes it grow: the
+ * kernel then waits for a grace period (fs/file.c, expand_fdtable), because readers may still use the
+ * old table. */
 static void grow(void *opaque)
 {
 	struct table *table = opaque;
 	unsigned long sharer;
 	int grown;
 
-	/* Without the descriptors of the process, which would otherwise not close while this lasts. */
+	/* Without the process's descriptors, which otherwise would stay open meanwhile. */
 	if (syscall(SYS_close_range, 3U, ~0U, UNSHARE_TABLE))
 		return;
 	if (cnet_thread_start(&sharer, 64 << 10, "settle", share, table))
@@ -77,12 +78,14 @@ enum cnet_settled cnet_settle(void)
 {
 	struct timespec time = {0, 250 * 1000 * 1000L};
 
-	/* Refused with nohz_full= (kernel/sched/membarrier.c), without CONFIG_MEMBARRIER and by some filters of calls. */
+	/* Refused with nohz_full= (kernel/sched/membarrier.c), without CONFIG_MEMBARRIER and by some
+	 * filters of calls. */
 	if (!syscall(__NR_membarrier, MEMBARRIER_CMD_GLOBAL, 0, 0))
 		return CNET_SETTLED_BY_BARRIER;
 	if (grow_table())
 		return CNET_SETTLED_BY_TABLE;
-	/* Before Linux 5.9, or without threads or descriptors: far longer than a packet takes to its socket. */
+	/* Before Linux 5.9, or without threads or descriptors: far longer than a packet takes to its
+	 * socket. */
 	nanosleep(&time, NULL);
 	return CNET_SETTLED_BY_TIME;
 }

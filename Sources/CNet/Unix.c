@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Unix.c: stream sockets that are named by a path (unix(7)), and what may travel over them. */
+/* Unix.c: stream sockets with a path (unix(7)), and sending descriptors over them. */
 #define _GNU_SOURCE
 #include <errno.h>
 #include <stddef.h>
@@ -41,7 +41,7 @@ int cnet_unix_listen(const char *path, unsigned int mode, int backlog)
 	fd = socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0);
 	if (fd < 0)
 		return -errno;
-	/* The mode of the socket is that of the file which the bind makes (net/unix/af_unix.c). */
+	/* bind creates the file with the mode of the socket (net/unix/af_unix.c). */
 	if (fchmod(fd, mode) || bind(fd, (struct sockaddr *)&name, length) || listen(fd, backlog)) {
 		error = -errno;
 		close(fd);
@@ -62,7 +62,7 @@ int cnet_unix_connect(const char *path, unsigned int milliseconds)
 	fd = socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0);
 	if (fd < 0)
 		return -errno;
-	/* The limit of a send is that of a connect, too (net/unix/af_unix.c, unix_stream_connect). */
+	/* The send timeout also limits connect (net/unix/af_unix.c, unix_stream_connect). */
 	if (setsockopt(fd, SOL_SOCKET, SO_SNDTIMEO, &limit, sizeof(limit)) ||
 	    connect(fd, (struct sockaddr *)&name, length)) {
 		error = -errno;

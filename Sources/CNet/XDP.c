@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* XDP.c: what an AF_XDP socket is told and asked (Documentation/networking/af_xdp.rst). */
+/* XDP.c: options of AF_XDP sockets, and driver settings (Documentation/networking/af_xdp.rst). */
 #define _GNU_SOURCE
 #include <errno.h>
 #include <poll.h>
@@ -16,7 +16,7 @@
 
 #include "CNet.h"
 
-/* asm-generic/socket.h and linux/socket.h; the C library of some age lacks the names. */
+/* asm-generic/socket.h and linux/socket.h; older C libraries lack the names. */
 enum {
 	LEVEL_XDP = 283,
 	OPTION_BUSY_POLL = 46,

@@ -2,7 +2,7 @@
 
 internal import CNet
 
-/// Privileges that root consists of (capabilities(7)).
+/// A set of capabilities (capabilities(7)).
 public struct Capabilities: OptionSet, Hashable, Sendable {
     /// A bit for each, by the number in linux/capability.h.
     public let rawValue: UInt64
@@ -21,8 +21,8 @@ public struct Capabilities: OptionSet, Hashable, Sendable {
     public static let perfmon = Capabilities(number: 38)
     public static let bpf = Capabilities(number: 39)
 
-    /// What loading and attaching our kernel programs takes. The verifier refuses some of what they do to who
-    /// lacks CAP_PERFMON (`perfmon_capable`, include/linux/bpf.h).
+    /// The capabilities to load and attach our kernel programs. Without CAP_PERFMON the verifier refuses some of their
+    /// operations (`perfmon_capable`, include/linux/bpf.h).
     public static let kernelPrograms: Capabilities = [.bpf, .netAdmin, .perfmon]
 
     static let named: [(Capabilities, String)] = [
@@ -31,14 +31,14 @@ public struct Capabilities: OptionSet, Hashable, Sendable {
         (.sysResource, "CAP_SYS_RESOURCE"), (.perfmon, "CAP_PERFMON"), (.bpf, "CAP_BPF"),
     ]
 
-    /// By the names of capabilities(7); those that have none here by their number.
+    /// The names as in capabilities(7); numbers for unnamed ones.
     public var names: [String] {
         let known = Self.named.filter { contains($0.0) }.map(\.1)
         let rest = subtracting(Self.named.reduce(into: Capabilities()) { $0.formUnion($1.0) })
         return known + (0..<64).filter { rest.rawValue >> UInt64($0) & 1 == 1 }.map { "cap \($0)" }
     }
 
-    /// Those that the calling thread may use.
+    /// The permitted capabilities of the calling thread.
     public static var permitted: Capabilities {
         var bits: UInt64 = 0
         // SAFETY: the function writes one value before it returns.
@@ -46,7 +46,7 @@ public struct Capabilities: OptionSet, Hashable, Sendable {
         return Capabilities(rawValue: result == 0 ? bits : 0)
     }
 
-    /// Gives up all others for good, in every thread of the process and in those to come.
+    /// Releases all others permanently, in every current and later thread of the process.
     ///
     /// - Throws: `SystemError` ETIMEDOUT when a thread does not follow within a second.
     public func keepOnlyThese() throws(SystemError) {

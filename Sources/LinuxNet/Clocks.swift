@@ -2,10 +2,10 @@
 
 internal import Glibc
 
-/// The clock that deadlines of `Latch` refer to: it never jumps, and stands still while the machine
-/// sleeps (clock_gettime(2), CLOCK_MONOTONIC).
+/// The clock for deadlines of `Latch`: it never jumps, and stops while the machine sleeps (clock_gettime(2),
+/// CLOCK_MONOTONIC).
 public enum MonotonicClock {
-    /// Nanoseconds since some moment before the process began.
+    /// Nanoseconds since an arbitrary moment before the process began.
     public static var now: Int64 {
         var time = timespec()
         unsafe clock_gettime(CLOCK_MONOTONIC, &time)
@@ -13,7 +13,7 @@ public enum MonotonicClock {
     }
 }
 
-/// The time of day. Intervals are measured with ContinuousClock, never with this.
+/// The time of day. Use ContinuousClock for intervals.
 public struct WallClock: Sendable {
     /// Since 1970-01-01 UTC.
     public let seconds: Int64

@@ -6,8 +6,8 @@ package import Synchronization
 
 /// A row of counters in shared memory: one worker writes it, any thread reads it.
 ///
-/// With a single writer a relaxed load and a relaxed store make an addition; no locked instruction is
-/// needed, and a reader sees every cell whole.
+/// With a single writer an addition is a relaxed load and a relaxed store: it needs no locked instruction, and readers
+/// see no torn cell.
 @safe package struct CounterRow: @unchecked Sendable {
     // SAFETY: LB_COUNTERS initialised cells, alive until `free`, which the owner calls after the last worker
     // that writes them has ended or lost the table that names them.
@@ -66,7 +66,7 @@ extension ListenerCounters {
 }
 
 extension ListenerCounters {
-    /// Adds what another group counted; its downstreams are left to the caller.
+    /// Adds the counters of another group, without its receivers.
     package mutating func add(_ other: ListenerCounters) {
         packetsReceived += other.packetsReceived
         bytesReceived += other.bytesReceived
@@ -94,7 +94,7 @@ extension ReceiverSums {
         packetsForwarded = row[LB_COUNT_PACKETS_FORWARDED]
         bytesForwarded = row[LB_COUNT_BYTES_FORWARDED]
         refusals = row[LB_COUNT_REFUSALS]
-        // Reasons that never came up are left out: a thousand receivers may leave at once.
+        // Omit reasons without drops: a thousand receivers may leave at once.
         for reason in DropReason.allCases where reason.isDownstreams {
             let count = row[lb_counter(LB_COUNT_DROPS.rawValue + UInt32(reason.index))]
             if count > 0 { drops[reason] = count }

@@ -2,7 +2,7 @@
 
 internal import Glibc
 
-/// The variables that the process was started with.
+/// The environment of the process.
 public enum Environment {
     /// nil when `name` is not set.
     public static subscript(name: String) -> String? {

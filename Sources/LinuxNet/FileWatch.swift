@@ -2,17 +2,17 @@
 
 internal import Glibc
 
-/// Notices when the file behind a path changes: written in place, replaced by rename, or reached
-/// through a symbolic link that now leads elsewhere (which is how Kubernetes updates a ConfigMap).
+/// Detects changes of the file behind a path: written in place, replaced by rename, or reached through a changed
+/// symbolic link (as Kubernetes updates a ConfigMap).
 ///
-/// It looks at the path from time to time. Watching for events would have to follow every link and
-/// folder on the way, and hears nothing on network file systems.
+/// It polls the path. File events would require watching every link and folder on the path, and do not exist on
+/// network file systems.
 public struct FileWatch: Sendable {
     private let path: String
     private let interval: Duration
 
-    /// - Parameter interval: between two looks; a change is reported once the file looked the same
-    ///   twice, so that a file being written is not read half-way.
+    /// - Parameter interval: between two polls; a change is reported once the file was the same twice, so that it is not
+    ///   read while it is being written.
     public init(path: String, interval: Duration = .milliseconds(250)) {
         self.path = path
         self.interval = interval
@@ -21,11 +21,11 @@ public struct FileWatch: Sendable {
     /// Calls `body` for each change, until the task is cancelled.
     ///
     /// - Parameters:
-    ///   - known: the file's state when it was last read, so that no change between then and now is missed.
-    ///   - tellsOfAbsence: whether it is a change when the file vanishes, and when it returns. Otherwise its
-    ///     return is one if anything about it differs.
-    ///   - unchanged: called at each look that finds the file as it was.
-    ///   - body: returns whether the change has been dealt with; otherwise the next look reports it again.
+    ///   - known: the file's state when it was last read, so that no change since then is missed.
+    ///   - tellsOfAbsence: whether the file's removal and return are changes. Otherwise its return is a change only if
+    ///     its state differs.
+    ///   - unchanged: called at each poll that finds the file unchanged.
+    ///   - body: returns whether the change has been handled; otherwise the next poll reports it again.
     public func run(
         since known: FileState?, tellsOfAbsence: Bool = false, unchanged: @Sendable () -> Void = {},
         _ body: @Sendable () async -> Bool
@@ -50,7 +50,7 @@ public struct FileWatch: Sendable {
     }
 }
 
-/// What tells one state of a file from another (stat(2), links followed).
+/// The state of a file, for comparison (stat(2), links followed).
 public struct FileState: Equatable, Sendable {
     private let device: UInt64
     private let inode: UInt64
@@ -58,7 +58,7 @@ public struct FileState: Equatable, Sendable {
     private let modified: [Int]
     private let changed: [Int]
 
-    /// nil when the path leads nowhere.
+    /// nil when there is no such file.
     public init?(of path: String) {
         var facts = stat()
         // SAFETY: the kernel fills `facts`, which lives on this stack, and reads `path` up to its NUL.

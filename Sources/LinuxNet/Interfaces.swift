@@ -4,12 +4,12 @@ internal import CNet
 public import FanoutCore
 internal import Glibc
 
-/// The VLAN tags of what an interface receives.
+/// The VLAN tags of frames that an interface receives.
 public enum InterfaceTags {
     /// Whether the driver strips them, before an XDP program sees the frame (`ethtool -k`: rx-vlan-offload).
     ///
     /// - Parameter name: of an interface in the calling thread's network.
-    /// - Returns: false when the driver does not say, or there is no such interface.
+    /// - Returns: false when the driver does not report it, or there is no such interface.
     public static func areStripped(by name: String) -> Bool {
         // SAFETY: the call reads the name before it returns.
         unsafe cnet_strips_tags(name) == 1
@@ -18,9 +18,9 @@ public enum InterfaceTags {
 
 /// The queues of an interface, as ethtool(8) `-l` shows them.
 public struct InterfaceQueues: Equatable, Sendable {
-    /// In use to receive.
+    /// Receive queues in use.
     public let receive: Int
-    /// Whether the driver counts queues in pairs; that of a veth counts each direction by itself.
+    /// Whether the driver counts queues in pairs; a veth counts each direction.
     public let areCombined: Bool
 
     public init(receive: Int, areCombined: Bool) {
@@ -31,7 +31,7 @@ public struct InterfaceQueues: Equatable, Sendable {
     /// Asks the driver.
     ///
     /// - Parameter name: of an interface in the calling thread's network.
-    /// - Returns: nil when the driver does not say, or there is no such interface.
+    /// - Returns: nil when the driver does not report it, or there is no such interface.
     public init?(of name: String) {
         var (receive, transmit): (UInt32, UInt32) = (0, 0)
         // SAFETY: the call reads the name and writes both numbers before it returns.
@@ -40,7 +40,7 @@ public struct InterfaceQueues: Equatable, Sendable {
         areCombined = unsafe cnet_has_combined_queues(name) != 0
     }
 
-    /// The command that sets another number of them.
+    /// The command that sets their number.
     public func command(setting count: Int, of name: String) -> String {
         areCombined
             ? "ethtool -L \(name) combined \(count)"
@@ -50,7 +50,7 @@ public struct InterfaceQueues: Equatable, Sendable {
 
 /// The addresses of this host's interfaces.
 public enum HostAddresses {
-    /// Those of the calling thread's network, without zones; nil where the kernel does not tell (getifaddrs(3)).
+    /// The addresses in the calling thread's network, without zones; nil when the call fails (getifaddrs(3)).
     public static func all() -> Set<IPAddress>? {
         var first: UnsafeMutablePointer<ifaddrs>?
         // SAFETY: the call leads `first` to a list, which is freed below.

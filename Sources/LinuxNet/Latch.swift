@@ -3,8 +3,8 @@
 internal import Glibc
 internal import Synchronization
 
-/// Opens once it has been counted down, and stays open. Any number of threads may wait for it, with or
-/// without a deadline; looking whether it is open costs one load.
+/// Opens once it has been counted down, and stays open. Any number of threads may wait for it, with or without a
+/// deadline; checking it costs one load.
 @safe public final class Latch: @unchecked Sendable {
     // SAFETY: both are initialised in init and destroyed in deinit, which runs when no thread holds a
     // reference any more, so none waits.
@@ -12,7 +12,7 @@ internal import Synchronization
     private let condition: UnsafeMutablePointer<pthread_cond_t>
     private let remaining: Atomic<Int>
 
-    /// - Parameter count: calls of `countDown` that open it, at least 1.
+    /// - Parameter count: the calls of `countDown` that open it, at least 1.
     public init(count: Int = 1) {
         remaining = Atomic(count)
         unsafe mutex = .allocate(capacity: 1)
@@ -34,7 +34,7 @@ internal import Synchronization
 
     public var isOpen: Bool { remaining.load(ordering: .acquiring) <= 0 }
 
-    /// Counts one down. Once the latch is open it changes nothing.
+    /// Counts down by one. Does nothing once the latch is open.
     public func countDown() {
         unsafe pthread_mutex_lock(mutex)
         let (_, left) = remaining.wrappingSubtract(1, ordering: .acquiringAndReleasing)
@@ -65,8 +65,7 @@ internal import Synchronization
     }
 }
 
-/// Where one thread waits for another's decision, made once. Waiting costs nothing, however many
-/// threads do it.
+/// A thread waits here for another thread's decision, which is made once. Waiting uses no CPU.
 @safe public final class Gate: @unchecked Sendable {
     private enum Decision: UInt8, AtomicRepresentable { case none, goOn, giveUp }
 
@@ -90,7 +89,7 @@ internal import Synchronization
         return decision.load(ordering: .acquiring) == .goOn
     }
 
-    /// Lets the waiting thread go on, or tells it to give up. Later calls change nothing.
+    /// Lets the waiting thread go on or end. Later calls change nothing.
     public func decide(goOn: Bool) {
         let (first, _) = decision.compareExchange(
             expected: .none, desired: goOn ? .goOn : .giveUp, ordering: .acquiringAndReleasing)

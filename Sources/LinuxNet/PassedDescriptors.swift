@@ -2,20 +2,19 @@
 
 internal import Glibc
 
-/// Descriptors that the service manager has passed at the start (sd_listen_fds(3)): those of socket units,
-/// and those that it has kept since the start before.
+/// Descriptors that the service manager has passed at the start (sd_listen_fds(3)): those of socket units, and those
+/// stored by the previous run.
 public struct PassedDescriptors: Sendable {
     public struct Passed: Sendable {
         public let descriptor: Int32
-        /// As the unit calls it, or as it was called when it was given to be kept.
+        /// The name in the unit, or the label under which it was stored.
         public let name: String
     }
 
     /// In their order; open. The caller must close them.
     public let all: [Passed]
 
-    /// What the environment says: LISTEN_PID, LISTEN_FDS, LISTEN_FDNAMES. They are closed on exec from here
-    /// on.
+    /// Reads LISTEN_PID, LISTEN_FDS and LISTEN_FDNAMES from the environment, and sets close-on-exec.
     public init() {
         self.init(
             process: Environment["LISTEN_PID"], count: Environment["LISTEN_FDS"],

@@ -2,17 +2,17 @@
 
 internal import Glibc
 
-/// A lock on a path that a process holds for a moment, in a file of its own beside it.
+/// A lock on a path, held for a moment, by a separate file beside it.
 ///
-/// The file has mode 0600 and stays. Every user can open a folder or a file that it may read, and flock(2) needs no
-/// more than that to hold up a daemon.
+/// The file has mode 0600 and stays. A user who can read a file or folder can also lock it by flock(2), and so could
+/// block a daemon.
 struct PathLock {
     private let descriptor: Int32
 
     /// Longest wait for a process that holds it, nanoseconds.
     private static let patience: Int64 = 5_000_000_000
 
-    /// - Throws: `Refusal.locked` when another process holds it all the time.
+    /// - Throws: `Refusal.locked` when another process holds it for all this time.
     init(beside path: String) throws(UnixListener.Refusal) {
         let file = "\(path).lock"
         let end = MonotonicClock.now + Self.patience
@@ -39,10 +39,10 @@ struct PathLock {
         }
     }
 
-    /// Lets another process have it; to be called once.
+    /// Releases the lock; call it once.
     func release() { _ = close(descriptor) }
 
-    /// Opens the file, and replaces one that another user has put there.
+    /// Opens the file, and replaces another user's file.
     private static func open(_ file: String) throws(UnixListener.Refusal) -> Int32 {
         for isLast in [false, true] {
             let flags = O_RDWR | O_CREAT | O_NOFOLLOW | O_NONBLOCK | O_CLOEXEC
@@ -75,7 +75,7 @@ struct PathLock {
             && held.st_dev == found.st_dev && held.st_ino == found.st_ino
     }
 
-    /// Writes down who holds it, for the error of a process that waits in vain.
+    /// Writes the holder's pid, for the error of a process whose wait times out.
     private static func sign(_ descriptor: Int32) {
         let text = Array("\(getpid())\n".utf8)
         _ = ftruncate(descriptor, 0)

@@ -5,14 +5,14 @@ internal import FanoutCore
 internal import Glibc
 internal import Synchronization
 
-/// The thread on which a plane does all that it does.
+/// The thread on which a plane runs.
 ///
-/// A change waits: for the kernel until no packet meets what has gone, for workers, for a socket to be gone
-/// before another can be opened. None of Swift's shared threads should, of which there may be two: the other
-/// planes would wait as well. That one thread opens and closes all sockets of `af_xdp` also keeps those that
-/// share a memory in order.
+/// A change blocks: until the kernel has finished packets with removed objects, for workers, or until a socket is
+/// closed before another one opens. It must not block Swift's shared threads, of which there may be two: the other
+/// planes would wait too. One thread that opens and closes all sockets of `af_xdp` also keeps sockets with shared
+/// memory in order.
 public final class PlaneThread: SerialExecutor {
-    /// What the thread and its owner share; the thread outlives the owner by the job in hand.
+    /// State shared by the thread and its owner; the thread may outlive the owner by its current job.
     private final class Queue: Sendable {
         private let jobs = Mutex<[UnownedJob]>([])
         private let wake = DispatchSemaphore(value: 0)
@@ -66,7 +66,7 @@ public final class PlaneThread: SerialExecutor {
             let (queue, executor) = unsafe (queue, UnownedSerialExecutor(ordinary: self))
             do {
                 _ = try Thread(name: name, stackBytes: 1 << 20) {
-                    // Not joined: its owner may go while it still works.
+                    // Not joined: its owner may be freed while it still works.
                     pthread_detach(pthread_self())
                     while let job = queue.next() { unsafe job.runSynchronously(on: executor) }
                 }

@@ -32,10 +32,10 @@ public final class Poller: Sendable {
         _ = close(descriptor)
     }
 
-    /// What a socket is waited for.
+    /// What to wait for.
     public enum Interest: Sendable { case reading, writing }
 
-    /// Has `wait` return `token` while the socket is ready or has an error, until it is closed.
+    /// Makes `wait` return `token` while the socket is ready or has an error, until it is closed.
     public func add(
         _ socket: borrowing Socket, for interest: Interest, token: UInt64
     ) throws(SystemError) {
@@ -46,8 +46,8 @@ public final class Poller: Sendable {
 
     /// Waits until something is ready.
     ///
-    /// - Parameter milliseconds: how long at most; nil: for ever.
-    /// - Returns: the tokens of what is ready; none after that time or a signal.
+    /// - Parameter milliseconds: the time limit; nil: none.
+    /// - Returns: the tokens of ready sockets; none after the limit or a signal.
     public func wait(milliseconds: Int?) -> [UInt64] {
         let limit = milliseconds.map { Int32(clamping: $0) } ?? -1
         var tokens = [UInt64](repeating: 0, count: 64)
@@ -56,9 +56,9 @@ public final class Poller: Sendable {
         return Array(tokens.prefix(Int(max(0, ready))))
     }
 
-    /// Ends a wait, or the next one.
+    /// Ends the current wait, or the next one.
     public func wake() { cnet_event_raise(event) }
 
-    /// Takes wake-ups so far for done.
+    /// Clears earlier wake-ups.
     public func clearWake() { cnet_event_clear(event) }
 }

@@ -15,7 +15,7 @@ public final class ProcessWatch: Sendable {
 
     deinit { _ = close(descriptor) }
 
-    /// Blocks until it has ended, or the time is over.
+    /// Blocks until the process has ended or the time is over.
     public func hasEnded(within time: Duration) -> Bool {
         var entry = pollfd(fd: descriptor, events: Int16(POLLIN), revents: 0)
         // SAFETY: one entry, which outlives the call. A signal may end the wait early: who asks may ask again.

@@ -2,17 +2,17 @@
 
 internal import CNet
 
-/// The sockets that share one port by SO_REUSEPORT, known by one of them.
+/// The sockets that share one port by SO_REUSEPORT, identified by one of them.
 public struct ReuseportGroup: Sendable {
     private let member: Int32
 
-    /// - Parameter member: a bound socket with SO_REUSEPORT, open as long as this value is used. Alone on
-    ///   its port it has to have had the option before the bind.
+    /// - Parameter member: a bound socket with SO_REUSEPORT, open as long as this value is used. If it is alone on its
+    ///   port, the option must have been set before the bind.
     public init(member: Int32) { self.member = member }
 
-    /// Has `program` choose the socket for each datagram from now on: its result is an index into the
-    /// kernel's array of the group. The array is in the order of the binds; when a socket leaves, the
-    /// last takes its place. With a result beyond the array the kernel chooses.
+    /// Lets `program` choose the socket for each datagram: its result is an index into the kernel's array of the group.
+    /// The array is in the order of the binds; when a socket leaves, the last one takes its place. For a result beyond
+    /// the array the kernel chooses.
     ///
     /// - Throws: `SystemError` EINVAL for a socket that is in no group or a program that the kernel
     ///   does not accept, ENOMEM above `net.core.optmem_max`.
@@ -28,7 +28,7 @@ public struct ReuseportGroup: Sendable {
             cnet_attach_group_program(member, native, UInt32(native.count)))
     }
 
-    /// Leaves the choice to the kernel again, whichever kind of program there is.
+    /// Returns the choice to the kernel, for either kind of program.
     ///
     /// - Throws: `SystemError` ENOENT when there is none, ENOPROTOOPT before Linux 5.3.
     public func detachProgram() throws(SystemError) {
@@ -40,9 +40,9 @@ public struct ReuseportGroup: Sendable {
 /// (Documentation/networking/filter.rst). The machine has an accumulator, a register X, and 32-bit
 /// arithmetic that wraps.
 public struct ClassicInstruction: Equatable, Sendable {
-    /// What it does: a code of linux/bpf_common.h.
+    /// The operation: a code of linux/bpf_common.h.
     public let code: UInt16
-    /// Instructions that a comparison skips when it holds, and when it does not.
+    /// Instructions that a comparison skips when it is true, and when it is false.
     public let skipIfTrue: UInt8
     public let skipIfFalse: UInt8
     public let operand: UInt32
@@ -64,7 +64,7 @@ public struct ClassicInstruction: Equatable, Sendable {
     /// The accumulator becomes the EtherType.
     public static let loadEtherType = Self(CNET_LOAD_WORD, CNET_ETHER_PROTOCOL)
 
-    /// Goes on if the accumulator is `value`, else skips instructions.
+    /// Continues if the accumulator is `value`, else skips `count` instructions.
     public static func unless(_ value: UInt32, skip count: UInt8) -> Self {
         Self(CNET_JUMP_IF_EQUAL, value, skipIfFalse: count)
     }

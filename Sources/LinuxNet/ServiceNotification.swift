@@ -3,15 +3,15 @@
 internal import CNet
 internal import Glibc
 
-/// What a daemon tells the service manager that started it (sd_notify(3)): a datagram to the socket that
-/// the environment names. Without one everything here does nothing.
+/// Notifies the service manager (sd_notify(3)), by datagrams to the socket that the environment names. Without that
+/// socket all functions do nothing.
 public struct ServiceNotification: Sendable {
-    /// Of a socket in the file system, or of an abstract one, whose first byte is then NUL.
+    /// The path of the socket, or an abstract name, which begins with NUL.
     let name: [UInt8]?
-    /// How often the manager wants a sign of life (`WatchdogSec=`); nil when it does not wait for one.
+    /// The watchdog interval (`WatchdogSec=`); nil without a watchdog.
     public let watchdog: Duration?
 
-    /// What the environment says: NOTIFY_SOCKET, WATCHDOG_USEC, WATCHDOG_PID.
+    /// Reads NOTIFY_SOCKET, WATCHDOG_USEC and WATCHDOG_PID from the environment.
     public init() {
         self.init(
             socket: Environment["NOTIFY_SOCKET"], watchdog: Environment["WATCHDOG_USEC"],
@@ -33,13 +33,13 @@ public struct ServiceNotification: Sendable {
         self.watchdog = isOurs && name != nil ? wanted.map { .microseconds($0) } : nil
     }
 
-    /// The daemon is ready for its work.
+    /// The daemon is ready.
     public func ready() { send("READY=1") }
 
     /// The daemon begins to end.
     public func stopping() { send("STOPPING=1") }
 
-    /// A sign of life, due at least every `watchdog`; twice as often is usual.
+    /// Notifies the watchdog, at least once in each `watchdog` interval; usually twice as often.
     public func alive() { send("WATCHDOG=1") }
 
     /// A line for `systemctl status`; line ends become blanks.
@@ -84,18 +84,18 @@ extension ServiceNotification {
         send("RELOADING=1\nMONOTONIC_USEC=\(MonotonicClock.now / 1000)")
     }
 
-    /// This process is the service from now on, in place of the one that was started (sd_notify(3)).
+    /// Makes this process the main process of the service (sd_notify(3)).
     public func isMainProcess() { send("MAINPID=\(ThisProcess.number)") }
 }
 
 /// Descriptors that the manager keeps open over a restart (systemd.service(5), FileDescriptorStoreMax=).
 extension ServiceNotification {
-    /// Whether there is a manager to keep something.
+    /// Whether there is a service manager.
     public var isManaged: Bool { name != nil }
 
-    /// Has the manager keep copies of descriptors, for the next start of the service.
+    /// Stores copies of descriptors with the manager, for the next start of the service.
     ///
-    /// - Parameter label: by which they come back; at most 255 characters without a colon.
+    /// - Parameter label: the name under which they are passed back; at most 255 characters without a colon.
     public func keep(_ descriptors: [Int32], as label: String) {
         var rest = descriptors[...]
         while !rest.isEmpty {
@@ -106,9 +106,9 @@ extension ServiceNotification {
         }
     }
 
-    /// Has the manager keep no longer what it keeps by this label.
+    /// Removes the descriptors with this label from the manager's store.
     public func forget(_ label: String) { send("FDSTOREREMOVE=1\nFDNAME=\(label)") }
 
-    /// Process `number` is the service from now on, in place of this one, which ends (sd_notify(3)).
+    /// Makes process `number` the main process of the service, in place of this one, which ends (sd_notify(3)).
     public func isFollowed(by number: Int32) { send("MAINPID=\(number)") }
 }

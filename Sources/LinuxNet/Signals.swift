@@ -7,8 +7,8 @@ public enum TerminationSignal: String, Sendable {
     case interrupt = "SIGINT"
     case terminate = "SIGTERM"
 
-    /// To be called on the main thread before there are others: from here on neither signal interrupts
-    /// the process. One that arrives stays pending until `wait` takes it.
+    /// Blocks both signals; call it on the main thread before other threads are started. An arriving signal stays
+    /// pending until `wait` takes it.
     public static func block() {
         var set = wanted
         unsafe pthread_sigmask(SIG_BLOCK, &set, nil)
@@ -22,7 +22,7 @@ public enum TerminationSignal: String, Sendable {
         return number == SIGINT ? .interrupt : .terminate
     }
 
-    /// What a shell shows for a process that this signal ended: 128 and its number.
+    /// The exit code that a shell shows for a process ended by this signal: 128 plus its number.
     public var exitCode: Int32 { 128 + (self == .interrupt ? SIGINT : SIGTERM) }
 
     private static var wanted: sigset_t {
@@ -34,11 +34,11 @@ public enum TerminationSignal: String, Sendable {
     }
 }
 
-/// What a process does about SIGHUP before it can act upon it.
+/// Ignores SIGHUP until the process can handle it.
 public struct HangUp {
     private var previous = sigaction()
 
-    /// Has SIGHUP do nothing until another handler is set. A daemon reads its configuration after that anyway.
+    /// Ignores SIGHUP until another handler is set. A daemon reads its configuration after that anyway.
     public static func ignored() -> HangUp {
         var result = HangUp()
         var action = sigaction()
@@ -48,7 +48,7 @@ public struct HangUp {
         return result
     }
 
-    /// Has it do what it did before, such as to end the process.
+    /// Restores the previous action, such as to end the process.
     public func restore() {
         var previous = previous
         // SAFETY: the kernel reads the structure before the call returns.

@@ -3,13 +3,13 @@
 internal import CNet
 internal import Glibc
 
-/// Files that fit into memory: configuration, tokens, certificates, what the next process is to know.
+/// Files that fit into memory: configuration, tokens, certificates, state for the next process.
 public enum SmallFile {
     /// The whole file.
     ///
-    /// - Parameter limit: bytes that it may have.
-    /// - Throws: the kernel's error; `EFBIG` when the file is longer than `limit`, `EISDIR` when it is a
-    ///   folder, `ESPIPE` when it is a pipe or a device: one that gives nothing would hold the reader up for ever.
+    /// - Parameter limit: most bytes of the file.
+    /// - Throws: the kernel's error; `EFBIG` when the file is longer than `limit`, `EISDIR` when it is a folder, `ESPIPE`
+    ///   when it is a pipe or a device, which could block the reader for ever.
     public static func bytes(of path: String, limit: Int = 4 << 20) throws(SystemError) -> [UInt8] {
         // SAFETY: the kernel reads `path` up to its NUL.
         let file = unsafe open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK)
@@ -39,13 +39,13 @@ public enum SmallFile {
         }
     }
 
-    /// Puts a file in the place of the one at `path`, at once: who reads finds the one or the other whole. Only
-    /// the process's user may read it.
+    /// Replaces the file at `path` atomically: readers find either the old or the new content. Only the process's user
+    /// may read it.
     ///
-    /// - Throws: the kernel's error; the file before is as it was then.
+    /// - Throws: the kernel's error; the old file is then unchanged.
     public static func replace(_ path: String, with bytes: [UInt8]) throws(SystemError) {
         let beside = "\(path).new"
-        // What an interrupted call has left.
+        // Remove the remains of an interrupted call.
         remove(beside)
         // SAFETY: the kernel reads the path up to its NUL.
         let file = unsafe open(beside, O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC, 0o600)
@@ -78,7 +78,7 @@ public enum SmallFile {
         _ = unsafe unlink(path)
     }
 
-    /// Whether it is a file that belongs to the process's user and that no other user may write.
+    /// Whether the file belongs to the process's user and no other user may write to it.
     public static func isOwn(_ path: String) -> Bool {
         var status = stat()
         // SAFETY: the kernel reads `path` up to its NUL and fills in the structure.
@@ -87,37 +87,37 @@ public enum SmallFile {
             && status.st_mode & 0o022 == 0
     }
 
-    /// Whether anything has that name, whatever it is.
+    /// Whether the path exists, as any kind of file; links are not followed.
     public static func isThere(_ path: String) -> Bool {
         var status = stat()
         // SAFETY: the kernel reads `path` up to its NUL and fills in the structure.
         return unsafe lstat(path, &status) == 0
     }
 
-    /// Whether the path leads to something that may be read.
+    /// Whether the path exists and is readable.
     public static func exists(_ path: String) -> Bool {
         // SAFETY: the kernel reads `path` up to its NUL.
         unsafe access(path, R_OK) == 0
     }
 }
 
-/// What is mounted where.
+/// Mounted file systems.
 public enum FileSystem {
     /// BPF_FS_MAGIC of linux/magic.h.
     private static let bpfMagic: Int64 = 0xcafe_4a11
 
-    /// Whether the BPF file system is at `path`, where pins of kernel modes live.
+    /// Whether a BPF file system, for the pins of kernel modes, is mounted at `path`.
     public static func isBPF(at path: String) -> Bool { unsafe cnet_file_system(path) == bpfMagic }
 }
 
 /// Settings of the kernel below /proc/sys (sysctl(8)).
 public enum KernelSetting {
-    /// The first words of a setting; nil when the kernel has none of that name or does not show it.
+    /// The value of a setting; nil when the kernel does not have or show it.
     ///
     /// - Parameter name: with slashes, such as `net/core/rmem_max`.
     public static func text(_ name: String) -> String? { firstBytes(of: "/proc/sys/\(name)") }
 
-    /// The same as a number, its first word.
+    /// The first word of the value as a number.
     public static func number(_ name: String) -> Int? {
         text(name)?.split(whereSeparator: \.isWhitespace).first.flatMap { Int($0) }
     }

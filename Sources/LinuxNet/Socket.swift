@@ -4,7 +4,7 @@ internal import CNet
 public import FanoutCore
 internal import Glibc
 
-/// A socket that is closed when its owner goes.
+/// A socket that is closed with its owner.
 public struct Socket: ~Copyable, Sendable {
     /// Valid as long as this value lives.
     public let descriptor: Int32
@@ -53,14 +53,14 @@ public struct Socket: ~Copyable, Sendable {
             "setsockopt \(name)", orError(setsockopt(descriptor, level, option, &value, size)))
     }
 
-    /// Wakes a thread that waits in a receive call, now and in every later call once the queue is
-    /// empty. The kernel reports ENOTCONN for a socket without a peer and does it all the same.
+    /// Wakes a thread that waits in a receive call, now and in every later call once the queue is empty. For a socket
+    /// without a peer the kernel returns ENOTCONN but still does it.
     public func wakeReceiver() { _ = shutdown(descriptor, Int32(SHUT_RD)) }
 
-    /// Whether a receive call would find something, be it an error.
+    /// Whether a receive call would return a datagram or an error.
     public var hasInput: Bool { cnet_wait_readable(descriptor, 0) != 0 }
 
-    /// The errno of an earlier operation, which the kernel then forgets (socket(7), SO_ERROR); 0 for none.
+    /// The errno of an earlier operation, which the call clears (socket(7), SO_ERROR); 0 for none.
     public func takeError() -> Int32 {
         var code: Int32 = 0
         var size = socklen_t(MemoryLayout<Int32>.size)
@@ -69,7 +69,7 @@ public struct Socket: ~Copyable, Sendable {
         return result < 0 ? errno : code
     }
 
-    /// Datagrams that the kernel dropped here so far: full buffer, bad checksum.
+    /// Datagrams that the kernel has dropped here: full buffer, bad checksum.
     public var kernelDrops: UInt64 { UInt64(max(0, cnet_socket_drops(descriptor))) }
 }
 
@@ -78,10 +78,9 @@ func orError(_ result: Int32) -> Int32 { result < 0 ? -errno : result }
 
 /// Sockets that another process has opened and bound.
 extension Socket {
-    /// Takes over a bound UDP socket, which from here on blocks, is closed on exec and may have others
-    /// beside it on its port.
+    /// Takes over a bound UDP socket, and makes it blocking, close-on-exec and able to share its port.
     ///
-    /// - Throws: `SystemError` when it is no socket; the descriptor is closed then.
+    /// - Throws: `SystemError` when it is no socket; the descriptor is then closed.
     public static func adoptingListener(_ descriptor: Int32) throws(SystemError) -> Socket {
         let socket = Socket(adopting: descriptor)
         try check("fcntl F_SETFD", orError(fcntl(descriptor, F_SETFD, FD_CLOEXEC)))
@@ -91,8 +90,8 @@ extension Socket {
         return socket
     }
 
-    /// Where a UDP socket is bound, without a zone; nil when it is none, is not bound, or has a peer, as
-    /// those have that were about to leave their port.
+    /// The address of a bound UDP socket, without a zone; nil when it is no UDP socket, not bound, or has a peer (as a
+    /// socket that is leaving its port has).
     public static func datagramName(of descriptor: Int32) -> Endpoint? {
         var type: Int32 = 0
         var size = socklen_t(MemoryLayout<Int32>.size)
@@ -118,25 +117,25 @@ extension Socket {
         }
     }
 
-    /// What tells an open socket from every other on this host as long as it is open.
+    /// The identity of an open socket on this host.
     public static func identity(of descriptor: Int32) -> UInt64 {
         var state = stat()
         return unsafe fstat(descriptor, &state) == 0 ? UInt64(state.st_ino) : 0
     }
 }
 
-/// Single datagrams, for code that is not in a hurry; the data planes have their own batches.
+/// Single datagrams, for code that is not on the hot path.
 extension Socket {
     /// Sends one datagram to the peer that the socket is connected to.
     ///
-    /// - Returns: whether the kernel took it. It does not when its buffer is full, and when the peer
-    ///   has answered an earlier datagram with ICMP port unreachable.
+    /// - Returns: whether the kernel accepted it: false when its buffer is full, or the peer has answered an earlier
+    ///   datagram with ICMP port unreachable.
     public func send(_ payload: [UInt8]) -> Bool {
         unsafe Glibc.send(descriptor, payload, payload.count, Int32(MSG_DONTWAIT))
             == payload.count
     }
 
-    /// Waits for a datagram and reads it into `buffer`, which cuts what is longer.
+    /// Waits for a datagram and reads it into `buffer`; a longer one is cut.
     ///
     /// - Returns: its length in bytes; 0 also when `wakeReceiver` ended the wait; nil on an error.
     public func receive(into buffer: inout [UInt8]) -> Int? {
@@ -148,16 +147,16 @@ extension Socket {
     }
 }
 
-/// What the socket is called on this host (getsockname(2)).
+/// The local address of the socket (getsockname(2)).
 extension Socket {
-    /// The port that the socket is bound to; port 0 in `bind` becomes the one that was chosen.
+    /// The port that the socket is bound to; after a bind to port 0, the chosen one.
     public var boundPort: UInt16 {
-        // The port stands at one place in either family's address.
+        // The port has the same offset in both families' addresses.
         get throws(SystemError) { UInt16(bigEndian: try name.sin6_port) }
     }
 
-    /// The address that the socket is bound to, without a zone: the source that the kernel has chosen
-    /// once the socket is connected.
+    /// The address that the socket is bound to, without a zone; for a connected socket, the source that the kernel has
+    /// chosen.
     public var boundAddress: IPAddress {
         get throws(SystemError) { IPAddress(native: try name) }
     }
@@ -197,19 +196,18 @@ extension IPAddress {
     }
 }
 
-/// Sockets that ask a host whether it is alive. None of them ever blocks.
+/// Non-blocking sockets for probes.
 extension Socket {
-    /// For ICMP or ICMPv6 echo messages, by right of a group (icmp(7)): the kernel puts in identifier and
+    /// For ICMP or ICMPv6 echo messages, allowed by the process's group (icmp(7)): the kernel sets identifier and
     /// checksum, and delivers the replies with this identifier.
     ///
-    /// - Throws: `SystemError` EACCES when `net.ipv4.ping_group_range` holds no group of the process;
-    ///   EAFNOSUPPORT when the host has no such family.
+    /// - Throws: `SystemError` EACCES when `net.ipv4.ping_group_range` includes no group of the process; EAFNOSUPPORT
+    ///   when the host lacks the family.
     public static func ping(_ family: IPAddress.Family) throws(SystemError) -> Socket {
         try echo(family, type: Int32(SOCK_DGRAM.rawValue))
     }
 
-    /// The same as a raw socket, which gets every echo reply that comes to the host; those of IPv4 with
-    /// their IP header.
+    /// The same as a raw socket, which gets every echo reply to the host; those of IPv4 with the IP header.
     ///
     /// - Throws: `SystemError` EPERM without CAP_NET_RAW; EAFNOSUPPORT as before.
     public static func rawPing(_ family: IPAddress.Family) throws(SystemError) -> Socket {
@@ -239,8 +237,7 @@ extension Socket {
         return socket
     }
 
-    /// A TCP socket on its way to `endpoint`: once it can be written to, `connectionError` tells
-    /// whether it got there.
+    /// A TCP socket that is connecting to `endpoint`: once it is writable, `connectionError` has the result.
     public static func connecting(to endpoint: Endpoint) throws(SystemError) -> Socket {
         let type = Int32(SOCK_STREAM.rawValue) | Int32(SOCK_NONBLOCK.rawValue)
         let socket = try Socket(family: endpoint.address.nativeFamily, type: type)
@@ -252,7 +249,7 @@ extension Socket {
         return socket
     }
 
-    /// What became of `connecting`: nil when the connection is there (socket(7), SO_ERROR).
+    /// The result of `connecting`: nil when it is connected (socket(7), SO_ERROR).
     public var connectionError: SystemError? {
         let code = takeError()
         return code == 0 ? nil : SystemError("connect", code: code)
@@ -274,11 +271,10 @@ extension Socket {
         }
     }
 
-    /// Reads a datagram that is there into `buffer`, which cuts what is longer.
+    /// Reads a queued datagram into `buffer`; a longer one is cut.
     ///
-    /// - Returns: its length in bytes and the address that it comes from, without a zone; nil when none
-    ///   is there.
-    /// - Throws: `SystemError` with what ICMP said of the peer.
+    /// - Returns: its length in bytes and its source address, without a zone; nil when the queue is empty.
+    /// - Throws: `SystemError` with an ICMP error about the peer.
     public func receiveNow(
         into buffer: inout [UInt8]
     ) throws(SystemError) -> (count: Int, source: IPAddress)? {

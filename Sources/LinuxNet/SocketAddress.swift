@@ -5,7 +5,7 @@ public import FanoutCore
 internal import Glibc
 
 extension Endpoint {
-    /// The kernel's spelling in a structure with room for either family, and how long it is.
+    /// The native address in a structure with room for either family, and its length.
     ///
     /// - Throws: `SystemError` ENODEV when the zone of a link-local address names no interface.
     public var native: cnet_name {
@@ -23,7 +23,7 @@ extension Endpoint {
         }
     }
 
-    /// Calls `body` with this endpoint as the kernel spells it.
+    /// Calls `body` with this endpoint as a native socket address.
     ///
     /// - Throws: `SystemError` ENODEV when the zone of a link-local address names no interface.
     func withSocketAddress<Result>(
@@ -73,7 +73,7 @@ extension IPAddress {
         return result
     }
 
-    /// The scope of a link-local address as the kernel numbers it; 0 without a zone.
+    /// The kernel's scope id of a link-local address; 0 without a zone.
     var scopeNumber: UInt32 {
         get throws(SystemError) {
             guard let zone else { return 0 }

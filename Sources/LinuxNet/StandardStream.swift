@@ -3,29 +3,27 @@
 internal import Glibc
 internal import Synchronization
 
-/// The process's own output: whole pieces of text in one write(2), so that lines of several threads
-/// do not run into each other.
+/// The process's standard streams. Each text is one write(2), so that lines of several threads do not mix.
 public enum StandardStream: Int32, Sendable {
     case output = 1
     case error = 2
 
-    /// To be called once, before anything else is opened: makes sure that the numbers of the three
-    /// standard streams are taken, lest a socket gets one of them and the log is written into it; and
-    /// turns SIGPIPE, which would kill a process whose log has no reader any more, into an error.
+    /// Call it once, before anything else is opened. Opens missing standard streams, so that no socket gets their
+    /// numbers and receives the log. Turns SIGPIPE into an error, so that a log without a reader does not kill the
+    /// process.
     public static func prepare() {
         for number in Int32(0)...2 where fcntl(number, F_GETFD) < 0 {
-            // The lowest free number is this one, since those below are taken by now.
+            // The lowest free number is this one, because those below are taken.
             let null = unsafe open("/dev/null", number == 0 ? O_RDONLY : O_WRONLY)
             if null > number { _ = close(null) }
         }
         _ = signal(SIGPIPE, SIG_IGN)
     }
 
-    /// Writes all of `text`. A log (standard error) that is not read must not block the process: what it does
-    /// not take within a second is lost, and so is what follows, at
-    /// once, until it takes something again.
+    /// Writes all of `text`. A log (standard error) that is not read must not block the process: text that it does not
+    /// accept within a second is lost, and later text is lost at once, until it accepts some again.
     ///
-    /// - Returns: whether all of it was taken.
+    /// - Returns: whether all of it was written.
     @discardableResult
     public func write(_ text: String) -> Bool {
         var text = text
@@ -35,7 +33,7 @@ public enum StandardStream: Int32, Sendable {
                 var piece = rest.count
                 if self == .error {
                     guard Self.errorTakesMore() else { return false }
-                    // A pipe that takes anything takes this much without blocking (pipe(7)).
+                    // A writable pipe accepts this much without blocking (pipe(7)).
                     piece = min(piece, Int(PIPE_BUF))
                 }
                 let count = unsafe Glibc.write(rawValue, rest.baseAddress, piece)
@@ -47,7 +45,7 @@ public enum StandardStream: Int32, Sendable {
         }
     }
 
-    /// Whether the last line was lost for want of a reader.
+    /// Whether the last line was lost because it was not read.
     private static let isStalled = Atomic(false)
 
     private static func errorTakesMore() -> Bool {
@@ -64,6 +62,6 @@ public enum StandardStream: Int32, Sendable {
         return unsafe poll(&state, 1, 0) == 1
     }
 
-    /// Whether a person is likely to be looking.
+    /// Whether it is a terminal.
     public var isTerminal: Bool { isatty(rawValue) == 1 }
 }

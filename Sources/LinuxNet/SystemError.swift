@@ -30,7 +30,7 @@ public struct SystemError: Error, Equatable, Sendable, CustomStringConvertible {
     public var description: String { "\(operation): \(reason)" }
 }
 
-/// The one funnel of negative results into errors.
+/// Turns negative results into errors.
 @discardableResult
 func check(_ operation: String, _ result: Int32) throws(SystemError) -> Int32 {
     if result < 0 { throw SystemError(operation, code: -result) }

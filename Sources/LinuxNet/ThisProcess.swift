@@ -3,10 +3,10 @@
 internal import CNet
 internal import Glibc
 
-/// What holds for the process as a whole.
+/// Settings of the whole process.
 public enum ThisProcess {
-    /// Raises the soft limit of open files to the hard one, which any process may do: each worker has
-    /// a socket for each receiver, and the usual soft limit is 1024 (getrlimit(2)).
+    /// Raises the soft limit of open files to the hard one, which needs no privilege: each worker has a socket for each
+    /// receiver, and the usual soft limit is 1024 (getrlimit(2)).
     ///
     /// - Returns: the active limit.
     @discardableResult
@@ -21,31 +21,29 @@ public enum ThisProcess {
         return active
     }
 
-    /// Has the kernel make room for so many descriptors: 8 bytes each. It does so by itself when one is
-    /// opened beyond the end of the table, but doubles it then, and lets a process of several threads wait
-    /// each time until no thread reads the old table (fs/file.c, expand_fdtable): some tens of
-    /// milliseconds, four times over for the sockets of 1 000 receivers.
+    /// Makes the kernel allocate a table for this many descriptors, 8 bytes each. Otherwise it doubles the table each
+    /// time that it is full, and a process with several threads then waits until no thread reads the old table
+    /// (fs/file.c, expand_fdtable): some tens of milliseconds, four times for the sockets of 1 000 receivers.
     private static func growDescriptorTable(to count: UInt64) {
         let far = fcntl(STDERR_FILENO, F_DUPFD_CLOEXEC, Int32(clamping: count) - 1)
         if far >= 0 { _ = Glibc.close(far) }
     }
 
-    /// Has all threads share two heaps from now on. As it is, glibc gives nearly every thread one of its own
-    /// (eight a CPU, malloc(3)), where what is freed stays resident: over an hour of comings and goings a
-    /// process grows by some unused megabytes. Only configuration changes wait for memory; the hot paths
-    /// allocate nothing.
+    /// Makes all threads share two heaps from now on. By default glibc gives nearly every thread its own heap (eight a
+    /// CPU, malloc(3)), where freed memory stays resident: over an hour of changes a process grows by some unused
+    /// megabytes. Only configuration changes wait for memory; the hot paths allocate nothing.
     public static func shareHeaps() { cnet_limit_heaps(2) }
 
-    /// Gives the pages of the heaps that are free back to the kernel, which glibc does for those at a heap's end
-    /// alone. Allocations meanwhile wait, a few milliseconds at most.
+    /// Returns free pages of the heaps to the kernel; glibc itself does that only at a heap's end. Allocations wait
+    /// meanwhile, a few milliseconds at most.
     public static func trimHeaps() { cnet_trim_heaps() }
 
-    /// Descriptors that are kept from the data planes: for the connections of the metrics server, the
-    /// configuration file, and what the runtime opens behind our back and cannot do without.
+    /// Descriptors that the data planes may not use: for connections of the metrics server, the configuration file, and
+    /// the Swift runtime.
     private static let reserve: rlim_t = 96
 
-    /// While it is on, opening a descriptor fails with EMFILE before the last ones are gone. It is meant
-    /// for the opening of many sockets, so that too many of them are an error and not the end.
+    /// While it is on, opening a descriptor fails with EMFILE while some are still in reserve. It is for opening many
+    /// sockets, so that too many of them are an error and do not crash the process.
     public static func keepReserve(_ isOn: Bool) {
         var limit = rlimit()
         unsafe getrlimit(__rlimit_resource_t(RLIMIT_NOFILE.rawValue), &limit)
@@ -69,14 +67,13 @@ public enum ThisProcess {
             decoding: bytes.prefix { $0 != 0 }.map(UInt8.init(bitPattern:)), as: UTF8.self)
     }
 
-    /// Whose rights the process has (geteuid(2)); 0 is root.
+    /// The effective uid (geteuid(2)); 0 is root.
     public static var effectiveUser: UInt32 { geteuid() }
 
     /// The number of the process.
     public static var number: Int32 { getpid() }
 
-    /// Whether there is a file of that name, which another user may own; true as well when the folder keeps this user
-    /// from looking.
+    /// Whether the file exists, for any owner; also true when this user may not search its folder.
     public static func canSee(_ path: String) -> Bool {
         unsafe access(path, F_OK) == 0 || errno == EACCES
     }
@@ -84,13 +81,13 @@ public enum ThisProcess {
     /// Closes a descriptor that has no owner, such as one that another process has passed.
     public static func close(_ descriptor: Int32) { _ = Glibc.close(descriptor) }
 
-    /// Ends the process at once, with nothing flushed and nothing waited for.
+    /// Ends the process at once, without flushing or waiting.
     public static func exitNow(_ code: Int32) -> Never { _exit(code) }
 }
 
 extension ThisProcess {
-    /// Checks that so many more descriptors can be opened, and so many more threads started, all at a time. What the
-    /// runtime and its libraries open for themselves ends the process when there are none.
+    /// Checks that this many more descriptors and threads are available at a time. The runtime and its libraries crash
+    /// the process when there are none.
     ///
     /// - Throws: `SystemError` EMFILE or ENFILE for descriptors, EAGAIN for threads.
     public static func expectRoom(descriptors: Int, threads: Int) throws(SystemError) {

@@ -2,14 +2,14 @@
 
 internal import CNet
 
-/// A kernel thread of its own, for a loop that blocks in system calls and must not occupy a thread of
-/// Swift's concurrency pool. Signals are blocked in it, but for those that threads of ours send.
+/// A separate kernel thread, for a loop that blocks in system calls and must not occupy a thread of Swift's concurrency
+/// pool. It blocks all signals except those between our threads.
 public struct Thread: ~Copyable, Sendable {
     private let handle: UInt
 
     /// - Parameters:
     ///   - name: what `top -H` shows; cut after 15 bytes.
-    ///   - stackBytes: at least 16 KiB; touched pages alone cost memory.
+    ///   - stackBytes: at least 16 KiB; only touched pages use memory.
     /// - Throws: `SystemError` EAGAIN when the system's limit of threads is reached.
     public init(
         name: String, stackBytes: Int = 256 << 10, body: @escaping @Sendable () -> Void
@@ -31,11 +31,11 @@ public struct Thread: ~Copyable, Sendable {
     /// Waits for the thread to end.
     public consuming func join() { _ = cnet_thread_join(handle) }
 
-    /// Ends a system call in which it waits, with EINTR. One that it is about to begin is not ended, so
-    /// the caller repeats it until the thread has reacted.
+    /// Ends a system call in which it waits, with EINTR. A call that it is about to begin is not ended, so the caller
+    /// must repeat this until the thread has reacted.
     public borrowing func interrupt() { cnet_thread_interrupt(handle) }
 
-    /// Detaches it: its end is not waited for.
+    /// Detaches it; it cannot be joined then.
     public consuming func detach() { cnet_thread_detach(handle) }
 
     private final class Body: Sendable {
@@ -44,9 +44,9 @@ public struct Thread: ~Copyable, Sendable {
     }
 }
 
-/// Which CPUs the process may use, and keeping a thread on one (sched_setaffinity(2)).
+/// The CPUs of the process, and pinning of threads (sched_setaffinity(2)).
 public enum CPUAffinity {
-    /// The numbers of the usable CPUs in ascending order; taskset and cpusets are honoured. Never empty.
+    /// The numbers of the usable CPUs in ascending order, by taskset and cpusets. Never empty.
     public static var allowed: [Int] {
         var mask = [UInt64](repeating: 0, count: 128)
         let count = unsafe cnet_get_affinity(&mask, UInt32(mask.count))
@@ -56,13 +56,13 @@ public enum CPUAffinity {
         }
     }
 
-    /// Keeps the calling thread on `cpu`.
+    /// Pins the calling thread to `cpu`.
     public static func pinCurrentThread(to cpu: Int) throws(SystemError) {
         try check("sched_setaffinity", cnet_pin_thread(UInt32(cpu)))
     }
 }
 
-/// Sleeping, for threads of our own; tasks use Task.sleep.
+/// Sleeps, for our own threads; tasks use Task.sleep.
 public enum Pause {
     /// - Parameter count: 0...999.
     public static func milliseconds(_ count: Int) { cnet_pause(UInt32(count) * 1000) }

@@ -3,21 +3,21 @@
 internal import CNet
 internal import Glibc
 
-/// A stream socket that listens under a path (unix(7)), for its owner and root alone: mode 0600.
+/// A stream socket that listens at a path (unix(7)), for its owner and root only: mode 0600.
 public final class UnixListener: Sendable {
     public let path: String
     private let descriptor: Int32
-    /// Of the socket file, to know it again.
+    /// The inode of the socket file, to recognise it.
     private let inode: UInt64
     private let poller: Poller
 
-    /// Why no socket can listen there.
+    /// Why no socket can listen at the path.
     public enum Refusal: Error, Equatable, Sendable {
-        /// A process listens there; nil when the kernel does not tell which.
+        /// A process listens there; nil when its pid is unknown.
         case taken(pid: Int32?)
-        /// Something else than a socket has the path.
+        /// The path is no socket.
         case notASocket
-        /// A process keeps the lock of the path, which takes a moment otherwise; nil when it is not known which.
+        /// A process holds the lock of the path too long; nil when its pid is unknown.
         case locked(file: String, pid: Int32?)
         case system(SystemError)
     }
@@ -25,18 +25,17 @@ public final class UnixListener: Sendable {
     /// Listens at `path`. The file of a process that has ended without removing it is replaced.
     ///
     /// - Parameters:
-    ///   - path: at most 107 bytes. Its folder is made, if that alone is missing.
-    ///   - takingOver: whether a process that listens there now loses the path; it keeps the connections
-    ///     that it has.
+    ///   - path: at most 107 bytes. Creates the last folder if it is missing.
+    ///   - takingOver: whether to take the path from a process that listens there; it keeps its connections.
     public init(path: String, takingOver: Bool = false) throws(Refusal) {
         let folder = path.lastIndex(of: "/").map { String(path[..<$0]) } ?? "."
-        // Fails when it is there, which is as good.
+        // Fails when it exists, which is fine.
         unsafe _ = mkdir(folder.isEmpty ? "/" : folder, 0o755)
-        // Two that start at once must not both find a dead socket and both replace it.
+        // Two processes that start at once must not both replace the same dead socket.
         let lock = try PathLock(beside: path)
         defer { lock.release() }
         if !takingOver { try Self.expectFree(path) }
-        // Beside, then in place: the path never exists without a listener behind it.
+        // Listen beside it, then rename: the path always has a listener.
         let beside = "\(path).\(getpid())"
         unsafe _ = unlink(beside)
         let made: Int32
@@ -54,7 +53,7 @@ public final class UnixListener: Sendable {
             throw .system(SystemError("rename \(beside)", code: code))
         }
         (self.path, descriptor, self.inode, self.poller) = (path, made, inode, poller)
-        // Fails for want of memory only, and then accepting says so at once.
+        // Fails only when memory is short, and then accept reports it at once.
         _ = cnet_poller_add(poller.handle, made, 0, 0)
     }
 
@@ -67,7 +66,7 @@ public final class UnixListener: Sendable {
         switch answer {
         case 0...: throw .taken(pid: try? UnixStream(descriptor: answer).peer.pid)
         case -ECONNREFUSED: return
-        // Its queue of connections is full and stays so: it hangs, or is stopped.
+        // Its queue of connections stays full: it hangs or is stopped.
         case -EAGAIN: throw .taken(pid: nil)
         default: throw .system(SystemError("connect to \(path)", code: -answer))
         }
@@ -88,7 +87,7 @@ public final class UnixListener: Sendable {
             if ready.contains(Poller.wakeToken) { return nil }
             let connection = cnet_unix_accept(descriptor)
             if connection >= 0 { return UnixStream(descriptor: connection) }
-            // Out of descriptors, say: it passes with time and must not become a busy loop.
+            // Such as out of descriptors: temporary, and must not become a busy loop.
             if connection != -EAGAIN { Pause.milliseconds(20) }
         }
     }

@@ -7,10 +7,10 @@ internal import Glibc
 public final class UnixStream: Sendable {
     private let descriptor: Int32
 
-    /// Who is at the other end, as the kernel noted it when the connection was made.
+    /// The process at the other end, as the kernel recorded it at the connect.
     public struct Peer: Equatable, Sendable {
         public let uid: UInt32
-        /// Of no use once that process has ended.
+        /// Invalid once that process has ended.
         public let pid: Int32
     }
 
@@ -19,15 +19,15 @@ public final class UnixStream: Sendable {
 
     /// Connects to the socket that listens at `path`.
     ///
-    /// - Throws: `SystemError` ENOENT when there is no such file, ECONNREFUSED when no process listens there
-    ///   any more, EACCES when the file is another user's, ENAMETOOLONG beyond 107 bytes, EAGAIN when the
-    ///   listener takes no connection for `connectMilliseconds`.
+    /// - Throws: `SystemError` ENOENT when there is no such file, ECONNREFUSED when no process listens there any more,
+    ///   EACCES when the file belongs to another user, ENAMETOOLONG beyond 107 bytes, EAGAIN when the listener accepts
+    ///   no connection for `connectMilliseconds`.
     public init(connectingTo path: String) throws(SystemError) {
         descriptor = try check(
             "connect to \(path)", unsafe cnet_unix_connect(path, Self.connectMilliseconds))
     }
 
-    /// Longest wait for a place in a listener's queue of connections.
+    /// Longest wait for room in a listener's queue of connections.
     static let connectMilliseconds: UInt32 = 2000
 
     deinit { _ = close(descriptor) }
@@ -41,7 +41,7 @@ public final class UnixStream: Sendable {
         }
     }
 
-    /// Sends all of `bytes`; `descriptors` travel with the first of them and stay open here.
+    /// Sends all of `bytes`, and `descriptors`, which stay open here, with the first byte.
     ///
     /// - Parameters:
     ///   - bytes: at least one when there are descriptors.
@@ -66,8 +66,8 @@ public final class UnixStream: Sendable {
 
     /// Waits for bytes.
     ///
-    /// - Returns: up to 16 KiB, none when the other end has closed; and the descriptors that came with
-    ///   them, which the caller has to close.
+    /// - Returns: up to 16 KiB, none when the other end has closed; and the descriptors received with them, which the
+    ///   caller must close.
     /// - Throws: `SystemError` EAGAIN after the time limit.
     public func receive() throws(SystemError) -> (bytes: [UInt8], descriptors: [Int32]) {
         var bytes = [UInt8](repeating: 0, count: 16 << 10)
@@ -80,7 +80,7 @@ public final class UnixStream: Sendable {
         return (Array(bytes.prefix(Int(received))), Array(descriptors.prefix(Int(count))))
     }
 
-    /// How long a single `send` or `receive` may wait; then it fails with EAGAIN.
+    /// Limits how long a single `send` or `receive` may wait; then it fails with EAGAIN.
     public func limitWaiting(seconds: Int) throws(SystemError) {
         var time = timeval(tv_sec: seconds, tv_usec: 0)
         let size = socklen_t(MemoryLayout<timeval>.size)

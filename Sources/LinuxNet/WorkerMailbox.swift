@@ -2,8 +2,8 @@
 
 internal import Synchronization
 
-/// What a plane has a worker do between two batches. The worker alone touches its sockets, tables and memory, so a
-/// change of them is a command. To look whether there is one costs the worker a load.
+/// The commands that a plane sends to a worker, which runs them between two batches. Only the worker accesses its
+/// sockets, tables and memory, so changing them is a command. The check for commands costs the worker one load.
 package final class WorkerMailbox<Worker: ~Copyable>: Sendable {
     package typealias Command = @Sendable (inout Worker) -> Void
 
@@ -12,7 +12,7 @@ package final class WorkerMailbox<Worker: ~Copyable>: Sendable {
 
     package init() {}
 
-    /// - Parameter done: counted down when the command has run. The caller wakes the worker.
+    /// - Parameter done: counted down when the command has run. The caller must wake the worker.
     func post(_ command: @escaping Command, _ done: Latch) {
         commands.withLock { $0.append((command, done)) }
         hasCommands.store(true, ordering: .releasing)
@@ -22,7 +22,7 @@ package final class WorkerMailbox<Worker: ~Copyable>: Sendable {
 
     package var isEmpty: Bool { !hasCommands.load(ordering: .acquiring) }
 
-    /// Runs the commands that have come.
+    /// Runs the pending commands.
     package func run(on worker: inout Worker) {
         hasCommands.store(false, ordering: .releasing)
         var taken: [(command: Command, done: Latch)] = []
@@ -34,7 +34,7 @@ package final class WorkerMailbox<Worker: ~Copyable>: Sendable {
     }
 }
 
-/// Batches that a worker has begun and ended: odd in a batch.
+/// Counts the begins and ends of a worker's batches: odd during a batch.
 @safe package struct BatchCount: @unchecked Sendable {
     // SAFETY: one initialised cell, alive until `free`, which the owner calls after the worker has ended.
     private let cell: UnsafeMutablePointer<Atomic<UInt64>>
@@ -49,7 +49,7 @@ package final class WorkerMailbox<Worker: ~Copyable>: Sendable {
         unsafe cell.deallocate()
     }
 
-    /// At the begin and at the end of a batch.
+    /// Called at the beginning and at the end of a batch.
     @_noLocks @_noAllocation
     package func step() {
         let next = unsafe cell.pointee.load(ordering: .relaxed) &+ 1

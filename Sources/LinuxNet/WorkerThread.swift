@@ -4,9 +4,9 @@ internal import CNet
 package import Logging
 internal import Synchronization
 
-/// The loop of a worker. It looks into its mailbox between two batches.
+/// The loop of a worker. It checks its mailbox between two batches.
 package protocol WorkerLoop: ~Copyable, SendableMetatype {
-    /// Whether it is to leave `run` after the batch in hand.
+    /// Whether `run` must return after the current batch.
     var isEnding: Bool { get set }
 
     mutating func run()
@@ -18,18 +18,18 @@ package protocol WorkerLoop: ~Copyable, SendableMetatype {
     private let loop: UnsafeMutablePointer<Loop>
     private let mailbox: WorkerMailbox<Loop>
     private var thread: Thread?
-    /// Where the thread waits, and touches nothing else: before it is opened, and while it is paused.
+    /// Where the thread waits before it is opened and while it is paused; it accesses nothing meanwhile.
     private var gate: Gate?
-    /// Opens when a worker that is to pause has come to its gate.
+    /// Opens when a pausing worker has reached its gate.
     private var arrival: Latch?
 
-    /// Starts the thread, which waits for `open`. A worker that is never opened ends without having run.
+    /// Starts the thread, which waits for `open`. A worker that is never opened ends without running.
     ///
     /// - Parameters:
     ///   - name: what `top -H` shows.
-    ///   - cpu: the CPU to stay on; nil: any.
-    ///   - fields: what the log says of the worker.
-    /// - Throws: `SystemError` when there is no thread left.
+    ///   - cpu: the CPU to pin it to; nil: any.
+    ///   - fields: log fields that identify the worker.
+    /// - Throws: `SystemError` when no thread can be started.
     package init(
         _ worker: consuming Loop, mailbox: WorkerMailbox<Loop>, name: String, cpu: Int?,
         logger: Logger, fields: Logger.Metadata
@@ -49,14 +49,13 @@ package protocol WorkerLoop: ~Copyable, SendableMetatype {
         unsafe loop.deallocate()
     }
 
-    /// Lets the worker run, at first or after a pause.
+    /// Lets the worker run, at the start or after a pause.
     package func open() {
         gate?.decide(goOn: true)
         (gate, arrival) = (nil, nil)
     }
 
-    /// Waits until the thread has ended. A worker at its gate ends there; any other must have got a
-    /// command to end.
+    /// Waits until the thread has ended. A worker at its gate ends there; any other must have got a command to end.
     package func end() {
         gate?.decide(goOn: false)
         thread.take()?.join()
@@ -64,10 +63,10 @@ package protocol WorkerLoop: ~Copyable, SendableMetatype {
 
     // MARK: Commands
 
-    /// Has the worker run `command` between two batches, without waiting for that. While the worker waits at its gate
-    /// the command runs here.
+    /// Lets the worker run `command` between two batches, without waiting for it. While the worker waits at its gate the
+    /// command runs on the caller's thread.
     ///
-    /// - Returns: opens when the command has run; for `wait(for:)`.
+    /// - Returns: a latch that opens when the command has run, for `wait(for:)`.
     package func post(_ command: @escaping WorkerMailbox<Loop>.Command) -> Latch {
         let done = Latch()
         if gate == nil, thread != nil {
@@ -80,8 +79,8 @@ package protocol WorkerLoop: ~Copyable, SendableMetatype {
         return done
     }
 
-    /// Waits until a command has run: for a batch at most, and for what the command takes. The worker is woken more
-    /// than once, since it may have been about to wait in a system call when it was woken before.
+    /// Waits until a command has run: at most one batch, plus the command. Wakes the worker repeatedly, because it may
+    /// have been about to wait in a system call at an earlier wake-up.
     package func wait(for done: Latch) {
         while !done.isOpen {
             thread?.interrupt()
@@ -89,7 +88,7 @@ package protocol WorkerLoop: ~Copyable, SendableMetatype {
         }
     }
 
-    /// Has the worker run `command` between two batches, and waits until it has.
+    /// Lets the worker run `command` between two batches, and waits until it has.
     package func ask<Value: Sendable>(
         _ command: @escaping @Sendable (inout Loop) -> Value
     ) -> Value {
@@ -102,7 +101,7 @@ package protocol WorkerLoop: ~Copyable, SendableMetatype {
 
     // MARK: Pauses
 
-    /// Has the worker run `command` and then wait until `open` or `end`; `awaitPause` waits until it does.
+    /// Lets the worker run `command` and then wait for `open` or `end`; `awaitPause` waits until the worker has paused.
     package func pause(after command: @escaping WorkerMailbox<Loop>.Command) {
         guard gate == nil, thread != nil else { return }
         let (gate, arrival) = (Gate(), Latch())
@@ -119,7 +118,7 @@ package protocol WorkerLoop: ~Copyable, SendableMetatype {
     }
 }
 
-/// What runs on the thread.
+/// The thread's main function.
 @safe private struct Entry<Loop: WorkerLoop & ~Copyable>: @unchecked Sendable {
     // SAFETY: WorkerThread frees it only after it has joined the thread.
     let loop: UnsafeMutablePointer<Loop>

@@ -150,7 +150,7 @@ struct NATAssociationTests {
         let probe = try Datagram(from: "\(lab.server(0))", to: "\(host)")
         #expect(try lab.fixture.run(probe) == .init(verdict: .pass, output: probe.frame))
         #expect(try lab.association(9) == nil)
-        #expect(try lab.fixture.nobody()[LB_NAT_TO_HOST] == 1)
+        #expect(try lab.fixture.noListener()[LB_NAT_TO_HOST] == 1)
     }
 
     @Test("a client has one server per listener, and replies come from the right service")

@@ -104,7 +104,7 @@ struct NATErrorHeaderTests {
         let (seen, _) = try quoted(headers, from: lab.client(0), to: (lab.server(0), lab.service))
         let error = try error(from: lab.server(0), to: lab.client(0), quoting: seen, bytes: 128)
         #expect(try lab.fixture.run(error.frame) == .init(verdict: .pass, output: error.frame))
-        #expect(try lab.fixture.nobody()[LB_NAT_UNHANDLED_TRAFFIC] == 1)
+        #expect(try lab.fixture.noListener()[LB_NAT_UNHANDLED_TRAFFIC] == 1)
     }
 
     @Test("an error that is itself behind options is translated", arguments: [4, 40])

@@ -159,7 +159,7 @@ struct NATErrorTests {
                 try lab.fixture.run(error.frame) == .init(verdict: .pass, output: error.frame))
         }
         #expect(try lab.association(5) == nil)
-        #expect(try lab.fixture.nobody()[LB_NAT_UNHANDLED_TRAFFIC] == 4)
+        #expect(try lab.fixture.noListener()[LB_NAT_UNHANDLED_TRAFFIC] == 4)
     }
 
     @Test("an error without a hop left is dropped, and a truncated one passes")
@@ -175,7 +175,7 @@ struct NATErrorTests {
         #expect(try lab.fixture.run(cut.frame) == .init(verdict: .pass, output: cut.frame))
         error.timeToLive = 1
         #expect(try lab.fixture.run(error.frame).verdict == .drop)
-        #expect(try lab.fixture.nobody()[LB_NAT_LIFETIME_EXPIRED] == 1)
+        #expect(try lab.fixture.noListener()[LB_NAT_LIFETIME_EXPIRED] == 1)
     }
 
     static let families = [IPAddress.Family.v4, .v6]

@@ -27,7 +27,7 @@ struct NATFragmentTests {
         let counts = try lab.fixture.counts(0, .ingress)
         #expect(counts.common.received == 6 && counts.common.forwarded == 6)
         #expect(counts.common.receivedBytes == 360)
-        #expect(try lab.fixture.nobody()[LB_NAT_INGRESS_FRAGMENT] == 12)
+        #expect(try lab.fixture.noListener()[LB_NAT_INGRESS_FRAGMENT] == 12)
     }
 
     @Test("a reply's fragments all leave as the service's", arguments: families)
@@ -39,7 +39,7 @@ struct NATFragmentTests {
             #expect(
                 try lab.fixture.run(part) == .init(verdict: .transmit, output: expected.frame))
         }
-        #expect(try lab.fixture.nobody()[LB_NAT_EGRESS_FRAGMENT] == 2)
+        #expect(try lab.fixture.noListener()[LB_NAT_EGRESS_FRAGMENT] == 2)
     }
 
     @Test("the last fragment before the middle one follows too", arguments: families)
@@ -64,7 +64,7 @@ struct NATFragmentTests {
             #expect(try lab.fixture.run(part) == .init(verdict: .pass, output: part.frame))
         }
         #expect(try lab.fixture.counts(0, .ingress).common.received == 0)
-        #expect(try lab.fixture.nobody()[LB_NAT_FRAGMENTED_IP_PACKET] == 3)
+        #expect(try lab.fixture.noListener()[LB_NAT_FRAGMENTED_IP_PACKET] == 3)
     }
 
     @Test(
@@ -77,7 +77,7 @@ struct NATFragmentTests {
         }
         let counts = try lab.fixture.counts(0, .ingress)
         #expect(counts.common.received == 1 && counts.common[.oversize] == 1)
-        #expect(try lab.fixture.nobody()[LB_NAT_DROPPED_FRAGMENT] == 2)
+        #expect(try lab.fixture.noListener()[LB_NAT_DROPPED_FRAGMENT] == 2)
     }
 
     @Test("a later fragment follows a removed server", arguments: families)
@@ -99,7 +99,7 @@ struct NATFragmentTests {
         try lab.fixture.run(sent[0])
         sent[1].timeToLive = 1
         #expect(try lab.fixture.run(sent[1]).verdict == .drop)
-        #expect(try lab.fixture.nobody()[LB_NAT_LIFETIME_EXPIRED] == 1)
+        #expect(try lab.fixture.noListener()[LB_NAT_LIFETIME_EXPIRED] == 1)
     }
 
     @Test("fragments between other hosts pass", arguments: families)

@@ -118,6 +118,6 @@ struct NATGarbageTests {
     private static func rows(_ fixture: NATFixture) throws -> [NATCounts] {
         try NATFixture.Direction.allCases.map {
             try fixture.counts(0, $0) + fixture.counts(1, $0)
-        } + [fixture.nobody()]
+        } + [fixture.noListener()]
     }
 }

@@ -27,7 +27,7 @@ struct NATLinkTests {
         let error = try IPPacket.error(
             family == .v4 ? 3 : 1, code: 4, from: "\(lab.server(0).address)",
             to: "\(lab.client(0).address)", quoting: quoted.frame)
-        let before = try lab.fixture.nobody()
+        let before = try lab.fixture.noListener()
         let frames = [request, answer, fragment, malformed].map(\.frame) + [error.frame]
         for mac in [[2, 0, 0, 0, 0, 1], [0, 0, 0, 0, 0, 1], [0, 2, 0, 0, 0, 0]] as [[UInt8]] {
             for frame in frames {
@@ -35,7 +35,7 @@ struct NATLinkTests {
                 #expect(try lab.fixture.run(frame) == .init(verdict: .pass, output: frame))
             }
         }
-        let after = try lab.fixture.nobody() - before
+        let after = try lab.fixture.noListener() - before
         #expect(after[LB_NAT_UNHANDLED_TRAFFIC] == 15 && after.events == 15)
         #expect(try lab.fixture.counts(0, .ingress).common.received == 1)
         #expect(try lab.fixture.counts(0, .egress).common.received == 1)

@@ -29,7 +29,7 @@ struct NATPretenderTests {
         }
         #expect(try lab.association(0)?.isAnswered == false)
         #expect(try lab.association(1) == nil)
-        #expect(try lab.fixture.nobody()[LB_NAT_EGRESS_WRONG_INTERFACE] == 6)
+        #expect(try lab.fixture.noListener()[LB_NAT_EGRESS_WRONG_INTERFACE] == 6)
         #expect(try lab.fixture.counts(0, .egress).events == 0)
     }
 
@@ -44,7 +44,7 @@ struct NATPretenderTests {
         try lab.fixture.hook(NATFixture.loopback)
         let packet = try Datagram(from: "\(lab.server(0))", to: "\(lab.client(0))")
         #expect(try lab.fixture.run(packet) == .init(verdict: .pass, output: packet.frame))
-        #expect(try lab.fixture.nobody()[LB_NAT_EGRESS_WRONG_INTERFACE] == 1)
+        #expect(try lab.fixture.noListener()[LB_NAT_EGRESS_WRONG_INTERFACE] == 1)
     }
 
     @Test(

@@ -56,7 +56,7 @@ struct NATSegmentTests {
             packet.body[12] = offset
             #expect(try fixture.run(packet.frame).verdict == .drop)
         }
-        #expect(try fixture.nobody()[LB_NAT_INVALID_UDP_SIZE] == 2)
+        #expect(try fixture.noListener()[LB_NAT_INVALID_UDP_SIZE] == 2)
     }
 
     @Test("UDP to a port that serves only TCP passes")

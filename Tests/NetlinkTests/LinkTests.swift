@@ -106,8 +106,8 @@ extension NetlinkTests {
                 #expect(try netlink.link(named: long) == near)
                 #expect(try netlink.link(index: near.index) == near)
                 #expect(try netlink.links().contains(near))
-                for nobody in ["", "far", "nea", "near ", String(repeating: "n", count: 500)] {
-                    #expect(try netlink.link(named: nobody) == nil, "\(nobody)")
+                for name in ["", "far", "nea", "near ", String(repeating: "n", count: 500)] {
+                    #expect(try netlink.link(named: name) == nil, "\(name)")
                 }
                 for index in [0, near.index + 1000, UInt32.max] {
                     #expect(try netlink.link(index: index) == nil)

@@ -4,8 +4,8 @@
  * CPU_SET, resolver(3)); nothing else. Every function returns its result, 0 or -errno, so that no caller
  * needs errno.
  *
- * Those marked CNET_HOT are called once a batch. They neither allocate nor take a lock in user space,
- * which the attributes promise to the compiler's proof of the worker's loop.
+ * Functions with CNET_HOT are called once a batch. They neither allocate nor take a lock in user space; the
+ * attributes tell the compiler so, which checks the worker's loop.
  */
 #ifndef CNET_H
 #define CNET_H
@@ -38,8 +38,8 @@ struct cnet_name {
 	uint32_t bytes;
 };
 
-/* Leads a connected socket to its peer anew, so that the kernel chooses route and source address
- * again: 0 or -errno. */
+/* Reconnects a connected socket to its peer, so that the kernel chooses route and source address again: 0 or
+ * -errno. */
 int cnet_reconnect(int fd, const struct cnet_name *peer) CNET_HOT;
 
 /* How cnet_settle has waited. */
@@ -49,8 +49,8 @@ enum cnet_settled {
 	CNET_SETTLED_BY_TIME,
 };
 
-/* Waits until everything that the kernel's receive path had begun is done, so that a packet which had
- * found a socket is in its queue: an RCU grace period (membarrier(2)), some 10 ms. */
+/* Waits until the kernel's receive path has finished all packets in progress, so that they are in the
+ * queues of their sockets: an RCU grace period (membarrier(2)), some 10 ms. */
 enum cnet_settled cnet_settle(void);
 
 /* Sleeps about that long, at most one second. */
@@ -67,10 +67,10 @@ enum {
 	CNET_SEND_CONTROL = 64,
 };
 
-/* What a received message says beside its bytes. */
+/* The control data of a received message. */
 struct cnet_received {
 	int segment; /* bytes of each datagram in a super-packet (udp(7), UDP_GRO); 0: one datagram */
-	int has_destination; /* whether packet information came along */
+	int has_destination; /* whether packet information was received */
 	/* The destination address: bytes 0..7 and 8..15 in host order, IPv4 as ::ffff:a.b.c.d. */
 	uint64_t destination_high;
 	uint64_t destination_low;
@@ -83,13 +83,13 @@ size_t cnet_write_segment(void *control, uint16_t bytes) CNET_HOT;
 size_t cnet_write_source_v4(void *control, uint32_t address) CNET_HOT;		  /* host order */
 size_t cnet_write_source_v6(void *control, uint64_t high, uint64_t low) CNET_HOT; /* host order */
 
-/* Options by their kernel numbers; glibc of some age lacks the names. 0 or -errno. */
+/* Options by their kernel numbers; older glibc lacks the names. 0 or -errno. */
 int cnet_enable_gro(int fd);
 int cnet_enable_packet_information(int fd, int family);
-/* May send from addresses that this host does not have (ip(7), IP_TRANSPARENT): CAP_NET_RAW. */
+/* Allows sending from addresses that this host does not have (ip(7), IP_TRANSPARENT): needs CAP_NET_RAW. */
 int cnet_enable_transparent(int fd, int family);
-/* SO_RCVBUFFORCE (CAP_NET_ADMIN, no cap), else SO_RCVBUF; *granted is what the kernel then reports,
- * which is twice what it lets the payload use (socket(7)). */
+/* SO_RCVBUFFORCE (CAP_NET_ADMIN, no cap), else SO_RCVBUF. *granted is the size that the kernel then
+ * reports, twice the usable one (socket(7)). */
 int cnet_set_receive_buffer(int fd, int bytes, int *granted);
 int cnet_set_send_buffer(int fd, int bytes);
 /* A filter that drops every datagram on arrival. */
@@ -116,18 +116,18 @@ enum cnet_opcode {
 	CNET_RETURN_CONSTANT = 0x06, /* the result is operand */
 };
 
-/* Where CNET_LOAD_WORD finds what is not the payload. */
+/* Offsets of CNET_LOAD_WORD outside the payload. */
 #define CNET_NETWORK_HEADER 0xfff00000U /* plus an offset in the IP header */
 #define CNET_ETHER_PROTOCOL 0xfffff000U /* the EtherType, in host order */
 
-/* The program whose result is the index, in the order of the kernel's array, of the socket that gets a
- * datagram to the SO_REUSEPORT group of `fd` (socket(7), SO_ATTACH_REUSEPORT_CBPF; any user). It replaces
- * the previous one at once. */
+/* Attaches a program to the SO_REUSEPORT group of `fd` (socket(7), SO_ATTACH_REUSEPORT_CBPF; any user). Its
+ * result is the index, in the kernel's array, of the socket that gets a datagram. It replaces the previous
+ * program at once. */
 int cnet_attach_group_program(int fd, const struct cnet_instruction *program, unsigned int count);
-/* Leaves the choice to the kernel's hash again (Linux 5.3); -ENOENT when no program was there. */
+/* Returns the choice to the kernel's hash (Linux 5.3); -ENOENT when there was no program. */
 int cnet_detach_group_program(int fd);
-/* Takes a connected socket out of its group's array, if the connect has not (Linux 5.7; before that
- * with CAP_NET_RAW). */
+/* Removes a connected socket from its group's array, if the connect has not (Linux 5.7; before that with
+ * CAP_NET_RAW). */
 int cnet_leave_group(int fd);
 
 /* The CPUs that the calling process may use, as bits of `words` words: how many CPUs, or -errno. */
@@ -135,62 +135,62 @@ int cnet_get_affinity(uint64_t *mask, unsigned int words);
 /* Keeps the calling thread on one CPU. */
 int cnet_pin_thread(unsigned int cpu);
 
-/* Signals that threads of ours are sent: no thread may block them, and libdispatch's do not block the
- * first. */
+/* Signals that are sent to our threads: no thread may block them, and libdispatch's threads do not block the
+ * first one. */
 #define CNET_SIGNAL_KEEP SIGSYS
 #define CNET_SIGNAL_WAKE SIGUSR2
 
-/* Gives up every capability whose bit is 0, for good, in every thread (capset(2), PR_CAPBSET_DROP): 0,
+/* Releases every capability whose bit is 0, permanently, in every thread (capset(2), PR_CAPBSET_DROP): 0,
  * -ETIMEDOUT when a thread does not follow within a second, or -errno. */
 int cnet_keep_capabilities(uint64_t mask);
 /* The permitted capabilities of the calling thread: 0 or -errno. */
 int cnet_permitted_capabilities(uint64_t *out);
 
-/* A thread with these two alone of all signals let through, named so that `top -H` shows it (15 characters at most). */
+/* Starts a thread that blocks all signals but these two, with a name for `top -H` (at most 15 characters). */
 int cnet_thread_start(unsigned long *thread, size_t stack_bytes, const char *name,
 		      void (*body)(void *), void *argument);
 int cnet_thread_join(unsigned long thread);
-/* Detaches it: it frees its resources at its end. */
+/* Detaches a thread: it frees its resources when it ends. */
 void cnet_thread_detach(unsigned long thread);
 
-/* How many heaps the threads of the process share at most (mallopt(3)); there may be more already. */
+/* Limits the number of heaps that the threads share (mallopt(3)); existing heaps stay. */
 void cnet_limit_heaps(int count);
-/* Gives back to the kernel what no thread uses. Swift does not see malloc_trim(3) itself. */
+/* Returns unused heap memory to the kernel. Swift does not see malloc_trim(3) itself. */
 static inline void cnet_trim_heaps(void)
 {
 	malloc_trim(0);
 }
 
-/* Ends a system call in which the thread waits, with EINTR. One that is about to wait misses it. */
+/* Ends the system call in which a thread waits, with EINTR. A thread that is about to wait misses it. */
 void cnet_thread_interrupt(unsigned long thread);
 
-/* AF_XDP sockets. The first two have the kernel look at the rings: 0 or -errno. */
+/* AF_XDP sockets. The first two make the kernel process the rings: 0 or -errno. */
 int cnet_xdp_transmit(int fd) CNET_HOT;
 int cnet_xdp_receive(int fd) CNET_HOT;
-/* Waits for something to read: 1, 0 after so many milliseconds (-1: no limit) or a signal, or -errno. */
+/* Waits for input: 1, 0 after this many milliseconds (-1: no limit) or a signal, or -errno. */
 int cnet_wait_readable(int fd, int milliseconds) CNET_HOT;
-/* Waits for a packet at a socket: 1, 0 after so many milliseconds or a signal, -1 when its interface is gone or
- * down. */
+/* Waits for a packet at a socket: 1, 0 after this many milliseconds or a signal, -1 when its interface is
+ * gone or down. */
 int cnet_wait_packets(int fd, int milliseconds) CNET_HOT;
-/* How many queues an interface has in use to receive and to transmit (ethtool(8) -l; ETHTOOL_GCHANNELS):
- * 0 or -errno, EOPNOTSUPP when the driver does not say. */
+/* The number of receive and transmit queues in use (ethtool(8) -l; ETHTOOL_GCHANNELS): 0 or -errno,
+ * EOPNOTSUPP when the driver does not report it. */
 int cnet_queues(const char *interface, uint32_t *receive, uint32_t *transmit);
-/* Whether its driver counts pairs of queues (`ethtool -L IF combined N`) or each direction by itself, as that
- * of a veth does (`rx N tx N`): 1, 0, or -errno when it does not say. */
+/* Whether the driver counts pairs of queues (`ethtool -L IF combined N`) or, like veth, each direction
+ * (`rx N tx N`): 1, 0, or -errno when it does not report it. */
 int cnet_has_combined_queues(const char *interface);
-/* Whether its driver takes VLAN tags off what it receives (ethtool(8) -K IF rxvlan; ETHTOOL_GFLAGS): 1, 0, or
- * -errno when it does not say. */
+/* Whether the driver strips VLAN tags of received frames (ethtool(8) -K IF rxvlan; ETHTOOL_GFLAGS): 1, 0, or
+ * -errno when it does not report it. */
 int cnet_strips_tags(const char *interface);
-/* Has a raw IPv6 socket take whole packets, as one of IPPROTO_RAW does for IPv4 (IPV6_HDRINCL, Linux
- * 4.5): 0 or -errno. */
+/* Makes a raw IPv6 socket send whole packets, as IPPROTO_RAW does for IPv4 (IPV6_HDRINCL, Linux 4.5): 0 or
+ * -errno. */
 int cnet_take_headers(int fd);
-/* Has the CPU fetch the line at an address that will be read soon. */
+/* Prefetches the cache line at an address. */
 CNET_HOT static inline void cnet_prefetch(const void *at)
 {
 	__builtin_prefetch(at);
 }
-/* Has the socket's own calls poll the device, rather than interrupts (SO_PREFER_BUSY_POLL, Linux 5.11):
- * for how long a call, at most, and how many packets. */
+/* Lets the socket's calls poll the device instead of interrupts (SO_PREFER_BUSY_POLL, Linux 5.11): the most
+ * microseconds and packets per call. */
 int cnet_prefer_busy_poll(int fd, int microseconds, int budget);
 
 /* struct xdp_statistics (linux/if_xdp.h, XDP_STATISTICS). */
@@ -206,44 +206,44 @@ int cnet_xdp_statistics(int fd, struct cnet_xdp_statistics *out);
 /* Whether the device reads and writes the frames itself (XDP_OPTIONS): 1, 0 or -errno. */
 int cnet_xdp_is_zero_copy(int fd);
 
-/* Fresh pages, from the pool of huge ones if so wanted (mmap(2), MAP_HUGETLB); NULL when there are none.
- * munmap gives them back. */
+/* Maps fresh pages, with `huge` from the pool of huge pages (mmap(2), MAP_HUGETLB); NULL when there are none.
+ * munmap releases them. */
 void *cnet_map_pages(size_t bytes, int huge);
-/* Has the kernel use huge pages when it can (madvise(2), MADV_HUGEPAGE): 0 or -errno. */
+/* Asks the kernel to use huge pages (madvise(2), MADV_HUGEPAGE): 0 or -errno. */
 int cnet_wish_huge_pages(void *start, size_t bytes);
 
-/* How many filters stand at the clsact hooks of an interface, in and out (rtnetlink(7),
+/* The number of filters at the clsact hooks of an interface, ingress and egress (rtnetlink(7),
  * RTM_GETTFILTER), or -errno. */
 int cnet_clsact_filters(uint32_t ifindex);
 
 /* A poller (epoll(7)), level-triggered: a descriptor, or -errno. */
 int cnet_poller(void);
-/* Waits for a descriptor from now on, until that is closed. Errors wake it too. */
+/* Adds a descriptor until it is closed. Errors wake the poller too. */
 int cnet_poller_add(int poller, int fd, int for_writing, uint64_t token);
-/* The tokens of what is ready, 64 at most: how many, 0 after `milliseconds` (-1: never), or -errno. */
+/* Waits for ready descriptors and returns their tokens, at most 64: how many, 0 after `milliseconds` (-1: no
+ * limit), or -errno. */
 int cnet_poller_wait(int poller, uint64_t *tokens, int count, int milliseconds);
 /* A descriptor that is readable while it is raised (eventfd(2)), or -errno. */
 int cnet_event(void);
 void cnet_event_raise(int event);
 void cnet_event_clear(int event);
 
-/* Calls on the socket fail with every error that ICMP reports, not only with port unreachable (ip(7),
- * IP_RECVERR). */
+/* Makes calls on the socket fail with every ICMP error, not only port unreachable (ip(7), IP_RECVERR). */
 int cnet_report_errors(int fd, int family);
-/* A raw ICMP socket that receives echo replies and nothing else. */
+/* Makes a raw ICMP socket receive echo replies only. */
 int cnet_echo_replies_only(int fd, int family);
-/* Closing resets the connection, which leaves nothing in TIME_WAIT (socket(7), SO_LINGER). */
+/* Makes close reset the connection, so that nothing stays in TIME_WAIT (socket(7), SO_LINGER). */
 int cnet_reset_on_close(int fd);
 
-/* A stream socket that listens under a path which must be free: a descriptor that does not block, or
- * -errno. `mode` is that of the file, whatever the umask allows beyond it (unix(7)). */
+/* A stream socket that listens at a free path: a non-blocking descriptor, or -errno. `mode` is the mode of
+ * the file, reduced by the umask (unix(7)). */
 int cnet_unix_listen(const char *path, unsigned int mode, int backlog);
-/* A stream socket connected to the one that listens there, or -errno; -EAGAIN when its queue of connections is full
- * for so long. A send on it has the same limit. */
+/* A stream socket connected to the one that listens at a path, or -errno; -EAGAIN when its queue of
+ * connections stays full for this long. A send on it has the same limit. */
 int cnet_unix_connect(const char *path, unsigned int milliseconds);
 /* The next connection, or -EAGAIN when there is none, or -errno. */
 int cnet_unix_accept(int fd);
-/* Who called connect or listen at the other end (unix(7), SO_PEERCRED): 0 or -errno. */
+/* The process that called connect or listen at the other end (unix(7), SO_PEERCRED): 0 or -errno. */
 int cnet_unix_peer(int fd, uint32_t *uid, int32_t *pid);
 
 /* A descriptor that is readable once the process has ended (pidfd_open(2), Linux 5.3), or -errno. */
@@ -253,11 +253,11 @@ int cnet_pidfd_open(int32_t pid);
 enum {
 	CNET_DESCRIPTORS_MAX = 253
 };
-/* Sends bytes, at least one, and with the first of them descriptors (SCM_RIGHTS): bytes sent or -errno. */
+/* Sends at least one byte, and descriptors with the first one (SCM_RIGHTS): bytes sent or -errno. */
 int64_t cnet_send_descriptors(int fd, const void *bytes, size_t count, const int *descriptors,
 			      unsigned int descriptor_count);
-/* Receives bytes and descriptors, for which there is room for CNET_DESCRIPTORS_MAX: bytes, 0 at the
- * end, or -errno. The descriptors are the caller's to close. */
+/* Receives bytes and up to CNET_DESCRIPTORS_MAX descriptors: bytes, 0 at the end, or -errno. The caller must
+ * close the descriptors. */
 int64_t cnet_receive_descriptors(int fd, void *bytes, size_t count, int *descriptors,
 				 unsigned int *descriptor_count);
 
@@ -276,14 +276,14 @@ struct cnet_dns_record {
 };
 typedef void cnet_dns_take(void *context, const struct cnet_dns_record *record);
 
-/* Asks name servers for the records of a name, no search domain appended, and waits as resolver(3) does: `count`
- * servers, or those of resolv.conf(5) when it is 0; `seconds` and `attempts` as there when they are 0. Hands the
- * records of the reply to `take`. The response code (RFC 1035: 0, or 3 when there is no such name), or -errno:
- * ETIMEDOUT, EBADMSG when the reply is malformed, ... */
+/* Asks name servers for the records of a name without search domains, and waits as resolver(3) does:
+ * `count` servers, or those of resolv.conf(5) when it is 0; `seconds` and `attempts` as in resolv.conf(5)
+ * when they are 0. Passes the records of the reply to `take`. The response code (RFC 1035: 0, or 3 when
+ * there is no such name), or -errno: ETIMEDOUT, EBADMSG when the reply is malformed, ... */
 int cnet_dns_ask(const char *name, int type, const struct cnet_name *servers, int count,
 		 int seconds, int attempts, cnet_dns_take *take, void *context);
 
-/* The kernel's name of an error, such as "EADDRINUSE", and its sentence; never NULL. */
+/* The name of an error, such as "EADDRINUSE", and its text; never NULL. */
 const char *cnet_error_name(int code);
 const char *cnet_error_text(int code);
 

@@ -120,15 +120,15 @@ struct NATCase: Sendable, CustomTestStringConvertible {
 
     /// Runs the packet and compares the output, byte by byte, and the counters with the case.
     func check() throws {
-        let (outcome, rows, nobody) = try Self.shared.withLock { shared in
+        let (outcome, rows, noListener) = try Self.shared.withLock { shared in
             let fixture = try shared ?? Self.fixture()
             shared = fixture
             let before = try Self.rows(fixture)
-            let nobody = try fixture.nobody()
+            let noListener = try fixture.noListener()
             let outcome = try fixture.run(frame)
             return (
                 outcome, zip(try Self.rows(fixture), before).map { $0 - $1 },
-                try fixture.nobody() - nobody
+                try fixture.noListener() - noListener
             )
         }
         switch fate {
@@ -139,21 +139,21 @@ struct NATCase: Sendable, CustomTestStringConvertible {
             #expect(counts.common.receivedBytes == UInt64(payload))
             #expect(counts.common.forwardedBytes == UInt64(payload))
             #expect(counts.events - counts[LB_NAT_ANSWERED] == 1)
-            #expect(nobody.events == 0 && rows[1 - Int(direction.rawValue)].events == 0)
+            #expect(noListener.events == 0 && rows[1 - Int(direction.rawValue)].events == 0)
         case .untouched(let event):
             #expect(outcome == .init(verdict: .pass, output: frame))
-            #expect(nobody[event] == 1 && nobody.events == 1, "\(nobody)")
+            #expect(noListener[event] == 1 && noListener.events == 1, "\(noListener)")
             #expect(rows.allSatisfy { $0.words.allSatisfy { $0 == 0 } })
         case .malformed(let event):
             #expect(outcome.verdict == .drop)
-            #expect(nobody[event] == 1 && nobody.events == 1, "\(nobody)")
+            #expect(noListener[event] == 1 && noListener.events == 1, "\(noListener)")
             #expect(rows.allSatisfy { $0.words.allSatisfy { $0 == 0 } })
         case .dropped(let event, let reason, let direction):
             #expect(outcome.verdict == .drop)
             let counts = rows[Int(direction.rawValue)]
             #expect(counts[event] == 1 && counts.events == 1, "\(counts)")
             #expect(counts.common.received == 1 && counts.common[reason] == 1)
-            #expect(counts.common.isBalanced && nobody.events == 0)
+            #expect(counts.common.isBalanced && noListener.events == 0)
         }
     }
 

@@ -84,7 +84,7 @@ extension NATFixture {
     }
 
     /// Counters of packets that belong to no known listener.
-    func nobody() throws -> NATCounts {
+    func noListener() throws -> NATCounts {
         try NATCounts(words: sums("nat_rows", UInt32(LB_NAT_NO_LISTENER), NATCounts.width))
     }
 
