@@ -105,7 +105,7 @@ struct ReconcilerTests {
         #expect(await second.listeners.isEmpty)
     }
 
-    @Test("moves in one step what cannot coexist with its replacement"")
+    @Test("moves in one step what cannot coexist with its replacement")
     func oneStep() async throws {
         let second = FakePlane<Second>()
         let log = LogRecorder()
