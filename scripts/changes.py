@@ -2,13 +2,12 @@
 # SPDX-License-Identifier: Apache-2.0
 """changes.py --daemon PATH [--receivers 1000] [--rounds 9] [--limit MILLISECONDS]
 
-How long it takes until packets meet other receivers: one daemon with a listener of each mode, in a network of its own
-that ends with it. Time and again all receivers in the file that it follows are others. Of each mode it prints the
-milliseconds from the moment at which the daemon notices the file to the moment at which packets meet the new tables,
-by the daemon's own log: the median of the rounds, and the longest. The first two rounds, in which the sockets for as
-many receivers are opened for the first time, are told apart.
+Measures how long a change of receivers takes: one daemon with a listener of each mode, in its own network. In each
+round the script replaces all receivers in the file that the daemon follows. For each mode it prints the milliseconds
+from the detection of the change to the use of the new tables, by the daemon's log: the median of the rounds, and the
+longest. The first two rounds, which open the sockets for as many receivers for the first time, are listed separately.
 
-It ends well (exit 0) when no median is above --limit. Needs root."""
+Exits with 0 when no median is above --limit. Needs root."""
 
 import argparse
 import datetime
@@ -23,8 +22,8 @@ from own_network import ROOT, Daemon, begin, put, run  # noqa: E402
 
 MODES = {"userspace": ("10.8.0.1", 5514, None), "tc_ebpf": ("10.8.0.1", 5515, "lb0"),
          "af_xdp": ("10.8.2.1", 5517, "lb1"), "xdp_nat": ("10.8.0.1", 5516, "lb0")}
-NOTICED = "file discovery: the file is another one"
-MET = "packets meet the new tables"
+NOTICED = "file discovery: the file has changed"
+MET = "packets use the new tables"
 
 
 def build():
@@ -50,7 +49,7 @@ def receivers(turn, count):
 
 
 def moments(text):
-    """(when, what) of each line that counts; of packets that meet new tables, in which mode."""
+    """(time, event) of each relevant line; for new tables in use, the mode."""
     for line in text.splitlines():
         if NOTICED in line or MET in line:
             when = datetime.datetime.strptime(line.split()[0], "%Y-%m-%dT%H:%M:%S.%fZ").timestamp() * 1000
@@ -58,7 +57,7 @@ def moments(text):
 
 
 def rounds(text):
-    """Of each change the milliseconds by mode."""
+    """The milliseconds of each change by mode."""
     found, start = [], None
     for when, what in moments(text):
         if what == "noticed":
@@ -77,10 +76,10 @@ def measure(arguments):
     try:
         daemon.wait("the start", lambda text: text.count(MET) >= len(MODES) and "udp-fanout is running" in text)
         for turn in range(1, arguments.rounds + 1):
-            # The neighbours that a change brings make the network another one, which is followed as well.
+            # New neighbours are a change of the network, which the daemon applies too.
             time.sleep(0.7)
             put("/mnt/receivers", receivers(turn, arguments.receivers))
-            # Not to take a CPU from what is measured by reading the log.
+            # Do not use a CPU for reading the log during the measurement.
             time.sleep(0.3)
             daemon.wait(f"change {turn}",
                         lambda text: len(rounds(text)) == turn and len(rounds(text)[-1]) == len(MODES))
@@ -89,7 +88,7 @@ def measure(arguments):
     finally:
         daemon.stop()
     settled = times[2:] or times
-    print(f"all of {arguments.receivers} receivers are others: milliseconds until packets meet the new tables")
+    print(f"all {arguments.receivers} receivers change: milliseconds until packets use the new tables")
     print(f"{'mode':12}{'median':>8}{'longest':>9}{'first':>8}{'second':>8}")
     worst = 0
     for mode in MODES:

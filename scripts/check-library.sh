@@ -1,12 +1,12 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: Apache-2.0
 #
-# check-library.sh   builds, tests, packs and installs the C library as its users do, in a folder of its
-# own, so that the checkout stays as it is. As root nothing is skipped.
+# check-library.sh   builds, tests, packs and installs the C library as its users do, in a separate folder, so
+# that the checkout stays unchanged. As root nothing is skipped.
 #
 # In order: a build beside the sources with every test; the tests under valgrind; a build with
 # --enable-debug and the sanitizers with every test; the tarball, which is built, tested, installed and
-# removed again (distcheck); a build in the tree, whose GNUmakefile hands on to Automake's.
+# removed again (distcheck); a build in the tree, whose GNUmakefile passes targets on to Automake's.
 set -euo pipefail
 cd "$(dirname "$0")/.."
 
@@ -21,7 +21,7 @@ say() { printf 'check-library: %s\n' "$*"; }
 step() {
     local what=$1 log=$work/log status
     shift
-    # Not `if ! step`: in a condition bash would go on after an error inside of a function.
+    # Not `if ! step`: in a condition bash would continue after an error inside a function.
     set +e
     (set -e && "$@") >"$log" 2>&1
     status=$?
@@ -44,7 +44,7 @@ step() {
     fi
 }
 
-# The sources as git has them, with what is not committed yet.
+# The sources in git, with uncommitted changes.
 copy_sources() {
     mkdir "$source"
     git -c safe.directory='*' ls-files -z --cached --others --exclude-standard |
@@ -62,7 +62,7 @@ in_folder() {
     cd "$1" && shift && "$@"
 }
 
-# Where nothing is configured, the message says what to run; help still works.
+# Without a configure run, the message says what to run; help still works.
 front_unconfigured() {
     cd "$source"
     ! make check 2>"$work/said" || return 1
@@ -85,7 +85,7 @@ front_configured() {
     make clean
     [ ! -e libreuseportlb.la ]
     [ ! -e reuseport_object.c ]
-    # What make, configure and bootstrap leave is known to .gitignore.
+    # .gitignore has all products of make, configure and bootstrap.
     make "$jobs"
     git init -q .
     git add .
@@ -95,7 +95,7 @@ front_configured() {
     [ ! -e Makefile ]
 }
 
-# Two builds of one source in two places give the same bytes.
+# Two builds of one source in two folders give the same bytes.
 same_object() {
     cmp "$work/plain/reuseport_object.c" "$work/again/reuseport_object.c"
 }

@@ -1,19 +1,19 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: Apache-2.0
 #
-# check-packages.sh [DEBS]   tries the Debian packages in DEBS (.build/deb) as their users do: lintian, then, in a
-#                            minimal Debian, the commands of docs/install.md, word for word; needs root
+# check-packages.sh [DEBS]   tests the Debian packages in DEBS (.build/deb) as their users do: lintian, then, in a
+#                            minimal Debian, the commands of docs/install.md, verbatim; needs root
 #
-# The Debian is made by mmdebstrap once (.build/packages/root.tar) and unpacked anew for each run. Where it has
-# a network it is this host's, for apt-get; the daemon runs in a network and a process tree of its own.
-# systemctl is a script that does what the installed unit says, since there is no systemd as process 1.
+# mmdebstrap creates the Debian once (.build/packages/root.tar), and each run unpacks it again. apt-get uses this
+# host's network; the daemon runs in its own network and process tree. systemctl is a script that follows the
+# installed unit, because there is no systemd as process 1.
 set -euo pipefail
 cd "$(dirname "$0")/.."
 
 debs=$(realpath "${1:-.build/deb}")
 cache=$PWD/.build/packages
 version=$(scripts/stamp.sh version)
-# As --version shows it, without a word on files that differ from it.
+# As --version shows it, without -dirty.
 commit=$(scripts/stamp.sh commit | cut -c 1-12)
 
 say() { printf 'check-packages: %s\n' "$*"; }
@@ -46,7 +46,7 @@ if [ ! -f "$cache/root.tar" ]; then
 fi
 root=$(mktemp -d "$cache/root.XXXXXX")
 newer=
-# The package raises limits of the machine, which are not the root's alone.
+# The package raises limits of the whole machine.
 limits=$(sysctl net.core.rmem_max net.core.wmem_max)
 leave() {
     rm -rf --one-file-system "$root" ${newer:+"$newer"}
@@ -61,7 +61,7 @@ mkdir "$root/check"
 cp "$debs"/*.deb Tests/CReusePortLBTests/collector20.c "$root/check/"
 
 # systemctl enable --now UNIT | restart UNIT... | stop UNIT... | is-active UNIT | is-enabled UNIT |
-# daemon-reload. An active unit is enabled. It logs what changes something.
+# daemon-reload. An active unit is enabled. It logs commands that change something.
 cat >"$root/usr/local/bin/systemctl" <<'END'
 #!/bin/sh
 set -eu
@@ -100,7 +100,7 @@ for unit in $units; do
     esac
 done
 END
-# await FILE TEXT [COUNT]: until so many lines of FILE have TEXT.
+# await FILE TEXT [COUNT]: waits until COUNT lines of FILE have TEXT.
 cat >"$root/usr/local/bin/await" <<'END'
 #!/bin/sh
 timeout 120 sh -c 'until [ "$(grep -c -e "$2" "$1")" -ge "$3" ]; do sleep 0.1; done' sh "$1" "$2" "${3:-1}" && exit
@@ -137,14 +137,14 @@ inside() {
     say "$2"
 }
 
-# What is there, but for what apt and dpkg write for themselves.
+# The files of the root, except those of apt and dpkg.
 census() {
     find "$root" -xdev \( -path "$root/var/lib/dpkg" -o -path "$root/var/lib/apt" -o -path "$root/var/cache" -o \
         -path "$root/var/log" -o -path "$root/check" -o -path "$root/tmp" -o -path "$root/proc" \) -prune \
         -o -print | grep -v -e "^$root/etc/ld.so.cache" | sort
 }
 
-# What docs show is also what these are called with; checks stand between.
+# The commands of the docs, with checks in between.
 inside network 'apt-get has its lists' <<<'apt-get update -q'
 census >"$cache/before"
 inside network 'udp-fanout is installed from its .deb' <<<"$(block install)"
@@ -197,7 +197,7 @@ for command in 'collector help receive' 'collector help create' 'publisher --hel
 done
 END
 
-# A later version of the same package; the configuration is the user's.
+# A later version of the same package; the user has changed the configuration.
 newer=$(mktemp -d "$cache/newer.XXXXXX")
 rm "$root"/check/udp-fanout_*.deb
 dpkg-deb -R "$debs"/udp-fanout_*.deb "$newer/tree"
@@ -209,8 +209,8 @@ $(block upgrade)
 dpkg-query -W -f='\${Version}' udp-fanout | grep -q '+1\$'
 grep -qx '# mine' /etc/udp-fanout/config.yaml
 END
-# In a kernel mode: nothing is taken off the hook, and the new daemon takes over what the old one has there. The
-# package before is taken back first, since an upgrade to the same version is none.
+# In a kernel mode: nothing is detached, and the new daemon takes over the old one's program. The previous package
+# is installed first, because an upgrade needs a lower version.
 cp "$debs"/udp-fanout_*.deb "$root/check/udp-fanout_older.deb"
 inside alone 'an upgrade in mode tc_ebpf leaves the program at its hook, and the new daemon takes it over' <<'END'
 rm /usr/sbin/policy-rc.d
@@ -240,7 +240,7 @@ test ! -e /run/gap
 kill $watch
 systemctl stop udp-fanout-tc
 ! tc filter show dev eth0 ingress | grep -q udp_fanout
-# Who forbids packages to restart anything is heeded, and a unit that does not run is left alone.
+# A policy that forbids restarts is respected, and a unit that does not run is left alone.
 systemctl enable --now udp-fanout-tc
 printf '#!/bin/sh\nexit 101\n' >/usr/sbin/policy-rc.d
 chmod +x /usr/sbin/policy-rc.d
@@ -257,8 +257,8 @@ census >"$cache/after"
 diff "$cache/before" "$cache/after" || fail "purge has left, or taken, what is above"
 say 'purge leaves nothing'
 
-# ---- from source: the words are there; the packages themselves come from them.
+# ---- from source: the targets exist; the packages themselves are built with them.
 block source | while read -r make word; do
-    [ "$make" = make ] && make --dry-run SETUP=no "$word" >/dev/null || fail "no such word: $make $word"
+    [ "$make" = make ] && make --dry-run SETUP=no "$word" >/dev/null || fail "no such target: $make $word"
 done
 say 'all passed'

@@ -3,8 +3,8 @@
 #
 # check-size.sh FOLDER   fails when a release program in FOLDER is larger, stripped, than it should be
 #
-# Full Foundation brings 34 MB of ICU data into a static program; nothing else here is of that size. ArgumentParser
-# brings FoundationEssentials, with which the smallest program has 16 MB.
+# Full Foundation adds 34 MB of ICU data to a static program; nothing else here is that large. ArgumentParser adds
+# FoundationEssentials; the smallest program then has 16 MB.
 set -eu
 
 folder=$1

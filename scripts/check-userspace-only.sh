@@ -3,8 +3,7 @@
 #
 # check-userspace-only.sh BINARY   fails when BINARY needs a library of the kernel modes
 #
-# The default trait KernelModes brings libbpf and libmnl. A build without it is the promise that the
-# userspace mode runs where neither is installed.
+# The default trait KernelModes adds libbpf and libmnl. A build without it must run where neither is installed.
 set -eu
 
 binary=$1

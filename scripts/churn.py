@@ -2,13 +2,12 @@
 # SPDX-License-Identifier: Apache-2.0
 """churn.py --daemon PATH [--seconds 300]
 
-An hour of comings and goings in five minutes, and whether the daemon grows by it: one daemon with a listener of each
-mode, in a lab of its own that ends with it. Every 0.75 s the file of receivers is another one (in an hour: every nine
-seconds), receivers' hosts die and return, every two seconds the configuration is another one, and datagrams come all
-the time.
+Makes an hour's changes in five minutes, and checks that the daemon does not grow: one daemon with a listener of each
+mode, in its own lab. Every 0.75 s the file of receivers changes (in an hour: every nine seconds), receivers' hosts die
+and return, every two seconds the configuration changes, and datagrams arrive all the time.
 
-It ends well (exit 0) when resident memory, descriptors, BPF maps and threads do not rise beyond their noise, and
-received = forwarded + dropped for every listener.
+Exits with 0 when resident memory, descriptors, BPF maps and threads do not rise beyond their noise, and received =
+forwarded + dropped for every listener.
 
   src (10.8.0.2) in0 | lb0 (10.8.0.1) lb (10.8.1.1) out0 | in0 dst (10.8.1.2 and more)
   src (10.8.2.2) in1 | lb1 (10.8.2.1) lb
@@ -32,7 +31,7 @@ MODES = {"userspace": ("10.8.0.1", 5514, None), "tc_ebpf": ("10.8.0.1", 5515, "l
          "xdp_nat": ("10.8.0.1", 5516, "lb0"), "af_xdp": ("10.8.2.1", 5517, "lb1")}
 HOSTS = range(2, 42)
 RECEIVER_PORT = 9000
-# What a thing may rise by over the run, whatever its noise: a page table, a pool's thread, a buffer.
+# The rise allowed for each measure regardless of its noise: a page table, a pool's thread, a buffer.
 FLOORS = {"rss_kib": 2048, "descriptors": 3, "maps": 2, "threads": 2}
 
 
@@ -98,7 +97,7 @@ def send(stop, rate):
 
 
 def receive(stop):
-    """A process that takes what arrives, lest a full buffer or a refusal be part of the run."""
+    """A process that reads all datagrams, so that no buffer fills up and none is refused."""
     pid = os.fork()
     if pid:
         return pid
@@ -141,7 +140,7 @@ def line(points):
 
 def judge(samples):
     troubles = []
-    # The first fifth is growing up: pools, caches, the largest tables so far.
+    # Ignore the first fifth, in which pools, caches and tables grow.
     settled = samples[len(samples) // 5:]
     for key, floor in FLOORS.items():
         points = [entry[key] for entry in settled]
@@ -155,19 +154,19 @@ def judge(samples):
 
 
 def balance():
-    """Whether each listener's books are exact, once the counters rest."""
+    """Whether each listener's counters add up, once they no longer change."""
     troubles, page = [], at_rest()
     for mode in MODES:
         received, forwarded, dropped = books(page, mode)
         print(f"soak: {mode}: received {received} = forwarded {forwarded} + dropped {dropped}")
         if received != forwarded + dropped or not forwarded:
-            troubles.append(f"the books of {mode} do not balance")
+            troubles.append(f"the counters of {mode} do not add up")
     return troubles
 
 
 def shake(turn):
     """A quarter of a second's changes."""
-    # A file that is another one at each look is still being written, for all one knows.
+    # The daemon takes a file that differs at each poll for one that is still being written.
     if turn % 3 == 0:
         put("/mnt/receivers", receivers())
     if turn % 8 == 4:
@@ -220,7 +219,7 @@ def churn(arguments):
         troubles.append("nothing has changed")
     if status:
         troubles.append(f"the daemon ended with {status}")
-    print("soak: " + ("; ".join(troubles) if troubles else "nothing grows, and the books are exact"))
+    print("soak: " + ("; ".join(troubles) if troubles else "nothing grows, and the counters add up"))
     return 1 if troubles else 0
 
 

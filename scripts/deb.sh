@@ -1,12 +1,12 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: Apache-2.0
 #
-# deb.sh [BINARIES [FOLDER]]   makes the Debian packages in FOLDER (.build/deb) from the executables in
-#                              BINARIES (.build/release), which `make build` has put there
+# deb.sh [BINARIES [FOLDER]]   builds the Debian packages in FOLDER (.build/deb) from the executables that
+#                              `make build` has put into BINARIES (.build/release)
 #
-# The tree is copied as git has it, with packaging/debian as debian/ and a changelog made from CHANGELOG.md;
-# then dpkg-buildpackage does the rest. Before its release a version is 0.1.0~TIME.COMMIT, which any later
-# build follows and the release, too. Times are the commit's, so that one tree gives one package.
+# The script copies the files in git, with packaging/debian as debian/ and a changelog from CHANGELOG.md; then
+# dpkg-buildpackage builds. An unreleased version is 0.1.0~TIME.COMMIT, which is lower than any later build and
+# than the release. Times are the commit's, so that builds are reproducible.
 set -euo pipefail
 cd "$(dirname "$0")/.."
 
@@ -53,7 +53,7 @@ changelog() {
         "$(date -u -R -d "@$SOURCE_DATE_EPOCH")"
 }
 
-# The licences and notices of what the executables hold.
+# The licences and notices of the executables' components.
 notices() {
     local checkout name
     for checkout in .build/checkouts/*/; do

@@ -5,7 +5,7 @@
 #                               it is made of (SPDX), and the checksums of both; or the source alone
 #
 # The archive is git's of the commit: its files in order, with the commit's time and no owner, so that every
-# checkout packs the same bytes. What is not committed is not in it.
+# checkout packs the same bytes. Uncommitted changes are left out.
 set -euo pipefail
 cd "$(dirname "$0")/.."
 

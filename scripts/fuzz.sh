@@ -1,12 +1,12 @@
 #!/bin/sh
 # SPDX-License-Identifier: Apache-2.0
 #
-# fuzz.sh [SECONDS]   shares so many seconds out among the fuzzers of Fuzz/datapath and that of Fuzz/config; with 0,
-#                     the default, those of the datapath take the inputs that are tracked, in two seconds
+# fuzz.sh [SECONDS]   divides SECONDS among the fuzzers of Fuzz/datapath and that of Fuzz/config; with 0, the
+#                     default, those of the datapath run the tracked inputs, in two seconds
 #
-# libFuzzer and the sanitizers are those of Swift's clang, so that nothing else has to be installed. What is
-# learnt stays in .build/fuzz/corpus, and so does the input that a fuzzer ends with: give it to
-# .build/fuzz/NAME to see it again. Once mended, it belongs in Fuzz/corpus, by way of Fuzz/corpus.py.
+# libFuzzer and the sanitizers are those of Swift's clang, so that nothing else must be installed. New inputs stay
+# in .build/fuzz/corpus, also the one that stops a fuzzer: run .build/fuzz/NAME with it to reproduce the failure.
+# After the fix add it to Fuzz/corpus with Fuzz/corpus.py.
 set -eu
 cd "$(dirname "$0")/.."
 
@@ -29,7 +29,7 @@ seeds() {
     esac
 }
 
-# lld, since Debian's gold does not link what clang 21 makes of the sanitizers without a page of warnings.
+# lld, because Debian's gold prints a page of warnings when it links clang 21's sanitizers.
 build() {
     "$tools/clang" -g -O1 -fuse-ld=lld -fsanitize=fuzzer,address,undefined \
         -fno-sanitize-recover=all -Wall -Wextra -Werror -D_GNU_SOURCE \
@@ -60,7 +60,7 @@ if [ "$seconds" -eq 0 ]; then
     for name in frame nat words; do
         build "$name"
         run "$name" -runs=0 "$(seeds "$name")"
-        echo "fuzz: $name: every input of $(seeds "$name") is taken as it should be"
+        echo "fuzz: $name: every input of $(seeds "$name") passes"
     done
     exit
 fi

@@ -8,9 +8,9 @@
 #   10.77.0.2      10.77.0.1        10.77.1.1           10.77.1.2
 #   fd77::2        fd77::1          fd77:1::1           fd77:1::2     (2 and 3 likewise)
 #
-# `up` leaves it standing and prints what to try; it may be called twice. `down` ends what runs in the
-# namespaces and removes them, with what a killed daemon left in the BPF file system. The environment
-# may name other places: BIN, where the executables are; LAB_FOLDER, for the configuration.
+# `up` builds it and prints what to try; it may be called twice. `down` ends the processes in the namespaces and
+# removes these, with the pins of a killed daemon. The environment may name other folders: BIN for the executables,
+# LAB_FOLDER for the configuration.
 set -eu
 
 bin=${BIN:-$(cd "$(dirname "$0")/.." && pwd)/.build/release}
@@ -27,7 +27,7 @@ fail() {
 
 exists() { [ -e "/run/netns/$1" ]; }
 
-# Not `ip netns exec`: that has a /sys of its own, and what is pinned below it goes with the daemon.
+# Not `ip netns exec`: that mounts its own /sys, and pins below it would vanish with the daemon.
 enter() { echo "nsenter --net=/run/netns/$1"; }
 
 within() {
@@ -59,7 +59,7 @@ build() {
     for number in $receivers; do
         connect "ns-dst$number" "veth-dst$number" "veth-proxy-dst$number" "$number"
     done
-    # Receivers see the client's own address, so they answer by way of the balancer.
+    # Receivers see the client's address, so their replies are routed through the balancer.
     for name in $namespaces; do
         case $name in
         ns-lb) continue ;;
@@ -71,8 +71,8 @@ build() {
     done
 }
 
-# write_config MODE: listeners of both families. tc(8) shows clsact alone, so the lab does not leave the
-# choice of the hook to the kernel's age.
+# write_config MODE: listeners of both families. tc(8) shows only clsact, so the lab sets the hook instead of
+# leaving it to the kernel's version.
 write_config() {
     {
         echo "listeners:"
@@ -90,7 +90,7 @@ write_config() {
     }
 }
 
-# One command a line, two blanks before it.
+# One command a line, indented by two blanks.
 advise() {
     cat <<END
 lab: ns-src sends to ns-lb, which spreads over ns-dst1, ns-dst2, ns-dst3; $folder/config.yaml is its file
@@ -123,7 +123,7 @@ up() {
         [ -d "$folder" ] || ! exists "$name" ||
             fail "$name is there and not this lab's; remove it first: ip netns delete $name"
     done
-    # What was interrupted half-way is begun anew.
+    # Start again after an interrupted `up`.
     if ! [ -e "$folder/is-up" ]; then
         remove
         mkdir -m 755 "$folder"
@@ -141,7 +141,7 @@ running() {
     done
 }
 
-# In order first, so that a daemon takes its program off the hook and a collector says what it counted.
+# In order first, so that a daemon detaches its program and a collector prints its counts.
 end_processes() {
     for signal in TERM KILL; do
         for pid in $(running); do kill -s $signal "$pid" 2>/dev/null || true; done

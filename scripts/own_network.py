@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What the scripts share that put a daemon to the test in a network of its own, which ends with them."""
+"""Shared by the scripts that test a daemon in its own network, which ends with them."""
 
 import ctypes
 import os
@@ -18,8 +18,8 @@ def run(command, **options):
 
 
 def begin(*namespaces):
-    """Starts the script anew in namespaces of its own (unshare's words, such as `--mount`): the names of network
-    namespaces, pins and files below /mnt are private."""
+    """Restarts the script in new namespaces (options of unshare, such as `--mount`): the names of network namespaces,
+    pins and files below /mnt are private."""
     if os.environ.get("OWN_NETWORK") != "1":
         os.environ["OWN_NETWORK"] = "1"
         os.execvp("unshare", ["unshare", *namespaces, sys.executable] + sys.argv)
@@ -34,14 +34,14 @@ def enter(namespace):
 
 
 def put(path, text):
-    """The file is another one in one step."""
+    """Replaces the file in one step."""
     beside = pathlib.Path(path + ".new")
     beside.write_text(text)
     beside.rename(path)
 
 
 class Daemon:
-    """One that runs, with its log in a file."""
+    """A running daemon, with its log in a file."""
 
     def __init__(self, path, *arguments, log="/mnt/log"):
         self.log = pathlib.Path(log)
@@ -54,7 +54,7 @@ class Daemon:
         return self.log.read_text()
 
     def wait(self, what, done=lambda text: "udp-fanout is running" in text):
-        """Until its log is as it should be; a minute at most."""
+        """Waits until `done` accepts its log; a minute at most."""
         end = time.monotonic() + 60
         while not done(self.text):
             if self.process.poll() is not None or time.monotonic() > end:
@@ -63,7 +63,7 @@ class Daemon:
             time.sleep(0.02)
 
     def stop(self):
-        """Its status."""
+        """Ends it; returns its exit status."""
         if self.process.poll() is None:
             self.process.terminate()
         return self.process.wait(20)
@@ -85,7 +85,7 @@ def books(page, listener):
 
 
 def at_rest():
-    """The metrics once no packet is counted any more."""
+    """The metrics, once the counters no longer change."""
     before = None
     for _ in range(50):
         page = metrics()

@@ -1,8 +1,8 @@
 #!/bin/sh
 # SPDX-License-Identifier: Apache-2.0
 #
-# reference.sh DAEMON   rewrites what is generated from the daemon's catalogs: docs/reference, and the part
-#                       of the Helm chart's schema that is the configuration's
+# reference.sh DAEMON   rewrites the files generated from the daemon's catalogs: docs/reference, and the configuration
+#                       part of the Helm chart's schema
 set -eu
 
 daemon=$1

@@ -264,7 +264,7 @@ def run(plan, every, jobs):
 
 
 def keep(plan, spent, is_whole):
-    """Writes down the durations; those of a filtered run do not order the next run."""
+    """Saves the durations; those of a filtered run do not affect the order of the next run."""
     groups = [group for tier in plan.values() for group in tier]
     known = times().get("known", {})
     if is_whole:

@@ -20,7 +20,7 @@ ROOT = pathlib.Path(__file__).resolve().parent.parent
 
 
 def output(*command):
-    """What a command prints; its failure ends this one."""
+    """The output of a command; its failure ends the script."""
     done = subprocess.run(command, stdout=subprocess.PIPE, text=True, cwd=ROOT)
     if done.returncode:
         sys.exit(f"sbom: {' '.join(command)} failed")
@@ -58,7 +58,7 @@ def package(kind, name, version, location="NOASSERTION", licence="NOASSERTION", 
 
 
 def licence_of(folder):
-    """What a checkout declares; NOASSERTION where its text is not one of the two that Swift packages use."""
+    """The licence of a checkout; NOASSERTION when its text is neither of the two that Swift packages use."""
     for path in sorted(folder.glob("LICENSE*")):
         head = path.read_text(errors="replace")[:2000]
         if re.search(r"Apache License\s+Version 2\.0", head):

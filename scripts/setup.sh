@@ -10,9 +10,9 @@
 #
 # With --ask and on a terminal it names the packages and asks before it installs them.
 #
-# It looks at the machine each time, so that a package removed since is noticed; with nothing missing
-# that is two commands and a tenth of a second, and apt-get is not touched. `make SETUP=no …` leaves
-# it out, for a system that has the same things under other names.
+# It checks the machine each time, so that it finds removed packages; with nothing missing that takes two commands
+# and a tenth of a second, and apt-get is not called. `make SETUP=no …` skips it, for a system with other package
+# names.
 set -eu
 
 swift_wanted=6.3
@@ -24,7 +24,7 @@ fail() {
     exit 1
 }
 
-# What each purpose needs; the reason stands beside what does not explain itself.
+# The packages of each purpose, with reasons for the less obvious ones.
 packages_for() {
     case $1 in
     build)
@@ -47,11 +47,11 @@ packages_for() {
         packages_for build
         packages_for library-test
         echo bpftool                            # reads pinned maps by name
-        echo prometheus                         # promtool, which judges /metrics
-        echo netcat-openbsd curl python3        # clients that are not ours
+        echo prometheus                         # promtool, which checks /metrics
+        echo netcat-openbsd curl python3        # independent clients
         echo ethtool procps binutils
         echo dnsperf dnsmasq-base               # DNS through xdp_nat
-        echo systemd                            # systemd-analyze, which judges the units
+        echo systemd                            # systemd-analyze, which checks the units
         packages_for bench
         ;;
     bench)
@@ -64,7 +64,7 @@ packages_for() {
     deb)
         packages_for library
         echo debhelper dpkg-dev libelf-dev libmnl-dev libxdp-dev libyaml-dev
-        echo python3 git                        # the list of what is inside
+        echo python3 git                        # the list of components
         ;;
     packages)
         packages_for deb
@@ -73,7 +73,7 @@ packages_for() {
         ;;
     browser)
         packages_for build
-        echo chromium fonts-dejavu-core python3 # looks at the status page
+        echo chromium fonts-dejavu-core python3 # checks the status page
         ;;
     lint)
         packages_for build
@@ -82,9 +82,9 @@ packages_for() {
     kernels)
         packages_for build
         echo qemu-system-x86                    # starts other kernels
-        echo busybox-static cpio                # what the guest has besides the tests
-        echo kmod xz-utils                      # its modules, in the order of their loading
-        echo debian-archive-keyring             # whose kernels they are
+        echo busybox-static cpio                # the rest of the guest's system
+        echo kmod xz-utils                      # its modules, in loading order
+        echo debian-archive-keyring             # verifies the kernels
         echo bpftool ethtool iproute2 binutils
         ;;
     *) fail "no such purpose: $1 (build, test, lint, bench, browser, kernels, library, library-test, lab, deb, packages)" ;;
@@ -107,9 +107,9 @@ missing_of() {
     done
 }
 
-# Only promtool of the prometheus package is wanted, no server on port 9090 and none at the next boot.
-# Debian's way to say so is a policy-rc.d that forbids starts while apt-get runs; one that is
-# there already (containers have it) stays as it is. The variable is for the script's own test.
+# Only promtool of the prometheus package is needed, no server on port 9090, now or after a boot. Debian's way is
+# a policy-rc.d that forbids starts while apt-get runs; an existing one (as in containers) stays. The variable is
+# for the script's own test.
 policy=${POLICY_RC_D:-/usr/sbin/policy-rc.d}
 forbid_starts() {
     [ ! -e "$policy" ] || return 0

@@ -2,10 +2,9 @@
 # SPDX-License-Identifier: Apache-2.0
 """soak.py --daemon PATH [--mode af_xdp] [--seconds 600] [--rate 5000]
 
-Mixed traffic for a kernel mode, in a lab of its own that ends with it: good datagrams, malformed ones, fragments,
-the seeds of the fuzzer, other ports, ARP. It ends well (exit 0) when each good datagram has reached a receiver
-once, what is not for a listener has reached its own socket, and the daemon's books are exact:
-received = forwarded + the sum of what was dropped.
+Sends mixed traffic to a kernel mode, in its own lab: good datagrams, malformed ones, fragments, the seeds of the
+fuzzer, other ports, ARP. Exits with 0 when each good datagram has reached a receiver once, datagrams for no listener
+have reached their sockets, and the daemon's counters add up: received = forwarded + the sum of the drops.
 
   src (10.8.0.2) in0 | lb0 (10.8.0.1) lb (10.8.1.1) out0 | in0 dst (10.8.1.2, .3, .4)
 
@@ -54,13 +53,13 @@ def build():
         run(f"ip -n {name} route add default via 10.8.{net}.1")
         run(f"ip -n {name} -6 route add default via 2001:db8:0:{net}::1")
     run("nsenter --net=/run/netns/lb sysctl -qw net.ipv4.ip_forward=1 net.ipv6.conf.all.forwarding=1")
-    # Frames that a program redirects have no checksum that is yet to come.
+    # Redirected frames need complete checksums.
     run("nsenter --net=/run/netns/src ethtool -K in0 tx off >/dev/null")
-    # A veth with a queue in front of it has the sender wait when its other end is slow (Linux 6.16); without one
-    # it drops, which is not counted behind it.
+    # A veth with a queue makes the sender wait when its other end is slow (Linux 6.16); without a queue it drops
+    # uncounted.
     run("nsenter --net=/run/netns/src tc qdisc replace dev in0 root pfifo limit 100000")
-    # An interface whose own address may yet be a duplicate asks for no neighbour, and the kernel keeps a hundred
-    # packets for one at most.
+    # An interface with a tentative address does not resolve neighbours, and the kernel keeps at most a hundred packets
+    # for each.
     for name in "src", "lb", "dst":
         while "tentative" in run(f"ip -n {name} -6 address show", capture_output=True).stdout:
             time.sleep(0.1)
@@ -112,7 +111,7 @@ def mend(ip):
 
 
 def malformed(family):
-    """One to three bytes of the headers are other ones; then the frame is cut, or longer, or as it was."""
+    """Changes one to three bytes of the headers; then cuts or lengthens the frame, or leaves its length."""
     made = bytearray(frame(packet(family, b"odd " + bytes(60))))
     for _ in range(random.randint(1, 3)):
         made[random.randrange(12, 42 if family == 4 else 62)] = random.getrandbits(8)
@@ -177,7 +176,7 @@ def send(arguments, tally):
 
 
 def receive(namespace, port, into, out):
-    """A process that counts datagrams by how they begin, until its input ends."""
+    """A process that counts datagrams by their beginning, until its input ends."""
     if os.fork():
         return
     os.close(out[1])
@@ -205,7 +204,7 @@ def receive(namespace, port, into, out):
 
 
 def lost_by_links():
-    """Frames that the ends of the veths dropped, which is counted nowhere else."""
+    """Frames dropped at the ends of the veths, which only the links count."""
     places = []
     for namespace, end in ("src", "in0"), ("lb", "lb0"), ("lb", "out0"), ("dst", "in0"):
         shown = run(f"ip -n {namespace} -s -j link show dev {end}", capture_output=True).stdout
@@ -221,7 +220,7 @@ def judge(page, tally, arrived, others):
         received, forwarded, dropped = books(page, f"v{family}")
         print(f"soak: v{family}: received {received} = forwarded {forwarded} + dropped {dropped}")
         if received != forwarded + dropped or not received:
-            troubles.append(f"the books of v{family} do not balance")
+            troubles.append(f"the counters of v{family} do not add up")
     print(f"soak: good datagrams: {tally['good']} sent, {arrived[0]} arrived, {arrived[1]} of them different; "
           f"of the others {arrived[2]} arrived")
     print(f"soak: for no listener: {tally['other']} sent, {others[0]} arrived")
@@ -236,7 +235,7 @@ def judge(page, tally, arrived, others):
 
 
 def answers_arp():
-    """Whether the balancer tells its address when it is asked again."""
+    """Whether the balancer answers ARP again."""
     enter("src")
     run("ip neigh flush dev in0")
     socket.socket(socket.AF_INET, socket.SOCK_DGRAM).sendto(b"other", ("10.8.0.1", OTHER_PORT))

@@ -1,16 +1,16 @@
 #!/bin/sh
 # SPDX-License-Identifier: Apache-2.0
 #
-# stamp.sh version|commit|time        what this tree is: 0.1.0; the commit, with -dirty when files differ
+# stamp.sh version|commit|time        prints the version, such as 0.1.0; the commit, with -dirty when files differ
 #                                     from it; the commit's time in seconds
 # stamp.sh swift FILE                 writes version and commit as Swift, unless FILE has them already
 #
-# The version is in VERSION, quoted, since C includes it. The commit and its time are git's, or
-# what the file COMMIT has in an archive; a tree with neither has the commit "unknown" and the time 0.
+# The version is in VERSION, quoted, because C includes it. The commit and its time are git's, or those in the file
+# COMMIT of an archive; a tree with neither has the commit "unknown" and the time 0.
 set -eu
 cd "$(dirname "$0")/.."
 
-# Only of this folder: a tree unpacked inside another checkout is none of it.
+# Only for this folder: a tree unpacked inside another checkout does not belong to it.
 git_here() {
     [ -e .git ] && command -v git >/dev/null &&
         git --no-optional-locks -c safe.directory='*' "$@" 2>/dev/null
@@ -65,7 +65,7 @@ time) time_of_commit ;;
 swift)
     mkdir -p "$(dirname "$2")"
     text=$(as_swift)
-    # A file that is written anew is compiled anew.
+    # Do not write an unchanged file: it would be compiled again.
     [ -f "$2" ] && [ "$(cat "$2")" = "$text" ] || printf '%s\n' "$text" >"$2"
     ;;
 *)

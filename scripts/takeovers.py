@@ -2,13 +2,13 @@
 # SPDX-License-Identifier: Apache-2.0
 """takeovers.py --daemon PATH [--publisher PATH] [--rate 50000] [--rounds 5] [--modes userspace,tc_ebpf,xdp_nat]
 
-What takeovers cost under load, mode by mode, in a network of its own that ends with it: while the publisher sends
-numbered datagrams, one daemon after another takes over (udp-fanout --takeover). It prints how
-many datagrams were sent, how many of them arrived at no receiver and how many twice.
+Measures the loss of takeovers under load in each mode, in its own network: while the publisher sends numbered
+datagrams, one daemon after another takes over (udp-fanout --takeover). It prints how many datagrams were sent, how
+many were lost and how many arrived twice.
 
   src (10.8.0.2) in0 | lb0 (10.8.0.1) lb (10.8.1.1) out0 | in0 dst (10.8.1.2, .3, .4)
 
-It ends well (exit 0) when none was lost and none came twice. Needs root."""
+Exits with 0 when none was lost and none arrived twice. Needs root."""
 
 import argparse
 import json
@@ -25,7 +25,7 @@ from own_network import ROOT, Daemon, begin, enter, is_over, run  # noqa: E402
 
 PORT = 5514
 HOSTS = 2, 3, 4
-# More than anything sends here.
+# More than is ever sent here.
 NUMBERS = 1 << 26
 
 
@@ -54,7 +54,7 @@ def configuration(mode):
 
 
 def receive(into, stop):
-    """A process that marks what arrives by its number, until its input ends."""
+    """A process that records arrivals by number, until its input ends."""
     pid = os.fork()
     if pid:
         return pid
@@ -81,7 +81,7 @@ def receive(into, stop):
 
 
 def take_over(old, arguments, log):
-    """Starts a daemon in the place of another one, and waits until it has that."""
+    """Starts a daemon that takes over from another one, and waits until it has."""
     daemon = Daemon(arguments.daemon, "--takeover", "--config", "/mnt/config.yaml", log=log)
     daemon.wait("the takeover")
     if old.process.wait(20):

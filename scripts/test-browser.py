@@ -1,10 +1,10 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: Apache-2.0
-"""Looks at the status page of a running daemon with a browser, as make test-browser does.
+"""Checks the status page of a running daemon with a browser, as make test-browser does.
 
-A headless Chromium is led by its debugging pipe: the page has to be live, complete and quiet (no error, no
-breach of its own policy), at the width of a phone and of a desk, in light and dark, and without scripts.
-Screenshots of all of that stay in the folder that is named.
+The script drives a headless Chromium by its debugging pipe: the page must be live, complete and free of errors and
+policy violations, at the width of a phone and of a desktop, in light and dark, and without scripts. Screenshots are
+saved in the given folder.
 """
 
 import argparse
@@ -30,7 +30,7 @@ def check(holds, what):
 
 
 class Browser:
-    """Chromium, asked by the DevTools protocol over two pipes."""
+    """Chromium, controlled by the DevTools protocol over two pipes."""
 
     def __init__(self, folder):
         ours_in, theirs_out = os.pipe()
@@ -120,7 +120,7 @@ def free_port(kind=socket.SOCK_DGRAM):
 
 
 class Scene:
-    """A daemon with traffic, receivers of every state, and a name that would like to be markup."""
+    """A daemon with traffic, receivers in every state, and a name with markup."""
 
     nasty = "<img src=x onerror=alert(1)>"
 
@@ -201,7 +201,7 @@ def stop(process):
 
 def look(browser, scene, pictures):
     """The page with traffic."""
-    # Let the daemon have something to remember.
+    # Let the daemon collect some history.
     time.sleep(8)
     browser.open(scene.address, 1280)
     charts = "[...document.querySelectorAll('.chart')].filter(s => s.querySelector('.l1')).length"
@@ -244,7 +244,7 @@ def look(browser, scene, pictures):
 
 
 def look_at_many(browser, daemon, folder, listeners, receivers, pictures):
-    """A large configuration: the page has to stay quick."""
+    """A large configuration: the page must stay responsive."""
     metrics = free_port(socket.SOCK_STREAM)
     base = 20000
     config = {
@@ -262,7 +262,7 @@ def look_at_many(browser, daemon, folder, listeners, receivers, pictures):
           last = now; now < end ? setTimeout(frame, 10) : done(worst); }; frame(); })"""
     for target in ["", "?listener=listener-07"]:
         browser.open(f"http://127.0.0.1:{metrics}/{target}", 1280)
-        # How long the first page takes is the machine's affair; from then on it must not stand still.
+        # The first page may take long on a slow machine; afterwards there must be no long pause.
         for _ in range(60):
             if browser.evaluate("(document.getElementById('live') || {}).textContent") == "live":
                 break

@@ -16,8 +16,8 @@ cd "$(dirname "$0")/.."
 folder=$PWD/.build/kernels
 limit=${LIMIT:-900} # seconds a kernel
 filter=${FILTER:-'^(DatapathTests[.]|TCPlaneTests[.]KernelTests)'}
-# What takes minutes where the CPU is emulated and learns nothing of the kernel: the parser outside of it, and
-# forty thousand test runs for keys that FlowKeyProgramTests holds against Swift's, too.
+# Tests that take minutes on an emulated CPU and do not test the kernel: the parser outside of it, and forty
+# thousand test runs for keys that FlowKeyProgramTests also compares with Swift's.
 skip='^DatapathTests[.](BalanceTests/owners|PacketParserTests)'
 [ $# -gt 0 ] || set -- 5.10 6.1 6.12 newest
 
@@ -33,10 +33,10 @@ for command in qemu-system-x86_64 busybox cpio depmod; do
     command -v "$command" >/dev/null || fail "$command is missing: scripts/setup.sh kernels"
 done
 
-# What a line of the log says of a test as a whole.
+# The log lines with results of whole tests.
 results() { grep -E "^[^ ]+ +Test (\"|[A-Za-z_]+\().* $1" "$2" || true; }
 
-# Starts the machine; it turns itself off, or panics, which ends QEMU as well, or is ended.
+# Starts the machine, which turns itself off, panics (which also ends QEMU), or is ended at the limit.
 boot() {
     timeout "$limit" qemu-system-x86_64 -accel tcg,thread=multi -cpu max,la57=off -smp 2 -m 3072 \
         -nodefaults -no-user-config -no-reboot -display none \

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * bare.c: the yardstick: programs that lead the one packet they know to its receiver as textbooks have it, a
- * helper for each field and for each checksum. Nothing is parsed, looked up in a map or counted.
+ * bare.c: the baseline: programs that send one known packet to its receiver in the textbook way, with a
+ * helper for each field and each checksum. They parse, look up and count nothing.
  */
 #include <arpa/inet.h>
 #include <endian.h>
@@ -15,7 +15,7 @@
 
 #include "load.h"
 
-/* Where the bytes that the helpers read lie on the stack, from its end. */
+/* Stack offsets of the bytes that the helpers read. */
 enum {
 	FIELD = -16,   /* what is stored in the packet */
 	NEXT = -40,    /* struct bpf_redir_neigh */
@@ -54,7 +54,7 @@ static void point(struct code *code, uint8_t reg, int where)
 	    (struct bpf_insn){.code = BPF_ALU64 | BPF_ADD | BPF_K, .dst_reg = reg, .imm = where});
 }
 
-/* Bytes, in whole words, to the stack. */
+/* Stores bytes on the stack, in whole words. */
 static void put(struct code *code, int where, const void *bytes, size_t count)
 {
 	for (size_t i = 0; i < count; i += 4) {
@@ -68,14 +68,14 @@ static void put(struct code *code, int where, const void *bytes, size_t count)
 	}
 }
 
-/* A helper that has the context for its first argument. */
+/* Calls a helper with the context as its first argument. */
 static void call(struct code *code, int function)
 {
 	copy(code, BPF_REG_1, BPF_REG_6);
 	add(code, (struct bpf_insn){.code = BPF_JMP | BPF_CALL, .imm = function});
 }
 
-/* bpf_skb_store_bytes of what lies in FIELD. */
+/* bpf_skb_store_bytes from FIELD. */
 static void store(struct code *code, int offset, int bytes)
 {
 	set(code, BPF_REG_2, offset);
@@ -127,7 +127,7 @@ static void rewrite_v6(struct code *code, const uint8_t *frame)
 		    BPF_F_PSEUDO_HDR | BPF_F_MARK_MANGLED_0);
 }
 
-/* The route; the way out stays in LOOKUP. */
+/* Looks up the route; the result stays in LOOKUP. */
 static void look_up(struct code *code, const uint8_t *frame, int is_v6)
 {
 	struct bpf_fib_lookup fib = {.family = is_v6 ? AF_INET6 : AF_INET,
@@ -153,7 +153,7 @@ static void look_up(struct code *code, const uint8_t *frame, int is_v6)
 	call(code, BPF_FUNC_fib_lookup);
 }
 
-/* bpf_redirect_neigh to the receiver itself, out of the loopback; or, after a lookup, where that says. */
+/* bpf_redirect_neigh to the receiver through the loopback, or after a lookup through its result. */
 static void leave(struct code *code, int is_v6, int looks_up)
 {
 	const struct lb_addr receiver = forwarding_receiver(is_v6, 0);
@@ -167,7 +167,7 @@ static void leave(struct code *code, int is_v6, int looks_up)
 	put(code, NEXT, &next, sizeof(next));
 	set(code, BPF_REG_1, FORWARDING_INGRESS);
 	if (looks_up) {
-		/* The next hop of a receiver on the link is the receiver, which is there already. */
+		/* The next hop of a receiver on the link is the receiver, which is set already. */
 		add(code, (struct bpf_insn){.code = BPF_LDX | BPF_MEM | BPF_W,
 					    .dst_reg = BPF_REG_1,
 					    .src_reg = BPF_REG_10,

@@ -62,7 +62,7 @@ int forwarding_frame(uint8_t frame[FORWARDING_FRAME], int is_v6)
 	put(udp, 40000, 2);
 	put(udp + 2, FORWARDING_PORT, 2);
 	put(udp + 4, 72, 2);
-	/* Not the right one, which is the receiver's business, but one that has to be updated. */
+	/* A wrong checksum, but one that must be updated. */
 	put(udp + 6, 0x1234, 2);
 	return (int)(udp - frame) + 72;
 }

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* packet.h: the frame that the measurement sends, and who it is for. */
+/* packet.h: the frame that the measurement sends, and its destinations. */
 #ifndef FORWARDING_PACKET_H
 #define FORWARDING_PACKET_H
 

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* cost.c: the rounds of a measurement, on a thread in a network namespace of its own. */
+/* cost.c: the rounds of a measurement, on a thread in its own network namespace. */
 #include <errno.h>
 #include <pthread.h>
 #include <sched.h>
@@ -60,7 +60,7 @@ static int run(int wrapper, const uint8_t *frame, int bytes, int repeat, uint32_
 	if (error)
 		return error;
 	*nanoseconds = options.duration;
-	/* Another verdict is another way through the program. */
+	/* Another verdict means another path through the program. */
 	return options.retval == verdict ? 0 : -EBADMSG;
 }
 

@@ -31,10 +31,10 @@ int nat_prepare(struct bpf_object *object, const struct nat_case *way);
 /* Gives the loaded program a service with three servers, and the client its association. */
 int nat_fill(const struct bpf_object *object, const struct nat_case *way);
 
-/* An array that holds the program for as long as it is open. */
+/* An array that keeps the program as long as it is open. */
 int nat_array(int program);
-/* A program that writes the frame's headers back, with the next source if clients are to be new, and goes
- * on with the array's program. */
+/* A program that restores the frame's headers, with the next source for new clients, and then calls the
+ * array's program. */
 int nat_wrapper(const uint8_t *frame, int headers, int array, const struct nat_case *way);
 /* A program that does nothing. */
 int nat_nothing(void);

@@ -21,7 +21,7 @@ struct lb_addr nat_server(int is_v6, int number)
 		     : lb_addr_v4(0x0a010001 + (uint32_t)number); /* 10.1.0.1 */
 }
 
-/* The last 16 bits are 0, for nat_wrapper to count in. */
+/* The last 16 bits are 0; nat_wrapper counts in them. */
 struct lb_addr nat_client(int is_v6)
 {
 	return is_v6 ? (struct lb_addr){0x20010db800070000ULL, 0x700000000ULL}
@@ -65,7 +65,7 @@ int nat_frame(uint8_t frame[NAT_FRAME], const struct nat_case *way)
 	} else {
 		put(ip, 0x4500, 2);
 		put(ip + 2, 20 + 72, 2);
-		/* Identification: what the wrapper takes off when it counts a source up. */
+		/* Identification: the wrapper decrements it when it increments the source. */
 		put(ip + 4, 0xffff, 2);
 		put(ip + 8, 64 << 8 | 17, 2);
 		put(ip + 12, from.low, 4);
@@ -75,7 +75,7 @@ int nat_frame(uint8_t frame[NAT_FRAME], const struct nat_case *way)
 	put(udp, way->is_egress ? NAT_PORT : NAT_CLIENT_PORT, 2);
 	put(udp + 2, way->is_egress ? NAT_CLIENT_PORT : NAT_PORT, 2);
 	put(udp + 4, 72, 2);
-	/* Not the right one, which is the receiver's business, but one that has to be updated. */
+	/* A wrong checksum, but one that must be updated. */
 	put(udp + 6, 0x1234, 2);
 	return (int)(udp - frame) + 72;
 }

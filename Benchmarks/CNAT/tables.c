@@ -149,7 +149,7 @@ static int put_table(const struct bpf_object *object)
 	return error;
 }
 
-/* The program is attached where packets of a test run come in, by the loopback. */
+/* Records the loopback, where the packets of a test run arrive, as attached. */
 static int put_hook(const struct bpf_object *object)
 {
 	struct lb_nat_hook *hooks = calloc(LB_NAT_HOOKS, sizeof(*hooks));

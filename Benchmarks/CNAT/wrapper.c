@@ -7,7 +7,7 @@
 
 #include "load.h"
 
-/* The codes of instructions that come up often; r2 is the packet, r6 the context. */
+/* The codes of frequent instructions; r2 is the packet, r6 the context. */
 enum {
 	MOVE = BPF_ALU64 | BPF_MOV | BPF_X,
 	MOVE_NUMBER = BPF_ALU64 | BPF_MOV | BPF_K,
@@ -34,8 +34,7 @@ static void put_constant(struct writer *writer, uint8_t reg, uint8_t kind, uint6
 	put(writer, (struct bpf_insn){.imm = (int32_t)(value >> 32)});
 }
 
-/* Only programs that the kernel knows for the same hook, and that all take packets in several buffers, may
- * call each other. */
+/* Only programs for the same hook that all accept packets in several buffers may call each other. */
 static int load(const struct bpf_insn *code, size_t count)
 {
 	LIBBPF_OPTS(bpf_prog_load_opts, options, .expected_attach_type = BPF_XDP,
@@ -68,7 +67,7 @@ int nat_array(int program)
 	return error;
 }
 
-/* Has r2 be the packet, `bytes` of it; a shorter one is XDP_ABORTED. */
+/* Sets r2 to the packet, which must have `bytes`; a shorter one is XDP_ABORTED. */
 static void open_packet(struct writer *writer, int bytes)
 {
 	put(writer, (struct bpf_insn){.code = MOVE, .dst_reg = 6, .src_reg = 1});
@@ -90,7 +89,7 @@ static void open_packet(struct writer *writer, int bytes)
 	put(writer, (struct bpf_insn){.code = BPF_JMP | BPF_EXIT});
 }
 
-/* Counts a number up that the array has, which r8 is from then on: the client's. */
+/* Increments the array's number and loads it into r8: the client's number. */
 static void next_client(struct writer *writer, int counter, const struct nat_case *way)
 {
 	put_constant(writer, 7, BPF_PSEUDO_MAP_VALUE, (uint32_t)counter);
@@ -104,7 +103,7 @@ static void next_client(struct writer *writer, int counter, const struct nat_cas
 }
 
 /* Where the client's number goes in a frame: 16 bits each. The identification shrinks as the address grows,
- * so the header of IPv4 adds up. */
+ * so the IPv4 header checksum stays valid. */
 struct patch {
 	int offset, shift, is_inverted;
 };
@@ -125,8 +124,8 @@ static int find_patches(const struct nat_case *way, struct patch *patches)
 	return count;
 }
 
-/* Has r5 be a word of the frame, with what is the client's in it. Whole words are stored, as a program finds
- * them that reads a frame from a device. */
+/* Sets r5 to a word of the frame with the client's number in it. Stores are whole words, as after a device's
+ * DMA. */
 static void put_word(struct writer *writer, uint64_t word, int offset, const struct patch *patches,
 		     int count)
 {
@@ -193,7 +192,7 @@ int nat_wrapper(const uint8_t *frame, int headers, int array, const struct nat_c
 	}
 	tail_call(&writer, array);
 	program = load(writer.code, (size_t)writer.count);
-	/* The program holds it. */
+	/* The program keeps the map. */
 	close(counter);
 	return program;
 }

@@ -37,7 +37,7 @@ static void drain(const struct steering *bench)
 			;
 }
 
-/* A program runs in the sender's own call on loopback, so nothing needs waiting for. */
+/* On loopback the program runs within the send call, so there is nothing to wait for. */
 static int send_packets(const struct steering *bench, int count)
 {
 	for (int i = 0; i < count; i++) {

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* flood.c: what two members receive together from a sender that saturates them. */
+/* flood.c: what two members together receive from a sender that saturates them. */
 #include <errno.h>
 #include <pthread.h>
 #include <stdatomic.h>

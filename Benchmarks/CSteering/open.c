@@ -61,7 +61,7 @@ void steering_close(struct steering *bench)
 
 int steering_group_program(void)
 {
-	/* The library keeps the program open; there is one of its kind in this process. */
+	/* The library keeps the program open; it is the only one of its kind in this process. */
 	for (int fd = 3; fd < 1024; fd++) {
 		struct bpf_prog_info info;
 		uint32_t bytes = sizeof(info);
@@ -99,6 +99,6 @@ int steering_detach(int member)
 
 	if (!setsockopt(member, SOL_SOCKET, SO_DETACH_REUSEPORT_BPF, &unused, sizeof(unused)))
 		return 0;
-	/* Two floods without a program may follow one another. */
+	/* There is no program when two floods without one follow each other. */
 	return errno == ENOENT ? 0 : -errno;
 }

@@ -1,13 +1,13 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* programs.h: what the measurements attach to the members' group. Descriptors, 0 or -errno. */
+/* programs.h: the programs that the measurements attach to the members' group. Descriptors, 0 or -errno. */
 #ifndef STEERING_PROGRAMS_H
 #define STEERING_PROGRAMS_H
 
 #include "include/CSteering.h"
 
-/* The program of the group that this process has open; not to be closed. */
+/* The program of the open group; do not close it. */
 int steering_group_program(void);
-/* A program that leaves the choice to the kernel; to be closed. */
+/* A program that leaves the choice to the kernel; close it after use. */
 int steering_empty_program(void);
 int steering_attach(int member, int program);
 int steering_detach(int member);

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* bare.c: programs that do nothing but send a packet on, the yardsticks. */
+/* bare.c: the baseline: programs that only send a packet on. */
 #include <arpa/inet.h>
 #include <errno.h>
 #include <linux/bpf.h>
@@ -12,7 +12,7 @@
 #include "include/CVethLab.h"
 #include "instructions.h"
 
-/* Debian 12's headers do not have it yet: enum bpf_attach_type, linux/bpf.h of Linux 6.6. */
+/* Missing in Debian 12's headers: enum bpf_attach_type, linux/bpf.h of Linux 6.6. */
 #define TCX_INGRESS 46
 
 /* The link keeps the program. */
@@ -46,7 +46,7 @@ int lab_bare_neigh(const char *at, const char *out, uint32_t next_hop)
 	enum {
 		BYTES = sizeof(struct bpf_redir_neigh)
 	};
-	/* Without an address the helper would look the route up for each packet. */
+	/* Without an address the helper would look up the route of each packet. */
 	const struct bpf_insn code[] = {
 		// r2: the next hop
 		store(-BYTES, AF_INET),

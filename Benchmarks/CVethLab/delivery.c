@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* delivery.c: whether somebody forwards at all. */
+/* delivery.c: whether the forwarder forwards at all. */
 #include <arpa/inet.h>
 #include <errno.h>
 #include <linux/ethtool.h>
@@ -29,7 +29,7 @@ int lab_take_frames(const char *end)
 	return error;
 }
 
-/* Whether a datagram comes in time. */
+/* Whether a datagram arrives in time. */
 static int takes_one(int fd)
 {
 	struct pollfd wanted = {.fd = fd, .events = POLLIN};

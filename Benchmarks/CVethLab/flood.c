@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* flood.c: a sender that saturates its CPU, and a socket elsewhere that counts. */
+/* flood.c: a sender that saturates its CPU, and a socket in another network that counts. */
 #include <arpa/inet.h>
 #include <errno.h>
 #include <linux/filter.h>
@@ -53,7 +53,7 @@ static int open_in(int network)
 	return fd < 0 ? -errno : fd;
 }
 
-/* Its filter refuses every datagram, which the kernel counts and nobody has to read. */
+/* Its filter refuses every datagram: the kernel counts them, and no process has to read them. */
 static int open_sink(struct lane *lane)
 {
 	struct sock_filter refuse = BPF_STMT(BPF_RET | BPF_K, 0);
@@ -63,7 +63,7 @@ static int open_sink(struct lane *lane)
 	lane->sink = open_in(lane->ends->receiver);
 	if (lane->sink < 0)
 		return lane->sink;
-	/* Before the bind: no datagram may slip into the queue, where it would not be counted. */
+	/* Before the bind, so that no datagram gets into the queue, where it would not be counted. */
 	if (setsockopt(lane->sink, SOL_SOCKET, SO_ATTACH_FILTER, &program, sizeof(program)) ||
 	    bind(lane->sink, (struct sockaddr *)&at, sizeof(at)))
 		return -errno;
@@ -106,7 +106,7 @@ static uint32_t refused(const struct lane *lane)
 	return info[SK_MEMINFO_DROPS];
 }
 
-/* Sends for so long; returns how long it took. */
+/* Sends for this time; returns how long it took. */
 static uint64_t send_for(struct lane *lane, int milliseconds)
 {
 	static char bytes[PAYLOAD];
@@ -136,7 +136,7 @@ static void take_turn(struct lane *lane, int milliseconds)
 	lane->count->arrived += refused(lane) - before;
 }
 
-/* What is under way arrives within moments; 20 ms without an arrival say that nothing is. */
+/* Waits until no datagram is in flight: 20 ms without an arrival. */
 static uint32_t settled(const struct lane *lane)
 {
 	uint32_t before, after = refused(lane);

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* frames.c: a program that makes UDP frames out of nothing, and one that counts what arrives. */
+/* frames.c: a program that generates UDP frames, and one that counts arrivals. */
 #include <arpa/inet.h>
 #include <errno.h>
 #include <linux/bpf.h>
@@ -24,7 +24,7 @@ enum {
 	FIRST_IDENTIFICATION = 0x4000,
 	FIRST_LOW = 0x0100,
 	FIRST_PORT = 40000,
-	LOW_BITS = 12, /* of a source's number, that go into the low half of its address */
+	LOW_BITS = 12, /* bits of a source's number in the low half of its address */
 };
 
 /* A sum of words in network order (RFC 1071). */
@@ -56,9 +56,9 @@ static uint16_t complement(uint32_t total)
 	return (uint16_t)~total;
 }
 
-/* In the frames of the others the identification is as much less as the address is more, and so are the port, for
- * the low half of the address, and the first two bytes of the payload, for the high half. So both checksums are
- * the same. */
+/* In other sources' frames the identification decreases as the address increases, and so do the port (for
+ * the low half of the address) and the first two bytes of the payload (for the high half). So both
+ * checksums are the same. */
 void lab_frame(uint8_t *frame, const struct lab_wire *wire)
 {
 	uint8_t *ip = frame + 14, *udp = ip + 20;
@@ -97,8 +97,8 @@ static int array_of_one(enum bpf_map_type type)
 }
 
 /*
- * A frame has been anywhere since the program last saw its memory, so all headers are written each time.
- * XDP_REDIRECT and not XDP_TX: that wants a program at the veth's end, too.
+ * The frame's memory may have been reused since the program last wrote it, so it writes all headers each
+ * time. XDP_REDIRECT rather than XDP_TX, which requires a program at the veth's end too.
  */
 int lab_frames_open(struct lab_frames *frames, const struct lab_wire *wire)
 {

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* frames.h: UDP frames that the kernel makes, and where they end. Functions return 0 or -errno. */
+/* frames.h: UDP frames that the kernel generates, and their sink. Functions return 0 or -errno. */
 #ifndef CVETHLAB_FRAMES_H
 #define CVETHLAB_FRAMES_H
 
@@ -23,14 +23,15 @@ void lab_frame(uint8_t *frame, const struct lab_wire *wire);
 
 int lab_frames_open(struct lab_frames *frames, const struct lab_wire *wire);
 void lab_frames_close(const struct lab_frames *frames);
-/* Sends so many from the client's end of the wire, as XDP frames (BPF_F_TEST_XDP_LIVE_FRAMES, Linux 5.18), or
- * until a signal comes. The other end drops those that it has no room for. A call takes the kernel many
- * milliseconds besides, since it prepares the program's dispatch and waits for all CPUs (net/bpf/test_run.c). */
+/* Sends `count` frames from the client's end of the wire as XDP frames (BPF_F_TEST_XDP_LIVE_FRAMES,
+ * Linux 5.18), or until a signal arrives. The other end drops those that it has no room for. Each
+ * call takes many more milliseconds, because the kernel prepares the dispatch and waits for all CPUs
+ * (net/bpf/test_run.c). */
 int lab_frames_send(const struct lab_frames *frames, uint32_t count);
 uint64_t lab_frames_count(const struct lab_frames *frames);
 
 /* A program that drops and counts UDP to the wire's port, at the receiver's end, in the calling thread's
- * network. It is gone when `link` is closed. */
+ * network. Closing `link` removes it. */
 struct lab_sink {
 	int link;
 	int count;
@@ -39,9 +40,9 @@ struct lab_sink {
 int lab_sink_open(struct lab_sink *sink, const struct lab_wire *wire);
 uint64_t lab_sink_count(const struct lab_sink *sink);
 
-/* Moves the calling thread into a network, for good. */
+/* Moves the calling thread permanently into a network. */
 int lab_stay_in(int network);
-/* Runs `body` on a thread of its own, whose network and CPU are nobody else's, to its end. */
+/* Runs `body` to its end on a separate thread, whose changes of network and CPU affect no other thread. */
 int lab_on_a_thread(void *(*body)(void *), void *argument);
 
 #endif

@@ -6,7 +6,7 @@
 #include <linux/bpf.h>
 #include <stdint.h>
 
-/* A register takes a number. */
+/* Sets a register to a number. */
 static inline struct bpf_insn set(uint8_t reg, uint32_t value)
 {
 	return (struct bpf_insn){
@@ -68,13 +68,13 @@ static inline struct bpf_insn put_number(uint8_t size, uint8_t to, int at, uint3
 				 .imm = (int32_t)value};
 }
 
-/* 32 bits on the stack, `at` bytes from its end. */
+/* Stores 32 bits on the stack, `at` bytes from its end. */
 static inline struct bpf_insn store(int at, uint32_t value)
 {
 	return put_number(BPF_W, BPF_REG_10, at, value);
 }
 
-/* `test` is BPF_JEQ, BPF_JNE, ...; steps over `over` instructions when it holds. */
+/* `test` is BPF_JEQ, BPF_JNE, ...; skips `over` instructions when it is true. */
 static inline struct bpf_insn skip(uint8_t test, uint8_t reg, int value, int over)
 {
 	return (struct bpf_insn){
@@ -94,7 +94,7 @@ static inline struct bpf_insn call(int function)
 	return (struct bpf_insn){.code = BPF_JMP | BPF_CALL, .imm = function};
 }
 
-/* With what is in register 0. */
+/* Returns register 0. */
 static inline struct bpf_insn leave(void)
 {
 	return (struct bpf_insn){.code = BPF_JMP | BPF_EXIT};

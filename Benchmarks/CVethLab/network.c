@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* network.c: network namespaces that no file names, so that none is left behind. */
+/* network.c: unnamed network namespaces, so that none is left behind. */
 #include <errno.h>
 #include <fcntl.h>
 #include <pthread.h>

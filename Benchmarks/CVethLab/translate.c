@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* translate.c: the yardstick of address translation: frames get other headers, always the same. */
+/* translate.c: the baseline of address translation: writes constant headers into frames. */
 #include <linux/if_link.h>
 #include <net/if.h>
 #include <string.h>

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* wire.c: who forwards XDP frames takes turns with others, and what arrives is counted. */
+/* wire.c: forwarders of XDP frames take turns, and the arrivals are counted. */
 #include <errno.h>
 #include <pthread.h>
 #include <sched.h>
@@ -61,7 +61,7 @@ static void close_wire(const struct wire *wire)
 		close(wire->sink.count);
 }
 
-/* Sends until a signal comes, which whoever started this program may have blocked. */
+/* Sends until a signal arrives, which the parent process may have blocked. */
 static void *generate(void *argument)
 {
 	struct wire *wire = argument;
@@ -76,7 +76,7 @@ static void *generate(void *argument)
 	return NULL;
 }
 
-/* Ends the generator: a signal that comes before the kernel's call would not. */
+/* Ends the generator. Repeats the signal, because one before the system call has no effect. */
 static void end(pthread_t generator)
 {
 	struct timespec soon;
@@ -107,7 +107,7 @@ static int tell(const struct wire *wire, int signal)
 	return process > 0 && kill(process, signal) ? -errno : 0;
 }
 
-/* The first frames show that the generator is at work. */
+/* The first frames show that the generator runs. */
 static int take_turn(struct wire *wire, const struct lab_cases *turns)
 {
 	uint64_t made = lab_frames_count(&wire->frames);
@@ -128,7 +128,7 @@ static int take_turn(struct wire *wire, const struct lab_cases *turns)
 	return wire->error;
 }
 
-/* Has sources be known where that makes a difference. */
+/* Makes sources known where that makes a difference. */
 static int introduce(struct wire *wire)
 {
 	struct lab_wire all = *wire->ends;
@@ -150,7 +150,7 @@ static int introduce(struct wire *wire)
 	return error;
 }
 
-/* What is under way arrives within moments; 20 ms without an arrival say that nothing is. */
+/* Waits until no datagram is in flight: 20 ms without an arrival. */
 static uint64_t settled(const struct wire *wire)
 {
 	uint64_t before, after = lab_sink_count(&wire->sink);

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 
-/// What the daemon says of a listener, read from its metrics.
+/// The daemon's counters of a listener, from its metrics.
 public struct Accounting: Equatable, Sendable {
     /// Datagrams taken from the socket.
     public let received: Int
@@ -40,7 +40,7 @@ public struct Accounting: Equatable, Sendable {
         kernelDrops = try sum("udp_fanout_kernel_drops_total")
     }
 
-    /// What has been counted since an earlier look.
+    /// The counts since an earlier scrape.
     public static func - (now: Accounting, before: Accounting) -> Accounting {
         Accounting(
             received: now.received - before.received, forwarded: now.forwarded - before.forwarded,
@@ -48,13 +48,13 @@ public struct Accounting: Equatable, Sendable {
             kernelDrops: now.kernelDrops - before.kernelDrops)
     }
 
-    /// Where the books do not balance with each other or with what the sinks saw.
+    /// Where the counters do not add up, or do not match the sinks.
     public func doubts(against sample: Sample) -> [String] {
         var doubts: [String] = []
         if received != forwarded + dropped {
             doubts.append("received \(received) is not forwarded \(forwarded) + dropped \(dropped)")
         }
-        // The kernel may drop between a send and a sink, if rarely; it makes no datagrams.
+        // The kernel may rarely drop datagrams between a send and a sink, but never adds any.
         let least = forwarded - forwarded / 1000
         if !(least...max(least, forwarded)).contains(sample.arrivedInAll) {
             doubts.append("forwarded \(forwarded), but \(sample.arrivedInAll) arrived")
@@ -66,7 +66,7 @@ public struct Accounting: Equatable, Sendable {
     }
 }
 
-/// A metric that the scrape does not hold.
+/// A metric that is missing in the scrape.
 public struct MissingMetric: Error, CustomStringConvertible, Equatable {
     /// The name of the metric.
     public let name: String

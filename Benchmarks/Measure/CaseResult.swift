@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 
-/// What all rounds of one workload showed.
+/// The results of all rounds of one workload.
 public struct CaseResult: Sendable {
     /// The input.
     public let workload: Workload
@@ -27,8 +27,8 @@ public struct CaseResult: Sendable {
         samples[forwarder, default: []].reduce(0) { $0 + $1.arrived }
     }
 
-    /// The daemon's cost over that of its baseline, each pair out of one round: the machine's speed
-    /// changes between rounds and cancels out within one.
+    /// The daemon's cost divided by its baseline's, in pairs of one round: the machine's speed changes between rounds
+    /// and cancels out within one.
     public var ratio: Spread? {
         let rounds = zip(
             zip(samples[.mmsg, default: []], samples[.gso, default: []]),

@@ -1,15 +1,15 @@
 // SPDX-License-Identifier: Apache-2.0
 
-/// What the daemon needs besides CPU time a datagram.
+/// The daemon's memory and start-up time.
 public struct Footprint: Sendable {
     /// VmRSS after a round of load, with every setting at its default.
     public let residentMebibytes: Double
-    /// From exec to the first datagram that came out.
+    /// From exec to the first forwarded datagram.
     public let startMilliseconds: Spread
 
-    /// MiB of resident memory that the project promises not to pass.
+    /// Promised limit of resident memory in MiB.
     public static let residentPromise = 48.0
-    /// Milliseconds from exec to the first datagram that the project promises not to pass.
+    /// Promised limit of milliseconds from exec to the first datagram.
     public static let startPromise = 200.0
 
     /// - Parameters: as the properties.

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 
-/// What tc_fanout costs a packet, without the kernel around it (BPF_PROG_TEST_RUN).
+/// The cost of tc_fanout per packet, without the surrounding kernel (BPF_PROG_TEST_RUN).
 public struct Forwarding: Sendable {
     /// How the program finds its way to the receiver.
     public enum Path: String, CaseIterable, Sendable {
@@ -15,12 +15,12 @@ public struct Forwarding: Sendable {
         case v6 = "IPv6"
     }
 
-    /// One way through the program.
+    /// One path through the program.
     public struct Cost: Sendable {
         public let path: Path
         public let family: Family
-        /// Nanoseconds a run of the program, of one that rewrites fixed fields, one by one, on the same
-        /// way, and of nothing in their place, one figure a round.
+        /// Nanoseconds a run of the program, of one that rewrites fixed fields, one by one, on the same path, and of an
+        /// empty one; one figure a round.
         public let program: Spread
         public let bare: Spread
         public let empty: Spread
@@ -34,7 +34,7 @@ public struct Forwarding: Sendable {
             self.empty = empty
         }
 
-        /// Minima, since whatever else the machine does only adds.
+        /// Minima, because other work on the machine only adds time.
         public var net: Double { program.least - empty.least }
 
         /// Of the bare program.
@@ -57,7 +57,7 @@ public struct Forwarding: Sendable {
         }
     }
 
-    /// How much more than IPv4 the project lets IPv6 cost.
+    /// Promised limit of IPv6's cost relative to IPv4's.
     public static let promisedRatioOfFamilies = 1.5
 
     /// Nanoseconds that the project promises not to pass: of IPv4 by the bare program beside it, of IPv6 by what

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 
-/// What reaches a receiver over veths from one sender that saturates its CPU, by who forwards.
+/// The rates at a receiver over veths from one sender that saturates its CPU, for each forwarder.
 public struct LabRates: Sendable {
     /// Where the receiver is, which decides how the daemon sends.
     public enum Place: String, CaseIterable, Sendable {
@@ -9,10 +9,10 @@ public struct LabRates: Sendable {
         /// Anywhere else, here behind a bridge: bpf_redirect_neigh.
         case elsewhere = "behind a bridge"
 
-        /// Why a flood did not take the way that is measured here; empty when it did.
+        /// Why a flood did not take the measured path; empty when it did.
         ///
-        /// - Parameter sent: packets that went out by the interface to the receiver meanwhile;
-        ///   bpf_redirect_peer passes that count by.
+        /// - Parameter sent: packets sent on the interface to the receiver meanwhile; bpf_redirect_peer does not count
+        ///   there.
         public func doubts(of flood: Flood, sent: Int) -> [String] {
             let isPeer = sent < flood.arrivedInAll / 100
             guard isPeer != (self == .sameHost) else { return [] }
@@ -20,7 +20,7 @@ public struct LabRates: Sendable {
         }
     }
 
-    /// Who forwards.
+    /// The forwarders.
     public enum Forwarder: String, CaseIterable, Sendable {
         /// A program that calls the redirect helper and does nothing else.
         case bare = "bare redirect"
@@ -57,13 +57,13 @@ public struct LabRates: Sendable {
         /// Datagrams that did not reach the receiver.
         public var lost: Int { sentInAll - arrivedInAll }
 
-        /// Why the flood says nothing of its forwarder; empty when it does.
+        /// Why the flood is no valid measurement; empty when it is.
         public var doubts: [String] {
             if arrived == 0 { return ["nothing arrived"] }
             return lost < 0 ? ["\(arrivedInAll) arrived of \(sentInAll) sent"] : []
         }
 
-        /// The flood as a ledger is compared with.
+        /// The flood as a sample, to compare with the counters.
         public var sample: Sample {
             Sample(
                 arrived: arrived, cpuNanoseconds: 0, sentInAll: sentInAll,
@@ -86,7 +86,7 @@ public struct LabRates: Sendable {
         floods[place]?[forwarder] ?? []
     }
 
-    /// The daemon's rate over the other's, each pair out of one round; nil without such a pair.
+    /// The daemon's rate divided by the other's, in pairs of one round; nil without such a pair.
     public func ratio(to other: Forwarder, at place: Place) -> Spread? {
         Spread(
             zip(floods(of: other, at: place), floods(of: .daemon, at: place)).map { other, daemon in

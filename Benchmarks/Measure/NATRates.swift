@@ -1,9 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 
-/// What reaches a receiver of XDP frames that are translated on the way, from a generator on the same CPU, by who
-/// translates.
+/// The rates at a receiver of translated XDP frames, from a generator on the same CPU, for each translator.
 public struct NATRates: Sendable {
-    /// Who translates.
+    /// The translators.
     public enum Forwarder: String, CaseIterable, Sendable {
         /// An XDP program that writes constants over the headers and sends the frame on.
         case bare = "bare rewrite"
@@ -13,20 +12,20 @@ public struct NATRates: Sendable {
         case daemon = "udp-fanout, xdp_nat"
     }
 
-    /// Who is compared, and with how many clients.
+    /// The scenes: one or two arms, and the number of clients.
     public enum Scene: String, CaseIterable, Sendable {
         /// Frames go back where they came from.
         case oneArm = "one arm"
-        /// They leave by another interface, which the routes say.
+        /// They leave by another interface, by the routes.
         case routed
-        /// With one arm, 1024 clients in turn.
+        /// With one arm, 1024 clients round robin.
         case few = "1024 clients"
-        /// The same among 1 048 576 that are known.
+        /// The same among 1 048 576 known clients.
         case crowd = "1024 of 1048576 clients"
-        /// With one arm, 1 048 576 clients in turn: each is met when no cache has it any more.
+        /// With one arm, 1 048 576 clients round robin: no cache still has a client's data when it sends again.
         case all = "1048576 clients"
 
-        /// How many clients take turns: a power of two.
+        /// The number of sending clients: a power of two.
         public var clients: Int {
             switch self {
             case .oneArm, .routed: 16
@@ -35,13 +34,13 @@ public struct NATRates: Sendable {
             }
         }
 
-        /// How many are known: a power of two.
+        /// The number of known clients: a power of two.
         public var associations: Int { self == .crowd ? 1 << 20 : clients }
 
         /// Whether frames go back where they came from.
         public var isOneArm: Bool { self != .routed }
 
-        /// Who is measured. nftables would send a frame back only by the routes.
+        /// The measured translators. nftables would send a frame back only by the routes.
         public var forwarders: [Forwarder] {
             switch self {
             case .oneArm: [.bare, .daemon]
@@ -66,12 +65,12 @@ public struct NATRates: Sendable {
         floods[scene]?[forwarder] ?? []
     }
 
-    /// The daemon's rate over the other's, each pair out of one round; nil without such a pair.
+    /// The daemon's rate divided by the other's, in pairs of one round; nil without such a pair.
     public func ratio(to other: Forwarder, in scene: Scene) -> Spread? {
         Self.ratio(of: floods(of: .daemon, in: scene), to: floods(of: other, in: scene))
     }
 
-    /// How much longer a packet takes with many associations than with few; nil when that was not measured.
+    /// The time of a packet with many associations relative to few; nil when it was not measured.
     public func slowdown(in scene: Scene) -> Spread? {
         Self.ratio(of: floods(of: .daemon, in: .few), to: floods(of: .daemon, in: scene))
     }
@@ -82,7 +81,7 @@ public struct NATRates: Sendable {
         Spread(zip(some, others).map { $0.rate / $1.rate })
     }
 
-    /// The least ``ratio(to:in:)`` that the project promises; nil for what is not promised.
+    /// The least promised ``ratio(to:in:)``; nil when there is none.
     public static func promise(to other: Forwarder, in scene: Scene) -> Double? {
         switch (other, scene) {
         case (.bare, .oneArm): 0.8
@@ -92,6 +91,6 @@ public struct NATRates: Sendable {
         }
     }
 
-    /// The ``slowdown(in:)`` that the project promises not to pass.
+    /// The promised limit of ``slowdown(in:)``.
     public static let slowdownPromise = 1.5
 }

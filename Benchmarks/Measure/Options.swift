@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 
-/// What can be measured by itself.
+/// The parts that can be measured separately.
 public enum Part: String, CaseIterable, Sendable {
     /// The forwarders on loopback: what a datagram costs, memory, start-up.
     case loopback
@@ -14,7 +14,7 @@ public enum Part: String, CaseIterable, Sendable {
     case nat
 }
 
-/// What the command line asks for.
+/// The options of the command line.
 public struct Options: Equatable, Sendable {
     /// The udp-fanout to measure; nil measures the references alone.
     public var daemon: String?
@@ -30,7 +30,7 @@ public struct Options: Equatable, Sendable {
     public var part: Part?
     /// The file that gets the table, such as `docs/performance.md`.
     public var markdown: String?
-    /// Whether the text of ``usage`` is all that is wanted.
+    /// Whether to print only ``usage``.
     public var help = false
 
     /// The defaults: a full run of the references.
@@ -89,7 +89,7 @@ public struct Options: Equatable, Sendable {
         }
     }
 
-    /// Whether a part is to be measured.
+    /// Whether to measure a part.
     public func wants(_ part: Part) -> Bool { self.part == nil || self.part == part }
 
     private static func value(
@@ -100,7 +100,7 @@ public struct Options: Equatable, Sendable {
     }
 }
 
-/// An argument that cannot be followed.
+/// An invalid argument.
 public struct UsageError: Error, CustomStringConvertible, Equatable {
     /// The argument and what is wrong with it.
     public let description: String

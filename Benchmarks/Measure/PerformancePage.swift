@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 
-/// The page that keeps the result of a run: what stands around the figures is written by hand and
-/// stays, the figures stand between two marks and are replaced.
+/// The page with the result of a run. Its text is written by hand and stays; the figures between two marks are
+/// replaced.
 public struct PerformancePage: Sendable {
     static let begin = "<!-- figures: written by `make bench`, do not edit -->"
     static let end = "<!-- end of figures -->"
@@ -42,11 +42,11 @@ public struct PerformancePage: Sendable {
 
         """
 
-    /// What the machine was, a fact a line.
+    /// The machine, one fact a line.
     public let facts: [(name: String, value: String)]
     /// How the run was started.
     public let command: String
-    /// What it showed.
+    /// The results.
     public let report: Report
 
     /// - Parameters: as the properties.
@@ -56,8 +56,8 @@ public struct PerformancePage: Sendable {
         self.report = report
     }
 
-    /// The page with these figures: `old` with what stands between its marks replaced, or the
-    /// template with the figures below it when `old` has no marks.
+    /// The page with these figures: `old` with the text between its marks replaced, or the template with the figures
+    /// below it when `old` has no marks.
     public func text(replacing old: String?) -> String {
         let lines = (old ?? Self.template).split(
             separator: "\n", omittingEmptySubsequences: false

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 
 extension Report {
-    /// What mode `tc_ebpf` delivers in a lab of veths against the promises; nil when it was not measured.
+    /// The rates of mode `tc_ebpf` in a lab of veths and the promises; nil when it was not measured.
     public var labTable: String? {
         lab.map { lab in
             let pairs = LabRates.Place.allCases.flatMap { place in

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 
 extension Report {
-    /// What each forwards of more frames than it can; nil when it was not measured.
+    /// The rate of each forwarder under overload; nil when it was not measured.
     public var wireTable: String? {
         wire.map { wire in
             Self.table(

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 
-/// What one round of load showed, as `loadgen` prints it.
+/// The result of one round of load, as `loadgen` prints it.
 public struct Sample: Decodable, Equatable, Sendable {
     /// Datagrams that reached the sinks in the measured time.
     public let arrived: Int
@@ -8,7 +8,7 @@ public struct Sample: Decodable, Equatable, Sendable {
     public let cpuNanoseconds: Int
     /// Datagrams that the kernel took from the sender, warm-up included.
     public let sentInAll: Int
-    /// Datagrams that reached each sink, warm-up included, once nothing was under way any more.
+    /// Datagrams that reached each sink, warm-up included, once none was in flight.
     public let perSinkInAll: [Int]
 
     enum CodingKeys: String, CodingKey {
@@ -34,7 +34,7 @@ public struct Sample: Decodable, Equatable, Sendable {
         arrived == 0 ? .infinity : Double(cpuNanoseconds) / Double(arrived)
     }
 
-    /// Why the sample says nothing of the forwarder's cost; empty when it does.
+    /// Why the sample is no valid measurement; empty when it is.
     public var doubts: [String] {
         guard arrived > 0 else { return ["nothing was delivered"] }
         var doubts: [String] = []

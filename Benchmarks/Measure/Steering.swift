@@ -1,16 +1,16 @@
 // SPDX-License-Identifier: Apache-2.0
 
-/// What the program of a reuseport group costs.
+/// The cost of a reuseport group's program.
 public struct Steering: Sendable {
-    /// Nanoseconds a run of the program, by the kernel's own account, one figure a round.
+    /// Nanoseconds a run of the program, as the kernel measures them, one figure a round.
     public let program: Spread
-    /// The same of a program that does nothing, which is the price of the account.
+    /// The same of an empty program, which is the cost of the measurement.
     public let empty: Spread
-    /// What two collectors received together with the program over what they received without, one
-    /// figure a pair of rounds.
+    /// What two collectors together received with the program, divided by what they received without; one figure a
+    /// pair of rounds.
     public let received: Spread
 
-    /// Nanoseconds a packet that the project promises not to pass.
+    /// Promised limit of nanoseconds a packet.
     public static let netPromise = 40.0
     /// The share of the kernel's own rate that the project promises.
     public static let receivedPromise = 0.93
@@ -22,6 +22,6 @@ public struct Steering: Sendable {
         self.received = received
     }
 
-    /// Minima, since whatever else the machine does only adds.
+    /// Minima, because other work on the machine only adds time.
     public var net: Double { program.least - empty.least }
 }

@@ -1,12 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
 
-/// What xdp_nat costs a packet, without the kernel around it (BPF_PROG_TEST_RUN).
+/// The cost of xdp_nat per packet, without the surrounding kernel (BPF_PROG_TEST_RUN).
 public struct Translation: Sendable {
-    /// Whose packet it is.
+    /// The sender of the packet.
     public enum Packet: String, CaseIterable, Sendable {
         case request = "from a known client"
         case answer = "from its server"
-        /// Another one each time, when there is no more room: one is forgotten for each.
+        /// A new one each time with a full table: each evicts one.
         case newcomer = "from a new client"
     }
 
@@ -18,12 +18,12 @@ public struct Translation: Sendable {
         case routed
     }
 
-    /// One way through the program.
+    /// One path through the program.
     public struct Cost: Sendable {
         public let packet: Packet
         public let way: Way
         public let family: Forwarding.Family
-        /// Nanoseconds a run of the program, and of nothing in its place, one figure a round.
+        /// Nanoseconds a run of the program and of an empty one, one figure a round.
         public let program: Spread
         public let empty: Spread
 
@@ -38,7 +38,7 @@ public struct Translation: Sendable {
             self.empty = empty
         }
 
-        /// Minima, since whatever else the machine does only adds.
+        /// Minima, because other work on the machine only adds time.
         public var net: Double { program.least - empty.least }
     }
 
@@ -56,7 +56,7 @@ public struct Translation: Sendable {
         }
     }
 
-    /// How much more than IPv4 the project lets IPv6 cost.
+    /// Promised limit of IPv6's cost relative to IPv4's.
     public static let promisedRatio = 1.3
 
     /// The promise for one way: of IPv6, a multiple of what IPv4 was measured at. Nil when there is none.

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 
-/// What reaches a receiver from a generator of frames that nobody can keep up with, by who forwards.
+/// The rates at a receiver from a generator that overloads every forwarder, for each forwarder.
 public struct WireRates: Sendable {
-    /// Who forwards, on one CPU.
+    /// The forwarders, on one CPU.
     public enum Forwarder: String, CaseIterable, Sendable {
         /// `xskreference ring`: AF_XDP in, AF_XDP out.
         case ring = "xskreference ring"
@@ -49,13 +49,13 @@ public struct WireRates: Sendable {
             arrived == 0 ? .infinity : Double(cpuNanoseconds) / Double(arrived)
         }
 
-        /// Why the flood says nothing of its forwarder; empty when it does.
+        /// Why the flood is no valid measurement; empty when it is.
         public var doubts: [String] {
             if arrived == 0 { return ["nothing arrived"] }
             return arrivedInAll > sentInAll ? ["\(arrivedInAll) arrived of \(sentInAll) sent"] : []
         }
 
-        /// The flood as a ledger is compared with.
+        /// The flood as a sample, to compare with the counters.
         public var sample: Sample {
             Sample(
                 arrived: arrived, cpuNanoseconds: cpuNanoseconds, sentInAll: sentInAll,
@@ -67,8 +67,8 @@ public struct WireRates: Sendable {
     /// Resident memory of the daemon in mode `af_xdp` after load, its frames included, on an interface of
     /// one queue; nil when it was not measured.
     public var residentMebibytes: Double?
-    /// Of a CPU, what the daemon in mode `af_xdp` takes without traffic and without busy polling, in per
-    /// cent; nil when it was not measured.
+    /// Per cent of a CPU that the daemon in mode `af_xdp` uses without traffic and without busy polling; nil when it
+    /// was not measured.
     public var idlePercent: Double?
 
     /// No flood yet.
@@ -100,8 +100,8 @@ public struct WireRates: Sendable {
         }
     }
 
-    /// MiB of memory a queue that the project promises not to pass.
+    /// Promised limit of memory a queue, in MiB.
     public static let residentPromise = 64.0
-    /// Per cent of a CPU that the project promises not to pass.
+    /// Promised limit in per cent of a CPU.
     public static let idlePromise = 2.0
 }

@@ -6,7 +6,7 @@ public struct Workload: Hashable, Sendable {
     public enum Input: String, Sendable {
         /// One at a time.
         case plain
-        /// Many in one, cut up by whoever wants them single (UDP_SEGMENT, UDP_GRO).
+        /// Many in one message, which the kernel can split (UDP_SEGMENT, UDP_GRO).
         case superPacket = "super-packet"
     }
 
@@ -14,7 +14,7 @@ public struct Workload: Hashable, Sendable {
     public let input: Input
     /// Bytes of a datagram.
     public let payload: Int
-    /// Sinks that the datagrams are dealt to.
+    /// The number of sinks.
     public let receivers: Int
 
     /// - Parameters:
@@ -26,8 +26,8 @@ public struct Workload: Hashable, Sendable {
         self.receivers = receivers
     }
 
-    /// Small and full-sized datagrams, each way; and small ones to more receivers, where each gets less of a
-    /// batch.
+    /// Small and full-sized datagrams for both inputs; and small ones to more receivers, where each gets a smaller part
+    /// of a batch.
     public static let all = [
         Workload(input: .plain, payload: 64), Workload(input: .plain, payload: 1400),
         Workload(input: .plain, payload: 64, receivers: 16),
@@ -43,11 +43,11 @@ public struct Workload: Hashable, Sendable {
         }
     }
 
-    /// What the cost of a datagram is divided by.
+    /// The baseline by which the cost of a datagram is divided.
     public func baseline(mmsg: Double, gso: Double) -> Double {
         switch input {
         case .plain: min(mmsg, gso)
-        // A forwarder that takes super-packets apart at the door is no yardstick for these.
+        // A forwarder that splits super-packets on receive is no baseline for these.
         case .superPacket: gso
         }
     }

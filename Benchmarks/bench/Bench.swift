@@ -9,7 +9,7 @@ struct Bench {
     let machine: Machine
     /// Configurations and output of children; removed at the end.
     let folder: URL
-    /// Where the yardsticks lie: beside this program.
+    /// The folder of the reference programs: that of this program.
     private let programs = URL(filePath: CommandLine.arguments[0])
         .resolvingSymlinksInPath().deletingLastPathComponent()
 
@@ -17,8 +17,7 @@ struct Bench {
         Forwarder.allCases.filter { $0 != .daemon || options.daemon != nil }
     }
 
-    /// All rounds of all workloads. They are interleaved twice over: a round runs every forwarder,
-    /// and who goes first changes with the round.
+    /// All rounds of all workloads, interleaved: a round runs every forwarder, and the order changes with the round.
     func cases() throws -> [CaseResult] {
         try Workload.all.map { workload in
             var result = CaseResult(workload: workload)
@@ -37,7 +36,7 @@ struct Bench {
         }
     }
 
-    /// What the daemon takes up at its defaults, and how soon it works; nil without a daemon.
+    /// The daemon's memory at its defaults, and its start-up time; nil without a daemon.
     func footprint() throws -> Footprint? {
         guard let daemon = options.daemon else { return nil }
         let starts = try (0..<options.starts).map { _ in try startMilliseconds(of: daemon) }

@@ -23,7 +23,7 @@ final class Child {
         let stem = folder.appending(path: "\(name)-\(UUID().uuidString)")
         output = stem.appendingPathExtension("out")
         errors = stem.appendingPathExtension("err")
-        // These are of util-linux and exec what follows, too, so that the pid stays.
+        // These programs of util-linux exec their command, so the pid stays the same.
         var launchers = ["setpriv", "--pdeathsig", "TERM"]
         if let cpu { launchers += ["taskset", "-c", "\(cpu)"] }
         let descriptors = [output, errors].map {
@@ -44,7 +44,7 @@ final class Child {
         Children.end(pid)
     }
 
-    /// What it wrote to its standard output once it has ended with status 0.
+    /// Its standard output, once it has ended with status 0.
     func result(within seconds: Double) throws -> Data {
         var status: Int32?
         try wait(seconds, for: "the end of \(name)") {
@@ -55,7 +55,7 @@ final class Child {
         return try Data(contentsOf: output)
     }
 
-    /// Returns once something that the program does is done.
+    /// Waits until the program has done something.
     ///
     /// - Parameter what: such as "to bind port 53".
     func wait(_ what: String, _ done: () throws -> Bool) throws {
@@ -92,7 +92,7 @@ final class Child {
         return resident + (value("HugetlbPages") ?? 0)
     }
 
-    /// The end of what it wrote to its standard error.
+    /// The end of its standard error.
     private var said: String {
         let text = (try? String(contentsOf: errors, encoding: .utf8)) ?? ""
         return text.isEmpty ? "it said nothing" : String(text.suffix(600))

@@ -5,8 +5,8 @@ internal import Foundation
 internal import Glibc
 internal import Synchronization
 
-/// The processes that this program started and has not yet reaped, so that none outlives it: not a
-/// failure, not Ctrl+C. (`setpriv --pdeathsig` sees to the case that this program is killed.)
+/// The processes that this program started and has not yet reaped, so that none outlives it after a failure or Ctrl+C.
+/// (`setpriv --pdeathsig` covers the case that this program is killed.)
 enum Children {
     private struct State {
         var live: Set<pid_t> = []
@@ -27,7 +27,7 @@ enum Children {
         posix_spawn_file_actions_adddup2(&actions, output, 1)
         posix_spawn_file_actions_adddup2(&actions, errors, 2)
 
-        // This program ignores the signals that it handles, and a child would inherit that.
+        // A child would inherit that this program ignores the signals that it handles.
         var attributes = posix_spawnattr_t()
         posix_spawnattr_init(&attributes)
         defer { posix_spawnattr_destroy(&attributes) }
@@ -65,7 +65,7 @@ enum Children {
         return status
     }
 
-    /// Ends a child: asks, and after three seconds insists.
+    /// Ends a child: by SIGTERM, after three seconds by SIGKILL.
     static func end(_ pid: pid_t) {
         guard state.withLock({ $0.live.contains(pid) }) else { return }
         kill(pid, SIGTERM)
@@ -79,8 +79,8 @@ enum Children {
         state.withLock { _ = $0.live.remove(pid) }
     }
 
-    /// Returns at once, unless a signal is ending this program: then what the caller saw go wrong is
-    /// the signal's doing, and the handler has the last word.
+    /// Returns at once, unless a signal is ending this program: then the signal caused the caller's error, and the
+    /// handler ends the program.
     static func yieldToSignals() {
         while state.withLock({ $0.signalled }) { pause() }
     }
@@ -96,7 +96,7 @@ enum Children {
 
     /// SIGINT and SIGTERM end every child, call `cleanUp`, and end this program.
     ///
-    /// - Returns: what has to be kept for that to stay so.
+    /// - Returns: objects that must be kept for this to work.
     static func endOnSignals(
         cleanUp: @escaping @Sendable () -> Void
     ) -> [any DispatchSourceSignal] {

@@ -9,12 +9,12 @@ struct DaemonConfig {
 
     let port: Int
     let sinks: [Int]
-    /// Where the metrics are served; nil for the default, which is not at all.
+    /// The port of the metrics; nil: no metrics, the default.
     var metricsPort: Int?
     /// One worker with a large buffer, as the references have; without it all is at its default.
     var likeTheReferences = false
 
-    /// Writes the file into a folder and says how to start the daemon with it.
+    /// Writes the file into a folder and returns the command that starts the daemon with it.
     func command(_ daemon: String, folder: URL) throws -> [String] {
         try Self.command(daemon, yaml, folder: folder)
     }

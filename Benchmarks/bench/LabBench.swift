@@ -21,7 +21,7 @@ struct LabBench {
         daemonCPU = machine.forwarderCPU
     }
 
-    /// - Throws: `Trouble`, also when the daemon does not forward as it should.
+    /// - Throws: `Trouble`, also when the daemon does not forward correctly.
     func run() throws -> LabRates {
         var rates = LabRates()
         for place in LabRates.Place.allCases {
@@ -34,7 +34,7 @@ struct LabBench {
         return rates
     }
 
-    /// All of them, each in a new lab: where the memory of one lies is not the same in the next round.
+    /// All forwarders, each in a new lab, so that the memory layout differs between rounds.
     private func round(_ place: LabRates.Place) throws -> [(LabRates.Forwarder, LabRates.Flood)] {
         var running: [LabForwarding] = []
         defer { running.forEach { $0.stop() } }

@@ -17,7 +17,7 @@ enum LabConfig {
             "    mode: \(mode)",
         ]
         lines += more.map { "    \($0)" }
-        // In the mode that is not of the kernel an interface means nothing.
+        // Mode userspace has no interface.
         if mode != "userspace" { lines.append("    interface: \(VethLab.ingress)") }
         lines += ["    balance: round_robin"]
         if !settings.isEmpty { lines += ["    settings:"] + settings.map { "      \($0)" } }

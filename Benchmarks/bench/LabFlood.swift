@@ -4,13 +4,13 @@ internal import CVethLab
 internal import Glibc
 internal import Measure
 
-/// One sender that floods several labs in turn.
+/// One sender that floods several labs alternately.
 struct LabFlood {
-    /// The sender's, and that of all the kernel does on the way.
+    /// The CPU of the sender and of all kernel work on the path.
     let cpu: Int
-    /// Of each lab, in ms, before the first turn.
+    /// The warm-up of each lab before its first turn, in ms.
     let warmUp: Int
-    /// How many turns each lab has, and how many ms each lasts.
+    /// The number of turns of each lab, and the ms of a turn.
     let turns: Int
     let milliseconds: Int
 

@@ -5,15 +5,15 @@ internal import Foundation
 internal import Glibc
 internal import Measure
 
-/// Somebody who forwards in a lab of veths of their own, from here to `stop`.
+/// A forwarder in its own lab of veths, until `stop`.
 struct LabForwarding {
     let forwarder: LabRates.Forwarder
     let lab: VethLab
     let stop: () -> Void
 
     /// - Parameters:
-    ///   - daemon: the program; for the daemon alone.
-    ///   - cpu: the daemon's own. What it forwards costs the sender's.
+    ///   - daemon: the executable; only for the daemon.
+    ///   - cpu: the daemon's CPU. Forwarding itself runs on the sender's.
     /// - Throws: `Trouble`: the bare programs need Linux 6.6, nftables need nft(8).
     init(
         _ forwarder: LabRates.Forwarder, to place: LabRates.Place, daemon: String, cpu: Int,
@@ -76,12 +76,12 @@ struct LabForwarding {
             """
     }
 
-    /// A BPF file system that ends with the daemon: nothing stays pinned however it ends.
+    /// A BPF file system that ends with the daemon, so that no pin stays, however it ends.
     static let ownPins = [
         "unshare", "--mount", "sh", "-c", #"mount -t bpf bpf /sys/fs/bpf && exec "$@""#, "sh",
     ]
 
-    /// What the daemon's books say; nil of the others.
+    /// The daemon's counters; nil for the others.
     func accounting() throws -> Accounting? {
         guard forwarder == .daemon else { return nil }
         let scrape = try lab.balancer.enter {

@@ -4,13 +4,12 @@ internal import CVethLab
 internal import Foundation
 internal import Glibc
 
-/// A network namespace without a name: it ends with this object and whoever runs in it, also when this
-/// program is killed.
+/// An unnamed network namespace: it ends with this object and its last process, also when this program is killed.
 final class LabNetwork {
     let descriptor: Int32
     private let folder: URL
 
-    /// One in which there is nothing but `lo`, which is up.
+    /// A namespace with only `lo`, which is up.
     ///
     /// - Parameter folder: where the output of commands goes.
     init(folder: URL) throws {
@@ -24,7 +23,7 @@ final class LabNetwork {
 
     deinit { close(descriptor) }
 
-    /// How ip(8) finds it: `link set x netns PATH`.
+    /// Its path for ip(8): `link set x netns PATH`.
     var path: String { "/proc/\(getpid())/fd/\(descriptor)" }
 
     /// Runs `body` in it, on the calling thread. Sockets and processes made there stay there.

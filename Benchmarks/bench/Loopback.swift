@@ -3,10 +3,10 @@
 internal import Foundation
 internal import Glibc
 
-/// The little that the bench does with sockets itself.
+/// The socket operations of the bench itself.
 enum Loopback {
-    /// Ports of 127.0.0.1 that nobody holds, for UDP and TCP. They lie below the range from which
-    /// the kernel takes ports for unbound sockets, so that none is lost before it is used.
+    /// Free ports of 127.0.0.1, for UDP and TCP. They are below the kernel's ephemeral range, so that none is taken
+    /// before it is used.
     static func freePorts(_ count: Int) throws -> [Int] {
         var ports: Set<Int> = []
         for _ in 0..<10_000 where ports.count < count {

@@ -3,7 +3,7 @@
 internal import Foundation
 internal import Glibc
 
-/// The machine that is measured on.
+/// The machine of the measurement.
 struct Machine {
     /// The CPUs that this process may use, in order.
     let cpus: [Int]
@@ -26,7 +26,7 @@ struct Machine {
         guard !cpus.isEmpty else { throw Trouble("/proc/self/status names no CPU") }
     }
 
-    /// What the figures depend on, for the page that keeps them.
+    /// The facts on which the figures depend, for the page.
     func facts(folder: URL) -> [(name: String, value: String)] {
         var system = utsname()
         uname(&system)

@@ -4,8 +4,8 @@ internal import Foundation
 internal import Glibc
 internal import Measure
 
-/// Measures udp-fanout beside the references and prints the tables. Exit: 0, 1 when a figure could
-/// not be had or cannot be trusted, 2 on bad usage. A promise that is missed is a result, not a failure.
+/// Measures udp-fanout and the references and prints the tables. Exit: 0, 1 when a figure could not be measured or is
+/// not valid, 2 on bad usage. A missed promise is a result, not a failure.
 @main
 enum Main {
     static func main() {
@@ -89,7 +89,7 @@ enum Main {
             })
     }
 
-    /// Root alone can load programs and make networks; the rest of the run needs no privilege.
+    /// Only root can load programs and create networks; the rest of the run needs no privilege.
     private static func ifRoot<Figures>(
         _ options: Options, _ part: Part, _ what: String, _ body: () throws -> Figures
     ) throws -> Figures? {
@@ -101,7 +101,7 @@ enum Main {
         return try body()
     }
 
-    /// How this run was started, as one would type it at the root of the tree.
+    /// The command of this run, at the root of the tree.
     private static var command: String {
         let arguments = CommandLine.arguments.dropFirst()
         let daemon = arguments.firstIndex(of: "--daemon").map { [$0, $0 + 1] } ?? []

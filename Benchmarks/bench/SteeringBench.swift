@@ -5,9 +5,9 @@ internal import Glibc
 internal import Measure
 internal import ReusePortLB
 
-/// Two members of a group that runs in this process alone, and senders of 256 addresses.
+/// Two members of a private group in this process, and senders with 256 addresses.
 struct SteeringBench {
-    /// Rounds of a thousand packets, with the program and with an empty one in turn.
+    /// Rounds of a thousand packets, alternately with the program and with an empty one.
     let rounds: Int
     /// Pairs of floods, with the program and without.
     let pairs: Int
@@ -51,7 +51,7 @@ struct SteeringBench {
         try check(steering_cost(&bench, Int32(rounds), &program, &empty), "measure the program")
         var ratios: [Double] = []
         for pair in 0..<pairs {
-            // Who goes first changes with the pair.
+            // The order changes with the pair.
             let first = try flood(&bench, withProgram: pair.isMultiple(of: 2))
             let second = try flood(&bench, withProgram: !pair.isMultiple(of: 2))
             ratios.append(pair.isMultiple(of: 2) ? first / second : second / first)

@@ -5,7 +5,7 @@ internal import Foundation
 internal import Glibc
 internal import Measure
 
-/// Somebody who translates XDP frames in a lab of veths of their own, from here to `stop`.
+/// A translator of XDP frames in its own lab of veths, until `stop`.
 struct Translating {
     let forwarder: NATRates.Forwarder
     let scene: NATRates.Scene
@@ -14,8 +14,8 @@ struct Translating {
     private let lab: VethLab
 
     /// - Parameters:
-    ///   - daemon: the program; for the daemon alone.
-    ///   - cpu: the daemon's own. What it translates costs the sender's.
+    ///   - daemon: the executable; only for the daemon.
+    ///   - cpu: the daemon's CPU. Translation itself runs on the sender's.
     /// - Throws: `Trouble`: nftables need nft(8).
     init(
         _ forwarder: NATRates.Forwarder, in scene: NATRates.Scene, daemon: String, cpu: Int,
@@ -30,7 +30,7 @@ struct Translating {
             let link = try Self.attachBare(in: lab, wire, isOneArm: scene.isOneArm)
             stop = { close(link) }
         case .nftables:
-            // What the routes say of a source is nobody's business here.
+            // The route of the source is not checked here.
             try lab.balancer.run(
                 """
                 for at in all \(VethLab.ingress); do
@@ -44,7 +44,7 @@ struct Translating {
             }
             stop = {}
         case .daemon:
-            // Associations that an answer moves elsewhere would be another subject.
+            // No `unanswered` list, so that replies do not move associations to another map.
             let yaml = LabConfig.yaml(
                 mode: "xdp_nat", settings: ["xdp_mode: native"],
                 more: ["one_arm: \(scene.isOneArm)", "unanswered: false"])
@@ -79,7 +79,7 @@ struct Translating {
         return link
     }
 
-    /// What the daemon's books say; nil of the others.
+    /// The daemon's counters; nil for the others.
     func accounting() throws -> Accounting? {
         guard forwarder == .daemon else { return nil }
         let scrape = try lab.balancer.enter {

@@ -13,7 +13,7 @@ struct TranslationBench {
     private let turns: lab_cases
     private let daemonCPU: Int
 
-    /// Who is measured side by side. Those who have many clients in turn are in each other's caches.
+    /// The scenes that are measured together. Those with many clients displace each other's caches.
     private static let together: [[NATRates.Scene]] = [[.oneArm], [.routed], [.few, .crowd, .all]]
 
     init(_ options: Options, machine: Machine, folder: URL) {
@@ -25,7 +25,7 @@ struct TranslationBench {
         daemonCPU = machine.forwarderCPU
     }
 
-    /// - Throws: `Trouble`, also when the daemon does not forward as it should.
+    /// - Throws: `Trouble`, also when the daemon does not forward correctly.
     func run() throws -> NATRates {
         var rates = NATRates()
         for _ in 0..<rounds {
@@ -34,7 +34,7 @@ struct TranslationBench {
         return rates
     }
 
-    /// All of them, each in a new lab: where the memory of one lies is not the same in the next round.
+    /// All forwarders, each in a new lab, so that the memory layout differs between rounds.
     private func round(
         of scenes: [NATRates.Scene], _ rates: inout NATRates
     ) throws {

@@ -9,9 +9,9 @@ internal import Measure
 /// client ── in0 │ lb0 ── balancer ── br0 ── out0 │ in0 ── receiver              behind a bridge
 ///
 /// Each │ is a veth between two networks. Addresses: 10.8.0.x between client (2) and balancer (1), 10.8.1.x
-/// between balancer (1) and receiver, who has three: whom the daemon chooses makes no difference to the
-/// way. The service is 10.8.9.1, which no interface of the balancer bears. The receiver has it too, as
-/// receivers of direct server return do: so the bare programs need not rewrite anything.
+/// between balancer (1) and receiver, which has three: the daemon's choice does not change the path. The service is
+/// 10.8.9.1, which no interface of the balancer has. The receiver has it too, as with direct server return, so the
+/// bare programs need not rewrite anything.
 struct VethLab {
     let place: LabRates.Place
     let balancer: LabNetwork
@@ -21,13 +21,13 @@ struct VethLab {
     static let service = "10.8.9.1"
     static let receivers = ["10.8.1.2", "10.8.1.3", "10.8.1.4"]
     static let port = 5514
-    /// Where datagrams come in at the balancer.
+    /// The balancer's interface to the client.
     static let ingress = "lb0"
-    /// Of the receiver's end.
+    /// The MAC address of the receiver's end.
     static var macOfReceiver: String { mac(1, 2) }
-    /// Its bytes, the first highest.
+    /// The same as a number, the first byte highest.
     static let macNumberOfReceiver: UInt64 = 0x0200_0008_0102
-    /// Where the balancer's routes send them out.
+    /// The balancer's interface to the receiver.
     var way: String { place == .sameHost ? "out0" : "br0" }
 
     /// - Parameter folder: where the output of commands goes.
@@ -38,7 +38,7 @@ struct VethLab {
         try connect(Self.ingress, to: client, subnet: 0)
         try connect("out0", to: receiver, subnet: 1)
         if place == .elsewhere {
-            // The bridge knows its way, and floods nothing.
+            // A static entry, so that the bridge floods nothing.
             try balancer.run(
                 """
                 ip link add br0 address \(Self.mac(1, 1)) type bridge
@@ -64,10 +64,10 @@ struct VethLab {
         try network.run("ip link set in0 up")
     }
 
-    /// Addresses of both sides, known to the other for good: the bare programs take every packet, the
-    /// answer to a question for an address too.
+    /// Sets the addresses of both sides with permanent neighbour entries: the bare programs take every packet,
+    /// including replies to ARP and neighbour discovery.
     ///
-    /// - Parameter interface: what has the balancer's.
+    /// - Parameter interface: the interface with the balancer's address.
     private func address(_ network: LabNetwork, subnet: Int, on interface: String) throws {
         try balancer.run(
             """
@@ -84,24 +84,24 @@ struct VethLab {
             """)
     }
 
-    /// Of the veth of a subnet: 1 is the balancer's end, 2 the other.
+    /// The MAC address of a veth's end in a subnet: 1 is the balancer's end, 2 the other.
     private static func mac(_ subnet: Int, _ end: Int) -> String {
         "02:00:00:08:0\(subnet):0\(end)"
     }
 
-    /// The ends between which somebody forwards.
+    /// The ends of the path.
     var lane: lab_lane {
         lab_lane(
             client: client.descriptor, receiver: receiver.descriptor,
             address: Self.number(of: Self.service), port: UInt16(Self.port))
     }
 
-    /// The same for frames of XDP.
+    /// The same for XDP frames.
     ///
     /// - Parameters:
-    ///   - forwarder: who forwards them, and is stopped outside its turns; 0 when the kernel does.
-    ///   - sources: how many send them: a power of two, 2^20 at most.
-    ///   - known: how many have sent one before: `sources` or more, a power of two.
+    ///   - forwarder: the process that forwards them, and is stopped outside its turns; 0: the kernel forwards.
+    ///   - sources: the number of senders: a power of two, at most 2^20.
+    ///   - known: the number of sources that have sent before: `sources` or more, a power of two.
     ///   - isOneArm: whether they go back to the client.
     func wire(
         forwarder: pid_t = 0, sources: Int = 4096, known: Int = 4096, isOneArm: Bool = false
@@ -117,8 +117,8 @@ struct VethLab {
             known: UInt32(known))
     }
 
-    /// Packets that the balancer has sent to the receiver's side. bpf_redirect_peer passes that count by:
-    /// the packet does not leave, it turns up at the other end.
+    /// Packets that the balancer has sent to the receiver's side. bpf_redirect_peer does not count there: the packet
+    /// appears directly at the other end.
     func packetsSent() throws -> Int {
         let table = try balancer.run("cat /proc/net/dev")
         for line in table.split(separator: "\n") {

@@ -5,14 +5,14 @@ internal import Foundation
 internal import Glibc
 internal import Measure
 
-/// The daemon in modes `af_xdp` and `userspace`, beside references that receive by AF_XDP.
+/// The daemon in modes `af_xdp` and `userspace`, and references that receive by AF_XDP.
 struct WireBench {
     private let daemon: String?
     private let folder: URL
     private let rounds: Int
     private let turns: lab_cases
     private let daemonCPU: Int
-    /// How long the daemon is watched doing nothing, in ms.
+    /// How long the idle daemon is measured, in ms.
     private let idle: Int
 
     init(_ options: Options, machine: Machine, folder: URL) {
@@ -25,7 +25,7 @@ struct WireBench {
         daemonCPU = machine.forwarderCPU
     }
 
-    /// - Throws: `Trouble`, also when the daemon does not forward as it should.
+    /// - Throws: `Trouble`, also when the daemon does not forward correctly.
     func run() throws -> WireRates {
         var rates = WireRates()
         var forwarders: [WireRates.Forwarder] = daemon == nil ? [.ring, .mmsg] : []
@@ -37,7 +37,7 @@ struct WireBench {
         return rates
     }
 
-    /// All of them, each in a new lab: where the memory of one lies is not the same in the next round.
+    /// All forwarders, each in a new lab, so that the memory layout differs between rounds.
     private func round(of forwarders: [WireRates.Forwarder], _ rates: inout WireRates) throws {
         var running: [WireForwarding] = []
         defer { running.forEach { $0.stop() } }
@@ -85,7 +85,7 @@ struct WireBench {
         }
     }
 
-    /// What the daemon takes of a CPU when there is nothing to do.
+    /// The CPU use of the idle daemon.
     private func idlePercent() throws -> Double {
         let forwarding = try start(.afxdp)
         defer { forwarding.stop() }

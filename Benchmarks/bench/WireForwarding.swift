@@ -5,7 +5,7 @@ internal import Foundation
 internal import Glibc
 internal import Measure
 
-/// Somebody who forwards XDP frames in a lab of veths of their own, from here to `stop`.
+/// A forwarder of XDP frames in its own lab of veths, until `stop`.
 struct WireForwarding {
     let forwarder: WireRates.Forwarder
     let lab: VethLab
@@ -14,7 +14,7 @@ struct WireForwarding {
     /// Returns once it forwards.
     ///
     /// - Parameters:
-    ///   - daemon: the program; for the daemon alone.
+    ///   - daemon: the executable; only for the daemon.
     /// - Throws: `Trouble`.
     init(
         _ forwarder: WireRates.Forwarder, daemon: String, cpu: Int, folder: URL
@@ -69,8 +69,8 @@ struct WireForwarding {
         ] + VethLab.receivers
     }
 
-    /// Sockets get what is for an address of the host; and a veth takes frames of XDP only when somebody
-    /// polls it, a program or GRO.
+    /// Sockets receive only datagrams to addresses of the host, and a veth accepts XDP frames only with a program or
+    /// GRO on it.
     private static func serveBySockets(in lab: VethLab) throws {
         try lab.balancer.run("ip address add \(VethLab.service)/32 dev lo")
         let result = try lab.balancer.enter { lab_take_frames(VethLab.ingress) }
@@ -79,14 +79,14 @@ struct WireForwarding {
         }
     }
 
-    /// A /sys of the lab's network, and a BPF file system that ends with the process: nothing stays pinned
-    /// however it ends.
+    /// A /sys of the lab's network, and a BPF file system that ends with the process, so that no pin stays, however it
+    /// ends.
     private static let ownFileSystems = [
         "unshare", "--mount", "sh", "-c",
         #"mount -t sysfs sysfs /sys && mount -t bpf bpf /sys/fs/bpf && exec "$@""#, "sh",
     ]
 
-    /// What the daemon's books say; nil of the references.
+    /// The daemon's counters; nil for the references.
     func accounting() throws -> Accounting? {
         guard forwarder.isDaemon else { return nil }
         let scrape = try lab.balancer.enter {

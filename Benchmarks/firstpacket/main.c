@@ -1,13 +1,13 @@
 // SPDX-License-Identifier: Apache-2.0
 /*
- * firstpacket: how long after its exec a forwarder passes on its first datagram.
+ * firstpacket: measures the time from a forwarder's exec to its first forwarded datagram.
  *
  *   cc -O2 -D_GNU_SOURCE -o firstpacket main.c
  *   ./firstpacket LISTEN_PORT SINK_PORT COMMAND [ARGUMENT...]
  *
- * Starts COMMAND, which is to forward from 127.0.0.1:LISTEN_PORT to 127.0.0.1:SINK_PORT, and sends it
- * a datagram every 0.2 ms until one comes out. Ends the command again. Prints one line of JSON;
- * exit 1 with a message when nothing came within ten seconds.
+ * Starts COMMAND, which must forward from 127.0.0.1:LISTEN_PORT to 127.0.0.1:SINK_PORT, and sends it a
+ * datagram every 0.2 ms until one arrives at the sink. Then ends the command. Prints one line of JSON; exit 1
+ * with a message when nothing arrived within ten seconds.
  */
 #include <arpa/inet.h>
 #include <err.h>
@@ -64,12 +64,12 @@ static int open_sink(const char *port)
 	return fd;
 }
 
-/* Milliseconds until a datagram came out, or -1. */
+/* Milliseconds until a datagram arrived, or -1. */
 static double probe(int sink, const struct sockaddr_in *target, pid_t pid, double start)
 {
 	const struct timespec interval = {.tv_nsec = PROBE_INTERVAL_NS};
 	struct pollfd readable = {.fd = sink, .events = POLLIN};
-	/* Not connected: that nobody listens yet is no error then. */
+	/* Not connected, so that a missing listener is no error yet. */
 	int out = socket(AF_INET, SOCK_DGRAM | SOCK_CLOEXEC, 0);
 
 	if (out < 0)

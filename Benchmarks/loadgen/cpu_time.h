@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-/* cpu_time.h: what a process has cost so far. */
+/* cpu_time.h: the CPU time of a process so far. */
 #ifndef LOADGEN_CPU_TIME_H
 #define LOADGEN_CPU_TIME_H
 
@@ -8,7 +8,7 @@
 /*
  * Nanoseconds on a CPU of every live thread of the process: the first field of
  * /proc/PID/task/TID/schedstat (Documentation/scheduler/sched-stats.rst). Ends the program with a
- * message when there is no such process: a forwarder that died has no cost.
+ * message when there is no such process: a dead forwarder has no cost.
  */
 uint64_t cpu_time_ns(int pid);
 

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 /*
- * loadgen: saturates one UDP forwarder on loopback and prints what a datagram cost it.
+ * loadgen: saturates one UDP forwarder on loopback and prints the forwarder's cost of a datagram.
  *
  * By hand, with a forwarder that listens on 9000 and sends to 9001 and 9002:
  *
@@ -15,12 +15,12 @@
  *   -g SEGMENTS   datagrams in a super-packet, sent as one (UDP_SEGMENT); 1 = plain (1)
  *   -f FLOWS      source ports (16); -b MESSAGES a system call (64)
  *
- * The cost is the on-CPU time of all threads of the forwarder over the datagrams that reached the
- * sinks. It is the figure to compare: packets a second follow the load of the machine. Pin the two
- * programs to CPUs of their own, or the sender's time in the kernel disturbs the forwarder's caches.
+ * The cost is the on-CPU time of all threads of the forwarder divided by the datagrams that reached the
+ * sinks. Compare this figure: packets a second depend on the load of the machine. Pin the two programs to
+ * different CPUs, or the sender's kernel time disturbs the forwarder's caches.
  *
- * Prints one line of JSON; "in_all" counts the warm-up too. Exit: 0, or 1 with a message when something cannot be set up, 2 on bad
- * usage.
+ * Prints one line of JSON; "in_all" counts the warm-up too. Exit: 0, or 1 with a message when the set-up
+ * fails, 2 on bad usage.
  */
 #include <stdio.h>
 #include <stdlib.h>
@@ -102,7 +102,7 @@ static double now(void)
 	return (double)t.tv_sec + (double)t.tv_nsec / 1e9;
 }
 
-/* Sends for so many seconds; returns how long it took. */
+/* Sends for this many seconds; returns how long it took. */
 static double send_for(struct sender *sender, double seconds)
 {
 	double start = now(), end;
@@ -115,8 +115,8 @@ static double send_for(struct sender *sender, double seconds)
 }
 
 /*
- * Waits until the forwarder has passed on what it holds: 100 ms without an arrival, or two seconds.
- * Less would be fooled by a forwarder that has to wait for its CPU.
+ * Waits until the forwarder has sent everything: 100 ms without an arrival, or two seconds. Less would be too
+ * short for a forwarder that has to wait for its CPU.
  */
 static void drain(const struct sinks *sinks)
 {

@@ -48,7 +48,7 @@ void sender_open(struct sender *sender, const struct load *load)
 	sender->payload.iov_len = bytes;
 	if (!sender->payload.iov_base)
 		err(1, "payload");
-	/* Every message is the same bytes: what they hold is nothing to a forwarder. */
+	/* All messages have the same bytes; the forwarder ignores the content. */
 	for (int i = 0; i < load->messages; i++) {
 		sender->messages[i].msg_hdr.msg_iov = &sender->payload;
 		sender->messages[i].msg_hdr.msg_iovlen = 1;

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-/* sender.h: as many datagrams as one CPU can send, from a number of source ports in turn. */
+/* sender.h: sends as many datagrams as one CPU can, round robin from several source ports. */
 #ifndef LOADGEN_SENDER_H
 #define LOADGEN_SENDER_H
 
@@ -30,7 +30,7 @@ struct sender {
 	int segments;
 	struct mmsghdr messages[MESSAGES_MAX];
 	struct iovec payload;
-	uint64_t sent; /* datagrams that the kernel took */
+	uint64_t sent; /* datagrams that the kernel accepted */
 };
 
 /* Whether every number is within the limits above. */
@@ -39,7 +39,7 @@ bool load_is_sane(const struct load *load);
 /* Opens the sockets; ends the program with a message when it cannot. */
 void sender_open(struct sender *sender, const struct load *load);
 
-/* One system call on the next flow. A refusal (nobody listens yet) sends nothing. */
+/* One system call on the next flow. A refusal (no listener yet) sends nothing. */
 void sender_send(struct sender *sender);
 
 #endif

@@ -22,7 +22,7 @@ void sinks_open(struct sinks *sinks, int port)
 
 	if (fd < 0)
 		err(1, "socket of a sink");
-	/* Before the bind: no datagram may slip into the queue, where it would not be counted. */
+	/* Before the bind, so that no datagram gets into the queue, where it would not be counted. */
 	if (setsockopt(fd, SOL_SOCKET, SO_ATTACH_FILTER, &program, sizeof(program)))
 		err(1, "SO_ATTACH_FILTER of a sink");
 	if (bind(fd, (struct sockaddr *)&at, sizeof(at)))

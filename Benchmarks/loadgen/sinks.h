@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 /*
- * sinks.h: receivers that cost nothing to read.
+ * sinks.h: receivers that need no reader.
  *
  * A sink is a UDP socket whose filter refuses every datagram. The kernel counts each refusal in the
- * socket's drop counter, so arrivals are counted exactly while no process has to run for them. A
- * super-packet is cut into its datagrams before the filter, at the cost of who sent it.
+ * socket's drop counter, so arrivals are counted exactly without a running process. A super-packet is
+ * split into its datagrams before the filter, on the sender's CPU time.
  */
 #ifndef LOADGEN_SINKS_H
 #define LOADGEN_SINKS_H

@@ -14,14 +14,14 @@ struct forwarder {
 	int out; /* not connected */
 	struct sockaddr_in sinks[SINKS_MAX];
 	unsigned int sink_count; /* at least 1 */
-	unsigned int turn;	 /* datagrams dealt so far */
+	unsigned int turn;	 /* datagrams distributed so far */
 };
 
 /* Each returns only when receiving fails, with errno set. */
 void forward_mmsg(struct forwarder *forwarder);
 void forward_gso(struct forwarder *forwarder);
 
-/* The index of the sink whose turn it is. */
+/* The index of the next sink. */
 static inline unsigned int next_sink(struct forwarder *forwarder)
 {
 	return forwarder->turn++ % forwarder->sink_count;

@@ -2,10 +2,10 @@
 /*
  * gso.c: super-packets in and out, with round robin by the datagram.
  *
- * A receive gives up to 16 super-packets. Their datagrams are dealt to the sinks in turn without
- * copying: a sink's share is a list of pieces of the receive buffers. A share leaves as one
- * super-packet when the batch is through, when it is full, or when a datagram of another size comes,
- * since all but the last datagram of a super-packet have one size.
+ * A receive returns up to 16 super-packets. Their datagrams are distributed round robin to the sinks without
+ * copying: a sink's share is a list of pieces of the receive buffers. A share is sent as one super-packet at
+ * the end of the batch, when it is full, or when a datagram of another size comes: all but the last datagram
+ * of a super-packet have the same size.
  */
 
 #include <errno.h>
@@ -21,7 +21,7 @@ enum {
 	BATCH = 16,
 	SUPER_PACKET_MAX = 65536,
 	SHARE_DATAGRAMS_MAX = 64, /* UDP_MAX_SEGMENTS of kernels before 6.5 */
-	SHARE_BYTES_MAX = 65507	  /* what one UDP length can say */
+	SHARE_BYTES_MAX = 65507	  /* the largest UDP payload */
 };
 
 struct share {
@@ -73,7 +73,7 @@ static void add_to_share(const struct forwarder *forwarder, struct share *shares
 	share->pieces[share->count++] = (struct iovec){.iov_base = datagram, .iov_len = size};
 }
 
-/* The size of the datagrams in what was received; without UDP_GRO's word it is one datagram. */
+/* The size of the received datagrams; without a UDP_GRO control message it is one datagram. */
 static size_t datagram_size(struct msghdr *message, size_t length)
 {
 	struct cmsghdr *header;

@@ -1,14 +1,14 @@
 // SPDX-License-Identifier: Apache-2.0
 /*
- * reference: two round-robin forwarders with nothing in them but the system calls. They say what the
- * kernel alone costs, which is what a forwarder that also counts, logs and reloads is held against.
+ * reference: two round-robin forwarders that make only the system calls. They show the cost of the kernel
+ * alone, as the baseline for a forwarder that also counts, logs and reloads.
  *
  *   cc -O2 -D_GNU_SOURCE -o reference *.c
  *   taskset -c 0 ./reference mmsg|gso LISTEN_PORT SINK_PORT...
  *
- *   mmsg  recvmmsg, then sendmmsg: each datagram is a message of its own
- *   gso   UDP_GRO in, UDP_SEGMENT out: a super-packet is dealt out datagram by datagram, and the
- *         datagrams of a batch that go to one sink leave as one super-packet
+ *   mmsg  recvmmsg, then sendmmsg: each datagram is a message
+ *   gso   UDP_GRO in, UDP_SEGMENT out: the datagrams of a super-packet are distributed one by one, and
+ *         those of a batch that go to one sink are sent as one super-packet
  *
  * Both listen and send on 127.0.0.1 only. They count nothing, ignore failed sends and run until
  * they are killed.
@@ -22,7 +22,7 @@
 
 #include "forward.h"
 
-/* What is asked for; the kernel gives at most net.core.rmem_max and wmem_max. */
+/* Requested sizes; the kernel grants at most net.core.rmem_max and wmem_max. */
 enum {
 	BUFFER_BYTES = 8 << 20
 };

@@ -34,7 +34,7 @@ void forward_mmsg(struct forwarder *forwarder)
 				continue;
 			return;
 		}
-		/* What was filled in is sent as it stands: only length and address change. */
+		/* The received messages are sent unchanged, except for length and address. */
 		for (int i = 0; i < received; i++) {
 			parts[i].iov_len = messages[i].msg_len;
 			messages[i].msg_hdr.msg_name = &forwarder->sinks[next_sink(forwarder)];

@@ -14,17 +14,18 @@ enum {
 	RECEIVERS_MAX = 16
 };
 
-/* Who gets datagrams, and what that changes in one to the service. Words are as on the wire. */
+/* A receiver, and how its address changes the checksum of a datagram to the service. Words are in network
+ * order. */
 struct receiver {
 	uint32_t address;
-	uint32_t steps; /* what the sum behind the UDP checksum grows by */
+	uint32_t steps; /* the increase of the sum for the UDP checksum */
 };
 
 struct forwarder {
 	uint8_t *memory; /* FRAMES of FRAME_BYTES */
 	struct xsk_umem *umem;
 	struct xsk_socket *in, *out;
-	/* A device has a fill and a completion ring of its own; nothing is received by `out`. */
+	/* Each device has a fill and a completion ring; nothing is received on `out`. */
 	struct xsk_ring_prod fill, transmit, unused_fill;
 	struct xsk_ring_cons receive, completion, unused_completion;
 	uint8_t link[12]; /* the Ethernet addresses of what is sent */
@@ -32,7 +33,7 @@ struct forwarder {
 	uint16_t port;	  /* of the service and of the receivers; as on the wire */
 	struct receiver receivers[RECEIVERS_MAX];
 	unsigned int receiver_count;
-	unsigned int turn; /* datagrams dealt so far */
+	unsigned int turn; /* datagrams distributed so far */
 };
 
 /* Opens a socket that receives from queue 0 of one interface; ends the program when it
@@ -40,7 +41,7 @@ struct forwarder {
 void open_input(struct forwarder *forwarder, const char *interface);
 /* Opens a socket in the same memory that sends by the other interface. */
 void open_output(struct forwarder *forwarder, const char *interface);
-/* Leads UDP to the service's port to the input, in native mode; everything else passes. */
+/* Redirects UDP to the service's port to the input, in native mode; everything else passes. */
 void steer(const struct forwarder *forwarder, const char *interface);
 
 /* Each runs until the program is killed. */
@@ -57,7 +58,7 @@ static inline const struct receiver *next_receiver(struct forwarder *forwarder)
 
 /* Takes packets from the receive ring, BATCH at most, and sleeps until there are some. */
 uint32_t take(struct forwarder *forwarder, uint32_t *from);
-/* Gives frames back to receive into. There is room: the ring holds all of them. */
+/* Returns frames to the fill ring, which has room for all of them. */
 void refill(struct forwarder *forwarder, const uint64_t *addresses, uint32_t count);
 
 #endif

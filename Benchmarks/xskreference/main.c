@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 /*
- * xskreference: two round-robin forwarders of UDP over IPv4 that receive by AF_XDP and hold as little else as
- * can be. They say what the kernel and the rewrite cost, which is what mode `af_xdp` is held against.
+ * xskreference: two minimal round-robin forwarders of UDP over IPv4 that receive by AF_XDP. They show the
+ * cost of the kernel and the rewrite, as the baseline for mode `af_xdp`.
  *
  *   taskset -c 0 ./xskreference ring|mmsg IN OUT SERVICE PORT MAC RECEIVER...
  *
@@ -50,7 +50,7 @@ static void find_link(struct forwarder *forwarder, const char *interface, const 
 	memcpy(to + 6, request.ifr_hwaddr.sa_data, 6);
 }
 
-/* What the sum grows by when the receiver's address takes the service's place. */
+/* The increase of the sum when the receiver's address replaces the service's. */
 static struct receiver receiver_at(uint32_t address, uint32_t service)
 {
 	uint32_t steps =

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-/* mmsg.c: a batch from the ring, the payloads out with one system call. */
+/* mmsg.c: receives a batch from the ring, and sends the payloads with one system call. */
 #include <err.h>
 #include <netinet/in.h>
 #include <sys/socket.h>

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-/* ring.c: a batch from one ring into another: the frames stay where they are. */
+/* ring.c: moves a batch from one ring to another; the frames stay in place. */
 #include <arpa/inet.h>
 #include <errno.h>
 #include <string.h>
@@ -17,8 +17,8 @@ static uint16_t fold(uint64_t sum)
 	return (uint16_t)((sum & 0xffff) + (sum >> 16));
 }
 
-/* RFC 1624, equation 3. A hop more takes 1 from the first byte of its word, which is to add the
- * complement of that. The steering program has seen to all headers. */
+/* RFC 1624, equation 3. A hop subtracts 1 from the first byte of its word, that is, adds the complement of
+ * that. The steering program has checked all headers. */
 static void rewrite(uint8_t *frame, const struct forwarder *forwarder,
 		    const struct receiver *receiver)
 {

@@ -32,7 +32,7 @@ extension AFXDPPlane {
                 keepDeparted(from: previous, to: table.rows)
             }
             for plan in plans { try opened[plan.interface.index]?.steer(plan) }
-            logger.debug("packets meet the new tables", metadata: ["mode": "af_xdp"])
+            logger.debug("packets use the new tables", metadata: ["mode": "af_xdp"])
         } catch {
             throw PlaneError(error)
         }

@@ -11,8 +11,8 @@ public struct FileWatch: Sendable {
     private let path: String
     private let interval: Duration
 
-    /// - Parameter interval: between two polls; a change is reported once the file was the same twice, so that it is not
-    ///   read while it is being written.
+    /// - Parameter interval: between two polls; a change is reported once the file was the same twice, so that it is
+    ///   not read while it is being written.
     public init(path: String, interval: Duration = .milliseconds(250)) {
         self.path = path
         self.interval = interval

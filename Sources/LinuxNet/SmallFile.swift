@@ -8,8 +8,8 @@ public enum SmallFile {
     /// The whole file.
     ///
     /// - Parameter limit: most bytes of the file.
-    /// - Throws: the kernel's error; `EFBIG` when the file is longer than `limit`, `EISDIR` when it is a folder, `ESPIPE`
-    ///   when it is a pipe or a device, which could block the reader for ever.
+    /// - Throws: the kernel's error; `EFBIG` when the file is longer than `limit`, `EISDIR` when it is a folder,
+    ///   `ESPIPE` when it is a pipe or a device, which could block the reader for ever.
     public static func bytes(of path: String, limit: Int = 4 << 20) throws(SystemError) -> [UInt8] {
         // SAFETY: the kernel reads `path` up to its NUL.
         let file = unsafe open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK)

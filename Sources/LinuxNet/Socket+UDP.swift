@@ -38,9 +38,9 @@ extension Socket {
 
     /// Binds the socket: from now on it may receive datagrams to `endpoint`.
     ///
-    /// With `.exclusive` SO_REUSEPORT is set only after the bind. The bind then conflicts with every other socket on the
-    /// address, so two daemons that start at once cannot both succeed. The kernel reads the option again when the next
-    /// socket binds, so our sockets can still join.
+    /// With `.exclusive` SO_REUSEPORT is set only after the bind. The bind then conflicts with every other socket on
+    /// the address, so two daemons that start at once cannot both succeed. The kernel reads the option again when the
+    /// next socket binds, so our sockets can still join.
     public func bind(to endpoint: Endpoint, sharing: PortSharing) throws(SystemError) {
         if sharing == .joining { try allowJoining() }
         try bind(to: endpoint)

@@ -63,8 +63,8 @@ package protocol WorkerLoop: ~Copyable, SendableMetatype {
 
     // MARK: Commands
 
-    /// Lets the worker run `command` between two batches, without waiting for it. While the worker waits at its gate the
-    /// command runs on the caller's thread.
+    /// Lets the worker run `command` between two batches, without waiting for it. While the worker waits at its gate
+    /// the command runs on the caller's thread.
     ///
     /// - Returns: a latch that opens when the command has run, for `wait(for:)`.
     package func post(_ command: @escaping WorkerMailbox<Loop>.Command) -> Latch {

@@ -12,7 +12,7 @@ extension TCPlane {
         let prepared = try serving.program.prepare(layout, from: previous)
         // Every map has enough room, so nothing fails from here on.
         try serving.program.adopt(layout, from: previous, prepared) {
-            logger.debug("packets meet the new tables", metadata: ["mode": "tc_ebpf"])
+            logger.debug("packets use the new tables", metadata: ["mode": "tc_ebpf"])
         }
         let left = layout.rowsLeft(by: previous)
         for (listener, endpoint, row) in left {

@@ -78,7 +78,7 @@ public actor UserspacePlane: DataPlane {
         let previousLinks = retargeted.map { group, listener, tables in
             group.adopt(listener, tables)
         }
-        logger.debug("packets meet the new tables", metadata: ["mode": "userspace"])
+        logger.debug("packets use the new tables", metadata: ["mode": "userspace"])
         for ((group, _, _), links) in zip(retargeted, previousLinks) { group.keepCounts(of: links) }
         retire(leaving + interim)
         for group in opened {

@@ -39,7 +39,7 @@ struct Obstacle: Sendable, CustomStringConvertible {
                 listener: listener.name, receivers: names,
                 reason: "\(names.joined(separator: ", ")): on this host, where no program sees "
                     + "the replies",
-                remedy: "name servers on other hosts, or in network namespaces of their own")
+                remedy: "use servers on other hosts, or in their own network namespaces")
         ]
     }
 

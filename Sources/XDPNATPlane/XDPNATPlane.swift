@@ -147,7 +147,7 @@ package actor XDPNATPlane: KernelPlane {
 
     /// The wait for packets that use removed entries is still to come.
     func logActive() {
-        logger.debug("packets meet the new tables", metadata: ["mode": "xdp_nat"])
+        logger.debug("packets use the new tables", metadata: ["mode": "xdp_nat"])
     }
 
     package func logInitialized() {

@@ -68,7 +68,8 @@ extension Daemon {
             logger.error(
                 oldProcess.hasEnded
                     ? "takeover aborted, and the old process has ended: start the daemon"
-                    : "takeover aborted; the old process continues", metadata: ["error": "\(error)"])
+                    : "takeover aborted; the old process continues", metadata: ["error": "\(error)"]
+            )
             return false
         }
         if oldProcess.hasEnded {

@@ -127,11 +127,11 @@ extension DaemonTests.ControlTests {
     @Test("an unknown receiver is refused with the list of receivers")
     func unknownName() async throws {
         try await DaemonUnderTest.running(try ConfigText.simple().yaml) { daemon in
-            let run = try await daemon.command(["drain", "in/nobody"])
+            let run = try await daemon.command(["drain", "in/unknown"])
             #expect(run.code == 1 && run.output == "")
             #expect(
                 run.errors
-                    == "drain: no receiver is called 'in/nobody': there are: in/r1, in/r2")
+                    == "drain: no receiver is called 'in/unknown': there are: in/r1, in/r2")
         }
     }
 

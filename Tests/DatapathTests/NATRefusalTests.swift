@@ -25,7 +25,8 @@ struct NATRefusalTests {
         return try [
             NATCase("an ARP request", frame: arp, .untouched(LB_NAT_UNHANDLED_TRAFFIC)),
             NATCase("an ARP answer", frame: unicastARP, .untouched(LB_NAT_NOT_IP)),
-            .untouched("a datagram to an address that no listener serves", LB_NAT_UNHANDLED_TRAFFIC) {
+            .untouched("a datagram to an address that no listener serves", LB_NAT_UNHANDLED_TRAFFIC)
+            {
                 $0.destination = try Endpoint(parsing: "192.0.2.9:5683")
             },
             .untouched(

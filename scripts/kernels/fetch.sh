@@ -4,11 +4,11 @@
 # fetch.sh SERIES FOLDER   unpacks one of Debian's kernels into FOLDER, and installs nothing
 #
 # SERIES is the beginning of a version that Debian offers, such as 6.1, or `newest`. FOLDER then has
-# vmlinuz, modules/ (as modprobe wants them below lib) and release (what `uname -r` will say). Where it has
-# them already, nothing is asked of the network.
+# vmlinuz, modules/ (as modprobe expects them below lib) and release (the output of `uname -r`). If it has them
+# already, the script does not use the network.
 #
-# apt-get works beside the machine's own: its indices are of Debian's releases, whatever the machine
-# follows, and it checks their signatures as ever. DEBIAN_MIRROR names another mirror.
+# apt-get has its own state here: its indices are of Debian's releases, whatever the machine uses, and it
+# checks their signatures. DEBIAN_MIRROR names another mirror.
 set -eu
 
 series=$1
@@ -47,16 +47,16 @@ look_up() {
     for suite in bookworm-security trixie-security; do
         echo "deb [signed-by=$keys] $mirror/debian-security $suite main"
     done >>"$apt/sources.list"
-    # A release that has left the mirror is missed only by who wants its kernel.
+    # A release that has left the mirror matters only for its own kernel.
     with_apt apt-get update -q >"$apt/log" 2>&1 ||
         say "not every index can be had ($apt/log); going on with the others"
     touch "$apt/looked-up"
 }
 
-# Once a day is often enough to ask what there is.
+# Update the indices at most once a day.
 [ -n "$(find "$apt/looked-up" -mtime -1 2>/dev/null || true)" ] || look_up
 
-# A text as a pattern that means it.
+# Escapes a text for a pattern.
 literal() { printf '%s' "$1" | sed 's/[.+]/[&]/g'; }
 
 case $series in
@@ -91,7 +91,7 @@ mkdir -p "$folder/modules/lib"
 mv "$image" "$folder/vmlinuz"
 mv "$modules" "$folder/modules/lib/modules"
 rm -rf "$folder/debs" "$folder/files"
-# It warns of lists that some kernels come without, and that nothing here reads.
+# It warns of lists that some kernels lack and that are not used here.
 depmod -b "$folder/modules" "$release" 2>>"$apt/log"
-# Last: a folder with this in it is whole.
+# Last: a folder with this file is complete.
 echo "$release" >"$folder/release"

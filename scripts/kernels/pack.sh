@@ -6,7 +6,7 @@
 #                                  what one guest has besides: the modules of the kernel in FOLDER (as
 #                                  fetch.sh leaves it), and WORDS for the tests' command line
 #
-# An ARCHIVE is one of cpio's; the kernel unpacks several, one behind the other
+# An ARCHIVE has the cpio format; the kernel unpacks several that are concatenated
 # (Documentation/driver-api/early-userspace/buffer-format.rst).
 set -eu
 here=$(cd "$(dirname "$0")" && pwd)
@@ -17,11 +17,11 @@ fail() {
     exit 1
 }
 
-# What the tests call by name. bpftool and ethtool are asked for by some of the suites only.
+# The tools that the tests call. Only some suites need bpftool and ethtool.
 tools='ip tc bpftool ethtool'
 
-# What the lab's networks are made of, and the filters of clsact. A kernel that has one of them built in,
-# or does not have it at all, goes without.
+# The modules for the lab's networks and for clsact filters. Those that are built in, or that a kernel lacks, are
+# left out.
 modules='veth bridge stp sch_ingress cls_bpf act_bpf cls_u32 ipv6'
 
 # A copy of a program at its own path, and of every library that it needs.
@@ -34,7 +34,7 @@ add_file() {
     [ ! -e "$root$1" ] || return 0
     mkdir -p "$root$(dirname "$1")"
     cp -L "$1" "$root$1"
-    # Debugging information is most of their size. What cannot be stripped, a script, stays as it is.
+    # Debugging information is most of their size. Scripts cannot be stripped.
     strip --strip-debug "$root$1" 2>/dev/null || true
 }
 
@@ -60,7 +60,7 @@ pack_system() {
     add_program "$bundle"
     cp "$bundle" "$root/tests/tests"
     strip --strip-debug "$root/tests/tests"
-    # Tests look at the programs' sources, where they were when the tests were compiled.
+    # Tests read the programs' sources at the path of the build.
     mkdir -p "$root$tree"
     cp -R "$tree/bpf" "$root$tree/bpf"
     archive "$2"
@@ -76,7 +76,7 @@ pack_kernel() {
     for word; do echo "$word"; done >"$root/tests/words"
     : >"$root/modules/order"
     for module in $modules; do
-        # Of each module: `insmod FILE` for it and before it for what it needs, `builtin NAME`.
+        # For each module: `insmod FILE` for its dependencies and for itself, or `builtin NAME`.
         modprobe -d "$folder/modules" -S "$(cat "$folder/release")" \
             --show-depends --ignore-install "$module" 2>/dev/null || true
     done | sed -n 's/^insmod \([^ ]*\).*/\1/p' | awk '!seen[$0]++' |
@@ -91,7 +91,7 @@ pack_kernel() {
     archive "$target"
 }
 
-# In one step, so that another run does not meet half of it.
+# In one step, so that another run does not find half of it.
 archive() {
     (cd "$root" && find . -print0 | LC_ALL=C sort -z |
         cpio --quiet --null --create --format=newc --reproducible --owner=+0:+0) >"$1.new"

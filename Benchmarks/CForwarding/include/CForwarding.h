@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * CForwarding.h: what tc_fanout costs a packet, without the kernel around it. Functions return 0 or
+ * CForwarding.h: the cost of tc_fanout per packet, without the surrounding kernel. Functions return 0 or
  * -errno.
  */
 #ifndef CFORWARDING_H
@@ -9,19 +9,19 @@
 #include <stddef.h>
 #include <stdint.h>
 
-/* One way through the program. */
+/* One path through the program. */
 struct forwarding_case {
 	int is_v6;
-	int looks_up; /* the route, for each packet */
+	int looks_up; /* whether it looks up the route of each packet */
 };
 
 /*
  * Nanoseconds a run of BPF_PROG_TEST_RUN: of the program, of one that rewrites fixed fields, one by one, on
- * the same way, and of nothing in its place. Rounds of the three alternate, in a network namespace of their
- * own with one route.
+ * the same path, and of an empty one. Rounds of the three alternate, in a separate network namespace with
+ * one route.
  *
- * The packet of a test run is not put back between runs, so all stand behind a program that restores its
- * headers.
+ * A test run does not restore its packet between runs, so a wrapper program that restores the headers calls
+ * each of them.
  *
  * @object                  the ELF object tc_fanout, `bytes` long
  * @program, @bare, @empty  one figure a round; `rounds` elements

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * CSteering.h: what a reuseport program costs, measured on sockets that have joined a group.
+ * CSteering.h: the cost of a reuseport program, measured on sockets that have joined a group.
  * Functions return 0 or -errno.
  */
 #ifndef CSTEERING_H
@@ -13,8 +13,8 @@ enum {
 	STEERING_MEMBERS = 2
 };
 
-/* Sockets of the two collectors, bound to 127.0.0.1:port, and of the senders, each with a source
- * address of its own and connected to that port. */
+/* Sockets of the two collectors, bound to 127.0.0.1:port, and of the senders, each with its own source
+ * address and connected to that port. */
 struct steering {
 	uint16_t port;
 	int members[STEERING_MEMBERS];
@@ -26,8 +26,8 @@ int steering_open(struct steering *bench);
 void steering_close(struct steering *bench);
 
 /*
- * The kernel's own account of the program's run time (kernel.bpf_stats_enabled), a packet, beside that of
- * a program that does nothing. Rounds of both alternate.
+ * The program's run time per packet as the kernel measures it (kernel.bpf_stats_enabled), and that of an
+ * empty program. Rounds of both alternate.
  *
  * @program, @empty  nanoseconds a run of each round; `rounds` elements
  */

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * CVethLab.h: namespaces, yardsticks and floods for a lab of veths. Functions return 0 or a descriptor,
+ * CVethLab.h: namespaces, baselines and floods for a lab of veths. Functions return 0 or a descriptor,
  * or -errno.
  */
 #ifndef CVETHLAB_H
@@ -12,7 +12,7 @@ enum {
 	LAB_LANES_MAX = 4
 };
 
-/* A new network namespace; it ends with the descriptor and whoever is in it. */
+/* A new network namespace; it ends with the descriptor and its last process. */
 int lab_network(void);
 /* Moves the calling thread into a network namespace; the descriptor of the one that it was in. */
 int lab_enter(int network);
@@ -27,14 +27,14 @@ int lab_enter(int network);
 int lab_bare_peer(const char *at, const char *out);
 int lab_bare_neigh(const char *at, const char *out, uint32_t next_hop);
 
-/* A client, a receiver, and somebody between them who forwards. */
+/* A client, a receiver, and a forwarder between them. */
 struct lab_lane {
 	int client, receiver; /* networks */
 	uint32_t address;     /* where datagrams are sent to, IPv4 in host order */
 	uint16_t port;	      /* of that, and of the receiver */
 };
 
-/* Who is compared takes turns of some milliseconds, since a machine's speed changes from second to second. */
+/* Forwarders alternate every few milliseconds, because a machine's speed changes from second to second. */
 struct lab_cases {
 	int cpu;     /* of the sender, and of all the kernel does on the way */
 	int warm_up; /* of each, milliseconds */
@@ -50,25 +50,25 @@ struct lab_count {
 };
 
 /*
- * Sends datagrams of 64 bytes from 16 ports, as many as one CPU can, and counts what the receiver's socket
- * gets. The lanes' order changes with every turn.
+ * Sends datagrams of 64 bytes from 16 ports, as many as one CPU can, and counts those at the receiver's
+ * socket. The lanes' order changes with every turn.
  *
  * @lanes, @counts  LAB_LANES_MAX at most
  */
 int lab_flood(const struct lab_lane *lanes, int count, const struct lab_cases *turns,
 	      struct lab_count *counts);
 
-/* A client, a receiver and who forwards between them, by frames that come in as XDP frames. */
+/* A client, a receiver and a forwarder between them, with XDP frames as input. */
 struct lab_wire {
 	int client, receiver; /* networks */
 	const char *end;      /* the name of the veth's end in both */
 	uint64_t mac;	  /* of the balancer's end of the client's veth, the first byte highest */
 	uint32_t address; /* where datagrams are sent to, IPv4 in host order */
 	uint16_t port;	  /* of that, and of the receiver */
-	int forwarder; /* the process; it runs while it has its turn, and is stopped otherwise. 0: the
+	int forwarder;	  /* the process; it runs during its turns, and is stopped otherwise. 0: the
 			* kernel forwards */
-	uint32_t sources; /* that take turns: 1 … 2^20, a power of two */
-	uint32_t known;	  /* that have been there once before the first turn: the same, not fewer */
+	uint32_t sources; /* used round robin: 1 … 2^20, a power of two */
+	uint32_t known;	  /* that have sent before the first turn: a power of two, >= sources */
 };
 
 struct lab_rate {
@@ -79,30 +79,30 @@ struct lab_rate {
 	uint64_t sent_in_all, arrived_in_all;
 };
 
-/* Has the veth's end take XDP frames though no program is attached there: in the calling thread's network. */
+/* Lets the veth's end accept XDP frames without a program there; in the calling thread's network. */
 int lab_take_frames(const char *end);
 
 /* CPU time that a process has used, in ns; 0 when it is gone. */
 uint64_t lab_cpu_ns(int process);
 
 /*
- * Sends a few datagrams and waits for one at the receiver's socket, whose kernel looks at its checksums.
+ * Sends a few datagrams and waits for one at the receiver's socket, whose kernel verifies its checksums.
  *
- * @return  1 when one came within 20 ms, and then nothing is under way any more; 0 otherwise
+ * @return  1 when one arrived within 20 ms, and none is in flight any more; 0 otherwise
  */
 int lab_wire_delivers(const struct lab_wire *wire);
 
 /*
- * A program at the XDP hook of the interface `at`, in its driver, in the network of the calling thread: it writes
- * other addresses of Ethernet and IP over those that frames of the wire have, and sends them out of `out`, or
- * back when that is NULL. It neither parses, looks up nor counts. It is gone when the descriptor is closed.
+ * A native program at the XDP hook of the interface `at`, in the calling thread's network: it overwrites the
+ * Ethernet and IP addresses of the wire's frames, and sends them out of `out`, or back when that is NULL. It
+ * parses, looks up and counts nothing. Closing the descriptor removes it.
  */
 int lab_bare_translate(const char *at, const char *out, const struct lab_wire *wire,
 		       uint64_t mac_to, uint32_t address_to);
 
 /*
- * Sends datagrams of 64 bytes from all sources, more than anybody can forward, and counts what reaches the
- * receiver's end of the wire. Warm-up is before each turn. The order changes with every turn.
+ * Sends datagrams of 64 bytes from all sources, more than any forwarder can forward, and counts those at the
+ * receiver's end of the wire. Each turn begins with a warm-up. The order changes with every turn.
  *
  * @wires, @rates  LAB_LANES_MAX at most
  */

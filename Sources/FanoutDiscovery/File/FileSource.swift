@@ -37,7 +37,7 @@ struct FileSource: DiscoverySource {
         ) {
             guard !Task.isCancelled else { return true }
             logger.debug(
-                "file discovery: the file is another one", metadata: ["path": "\(path)"])
+                "file discovery: the file has changed", metadata: ["path": "\(path)"])
             tally.relist(.changed)
             return read(publish)
         }

@@ -4,7 +4,7 @@ internal import FanoutCore
 internal import LinuxNet
 internal import Synchronization
 
-/// The demo's traffic: a steady rate of datagrams from 32 source addresses in turn.
+/// The demo's traffic: a steady rate of datagrams, round robin from 32 source addresses.
 final class DemoSender: Sendable {
     private let sources: [Source]
     private let rate: Int
