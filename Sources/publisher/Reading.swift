@@ -10,7 +10,8 @@ enum Reading {
             throw ValidationError("must be an address such as 192.0.2.1 or 2001:db8::1")
         }
         guard !address.isWildcard else {
-            throw ValidationError("must be the receiver's own address; a wildcard can only be bound")
+            throw ValidationError(
+                "must be the receiver's own address; a wildcard can only be bound")
         }
         return address
     }

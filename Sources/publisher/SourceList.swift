@@ -42,7 +42,8 @@ struct SourceList: Equatable, Sendable {
         let parts = piece.split(separator: "/", maxSplits: 1, omittingEmptySubsequences: false)
         guard let address = IPAddress(parts[0]), address.zone == nil else {
             throw Malformed(
-                reason: "'\(piece)' is not an address or block; must be like 10.0.0.1,10.0.1.0/24 or "
+                reason:
+                    "'\(piece)' is not an address or block; must be like 10.0.0.1,10.0.1.0/24 or "
                     + "2001:db8::/112, without spaces and zones")
         }
         guard !address.isWildcard || parts.count == 2, !address.isMulticastOrBroadcast else {

@@ -64,11 +64,10 @@ static void destroying(void)
 			destroyed += !rplb_group_destroy(NULL, "cut");
 	}
 	lab_ok(deaths == 10, "a group has ten pins (%d)", deaths);
-	lab_ok(opened == deaths, "a group whose destroyer died is built anew (%d)",
-	       opened);
+	lab_ok(opened == deaths, "a group whose destroyer died is built anew (%d)", opened);
 	lab_ok(destroyed == deaths, "and can be destroyed (%d)", destroyed);
-	lab_ok(stale == 2 * deaths, "a process that had the group open cannot join its remains (%d)",
-	       stale);
+	lab_ok(stale == 2 * deaths,
+	       "a process that had the group open cannot join its remains (%d)", stale);
 	close(fd);
 }
 

@@ -55,7 +55,8 @@ static void scarce(const char *name, bool exists, const char *what)
 		lost += descriptors() - before;
 	}
 	lab_ok(extra > 0 && extra < ENOUGH, "%s needs at least one descriptor (%d)", what, extra);
-	lab_ok(!wrong, "%s without enough of them reports that (%d times not, %d)", what, wrong, last);
+	lab_ok(!wrong, "%s without enough of them reports that (%d times not, %d)", what, wrong,
+	       last);
 	lab_ok(!lost, "%s without enough of them leaves none open (%d)", what, lost);
 	lab_ok(descriptors() == before, "%s with enough of them leaves none open", what);
 }

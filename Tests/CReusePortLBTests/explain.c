@@ -90,7 +90,8 @@ static bool says(enum rplb_call call, int error, const char *words)
 /* An explanation for one call leaves out what applies to others. */
 static void by_call(void)
 {
-	lab_ok(says(RPLB_CALL_DESTROY, EBUSY, "live members") && !says(RPLB_CALL_DESTROY, EBUSY, "slot"),
+	lab_ok(says(RPLB_CALL_DESTROY, EBUSY, "live members") &&
+		       !says(RPLB_CALL_DESTROY, EBUSY, "slot"),
 	       "destroying a group with members is not explained by slots");
 	lab_ok(says(RPLB_CALL_DESTROY, ENOENT, "no such group") &&
 		       !says(RPLB_CALL_DESTROY, ENOENT, "socket"),

@@ -78,8 +78,7 @@ static void swapped(void)
 			lab_need(-errno, "rename");
 		lab_need(rplb_group_destroy(NULL, "swapped"), "destroy");
 	}
-	lab_ok(refused == 9, "a group with a renamed pin is foreign (%d of 9, %d)",
-	       refused, other);
+	lab_ok(refused == 9, "a group with a renamed pin is foreign (%d of 9, %d)", refused, other);
 }
 
 static int replace_pin(void *path)

@@ -77,7 +77,8 @@ static void slots(void)
 	other_address = lab_socket(elsewhere);
 	lab_error(rplb_join(group, other_address, 1), -EADDRNOTAVAIL, "a group has one address");
 	tcp = lab_tcp(PORT);
-	lab_error(rplb_join(group, tcp, 0), 0, "a listener joins the same slot: TCP has its own slots");
+	lab_error(rplb_join(group, tcp, 0), 0,
+		  "a listener joins the same slot: TCP has its own slots");
 	lab_ok(members() == 2, "both are members, and no refused socket is");
 
 	lab_error(rplb_leave(group, first), 0, "a member leaves");

@@ -145,8 +145,7 @@ static void address(void)
 	close(exclusive);
 	lab_error(bind_it(&taken), 0, "an address that is free is not");
 	taken.sin_port = htons(53);
-	lab_error(lab_as(LAB_NONE, bind_it, &taken), -EACCES,
-		  "a port below 1024 needs privilege");
+	lab_error(lab_as(LAB_NONE, bind_it, &taken), -EACCES, "a port below 1024 needs privilege");
 	taken.sin_family = AF_UNIX;
 	lab_error(bind_it(&taken), -EAFNOSUPPORT, "an address of another family is refused");
 }

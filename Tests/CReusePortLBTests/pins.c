@@ -82,7 +82,8 @@ static void foreign(void)
 	lab_ok(!access(RPLB_PIN_ROOT "/theirs/other", F_OK), "the other pins are still there");
 
 	pin_foreign(RPLB_PIN_ROOT "/alike/group");
-	lab_error(reopen("alike"), -EPROTONOSUPPORT, "a map that only has the name group is foreign");
+	lab_error(reopen("alike"), -EPROTONOSUPPORT,
+		  "a map that only has the name group is foreign");
 	pin_foreign(RPLB_PIN_ROOT "/file");
 	lab_error(reopen("file"), -EPROTONOSUPPORT, "a pin in the place of the folder is foreign");
 

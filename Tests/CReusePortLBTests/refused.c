@@ -59,7 +59,8 @@ int main(void)
 	lab_ok(count_of(group) == 4, "and then changes nothing");
 	close(second);
 	second = lab_udp(PORT);
-	lab_error(rplb_join(later, second, 1), 0, "once that member has left, the lower count is accepted");
+	lab_error(rplb_join(later, second, 1), 0,
+		  "once that member has left, the lower count is accepted");
 	lab_ok(count_of(group) == 2, "and sets the count");
 
 	close(first);

@@ -107,8 +107,7 @@ static void rejoining(void)
 	/* This handle has the group open that will be replaced. */
 	late = open_group("lost", (struct rplb_options){.count = 0});
 	lives.fds[2] = lab_udp(PORT);
-	lab_error(rplb_join(group, lives.fds[2], 0), -EEXIST,
-		  "a slot of the live group is taken");
+	lab_error(rplb_join(group, lives.fds[2], 0), -EEXIST, "a slot of the live group is taken");
 	lab_ok(strstr(heard, "pins of group lost were removed") != NULL,
 	       "the log says that the pins were removed (%s)", heard);
 	lab_error(rplb_join(late, lives.fds[2], 2), 0,

@@ -137,7 +137,8 @@ static void listing(void)
 		       list[0].joined_ns / 1000000000 <= (uint64_t)now.tv_sec,
 	       "and by when it joined");
 
-	lab_error(rplb_group_destroy(NULL, "listed"), -EBUSY, "a group with members is not destroyed");
+	lab_error(rplb_group_destroy(NULL, "listed"), -EBUSY,
+		  "a group with members is not destroyed");
 	close(udp);
 	lab_error(rplb_group_destroy(NULL, "listed"), -EBUSY, "a listener is a member too");
 	close(tcp);

@@ -78,7 +78,10 @@ extension CollectorTests.UsageTests {
             0, of: 2, at: endpoint, ["--pin-root", pins.path])
         let at = ["\(endpoint.address)", "\(endpoint.port)"]
         for (words, says) in [
-            (at + ["0", "2", "--pin-root", pins.path], ["join slot 0", "EEXIST", "a live member"]),
+            (
+                at + ["0", "2", "--pin-root", pins.path],
+                ["join slot 0", "EEXIST", "a live member"]
+            ),
             (at + ["1", "2", "--pin-root", pins.path, "--seed", "1"], ["ESTALE", "seed"]),
             (at + ["0", "2", "--pin-root", pins.path + "x"], ["ENODEV", "mount -t bpf"]),
             (["192.0.2.1", "9", "0", "1", "--pin-root", pins.path], ["bind", "EADDRNOTAVAIL"]),

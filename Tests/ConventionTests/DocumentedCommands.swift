@@ -43,11 +43,8 @@ enum DocumentedCommands {
 
     static let all: [Entry] =
         [
-            Entry("make test", ci, "make test"),
             Entry("make build", ci, "make build"),
             Entry("make run", "Tests/DaemonTests/DemoTests.swift", "\"demo\""),
-            Entry("make help", "Tests/ConventionTests/MakeTargetTests.swift", "\"help\""),
-            Entry("make bench", "Tests/BenchTests/SmokeTests.swift", "--daemon"),
             Entry("\(daemon) check --config config.yaml", "docs/userspace.md", "check --config"),
             Entry("\(daemon) --config config.yaml", "docs/userspace.md", "udp-fanout --config"),
             Entry(

@@ -20,7 +20,7 @@ extension DaemonTests.DoctorFileTests {
     func unusable() async throws {
         let cases: [(text: String?, found: String, remedy: String)] = [
             (nil, "open receivers: ENOENT", "file.path"),
-            ("", "receivers is empty", "a comment in it"),
+            ("", "receivers is empty", "only a comment"),
             ("192.0.2.1\nnonsense\n", "receivers:2: 'nonsense' is no receiver", "address:port"),
             (
                 "[Servers]\n192.0.2.1", "receivers:1: there is no section [Real Servers]",

@@ -57,7 +57,8 @@ extension DaemonTests.DoctorPlaceTests {
         let found = listener.report.findings.filter { $0.level == .problem }
         #expect(found.map(\.check) == ["address of in"] && listener.code == 1, "\(found)")
         #expect(found.first?.found == "no interface of this host has 192.0.2.77")
-        #expect(found.first?.remedy.contains("set bind to an address that `ip address` lists") == true)
+        #expect(
+            found.first?.remedy.contains("set bind to an address that `ip address` lists") == true)
         let metrics = try await report(
             yaml("\(try Endpoint.free())", "metrics: {enabled: true, bind: \"192.0.2.77:9090\"}"))
         #expect(metrics.code == 1)

@@ -28,7 +28,8 @@ extension ReusePortTests.FailoverTests {
         let during = try members.homes()
         for source in sources {
             if before[source] == 1 {
-                #expect([0, 2].contains(during[source]), "\(source) reached \(during[source] ?? -1)")
+                #expect(
+                    [0, 2].contains(during[source]), "\(source) reached \(during[source] ?? -1)")
             } else {
                 #expect(during[source] == before[source], "\(source)")
             }

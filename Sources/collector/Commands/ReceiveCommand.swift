@@ -34,7 +34,8 @@ struct ReceiveCommand: AsyncParsableCommand {
     @Argument(help: "The slot of this process, 0 to COUNT - 1.")
     var index: Int
 
-    @Argument(help: "How many slots the group has, 1 to 128; a group with another count is resized.")
+    @Argument(
+        help: "How many slots the group has, 1 to 128; a group with another count is resized.")
     var count: Int
 
     @Option(
@@ -73,7 +74,8 @@ struct ReceiveCommand: AsyncParsableCommand {
         guard port != 0 else { throw ValidationError("PORT must be a number from 1 to 65535") }
         try checkCount(count)
         guard (0..<count).contains(index) else {
-            throw ValidationError("INDEX must be a number from 0 to COUNT - 1, that is \(count - 1)")
+            throw ValidationError(
+                "INDEX must be a number from 0 to COUNT - 1, that is \(count - 1)")
         }
         if let group { try checkName(group) }
         guard limit != 0 else { throw ValidationError("--count takes a number from 1 up") }
@@ -142,7 +144,8 @@ struct ShowFlags: ParsableArguments {
 
     @Option(
         parsing: .unconditional,
-        help: ArgumentHelp("Print the counts at this interval; fractions are allowed.", valueName: "seconds"))
+        help: ArgumentHelp(
+            "Print the counts at this interval; fractions are allowed.", valueName: "seconds"))
     var statsInterval: Double?
 
     @Flag(help: "Datagrams and counts as JSON, one object a line.")

@@ -16,10 +16,12 @@ struct RunCommand: AsyncParsableCommand {
 
     @OptionGroup var log: LogOptions
 
-    @Option(help: "A TC program to load instead of the embedded one; for listeners of mode tc_ebpf.")
+    @Option(
+        help: "A TC program to load instead of the embedded one; for listeners of mode tc_ebpf.")
     var ebpfProgram: String?
 
-    @Option(help: "An XDP program to load instead of the embedded one; for listeners of mode af_xdp.")
+    @Option(
+        help: "An XDP program to load instead of the embedded one; for listeners of mode af_xdp.")
     var xdpProgram: String?
 
     @Flag(

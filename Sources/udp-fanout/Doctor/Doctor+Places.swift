@@ -28,7 +28,9 @@ extension Doctor {
         case EADDRNOTAVAIL:
             return .problem(
                 check, "no interface of this host has \(place.endpoint.address)",
-                do: "set \(key) to an address that `ip address` lists, or to 0.0.0.0 or [::] for all")
+                do:
+                    "set \(key) to an address that `ip address` lists, or to 0.0.0.0 or [::] for all"
+            )
         case EADDRINUSE where isOwn(place):
             return .ok(check, "\(place.endpoint), served by the running daemon")
         case EADDRINUSE:

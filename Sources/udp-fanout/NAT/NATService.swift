@@ -49,7 +49,8 @@ struct NATService: Sendable {
         var numbers: [UInt16] = []
         for text in ports {
             guard let port = UInt16(text), port > 0 else {
-                throw ValidationError("-p: '\(text)' is not a port; must be a number from 1 to 65535")
+                throw ValidationError(
+                    "-p: '\(text)' is not a port; must be a number from 1 to 65535")
             }
             guard !numbers.contains(port) else {
                 throw ValidationError("-p: \(port) stands twice")
