@@ -2,7 +2,7 @@
 # SPDX-License-Identifier: Apache-2.0
 #
 # check-packages.sh [DEBS]   tests the Debian packages in DEBS (.build/deb) as their users do: lintian, then, in a
-#                            minimal Debian, the commands of docs/install.md, verbatim; needs root
+#                            minimal Debian, the commands of docs/getting-started.md, verbatim; needs root
 #
 # mmdebstrap creates the Debian once (.build/packages/root.tar), and each run unpacks it again. apt-get uses this
 # host's network; the daemon runs in its own network and process tree. systemctl is a script that follows the
@@ -109,11 +109,11 @@ exit 1
 END
 chmod +x "$root/usr/local/bin/systemctl" "$root/usr/local/bin/await"
 
-# block NAME: the commands of docs/install.md below its comment of that name.
+# block NAME: the commands of docs/getting-started.md below its comment of that name.
 block() {
     local commands
-    commands=$(sed -n "/^<!-- check: $1 -->\$/,/^\`\`\`\$/p" docs/install.md | sed '1,2d;$d')
-    [ -n "$commands" ] || fail "docs/install.md has no block '$1'"
+    commands=$(sed -n "/^<!-- check: $1 -->\$/,/^\`\`\`\$/p" docs/getting-started.md | sed '1,2d;$d')
+    [ -n "$commands" ] || fail "docs/getting-started.md has no block '$1'"
     printf '%s\n' "$commands"
 }
 

@@ -16,10 +16,9 @@ extension CollectorTests.WalkthroughPageTests {
         url.deletingLastPathComponent()
     }
 
-    /// The commands of docs/reuseport.md from a heading to the next, in order, without comments.
-    private static func commands(below heading: String) throws -> [String] {
-        let page = try String(
-            contentsOf: root.appending(path: "docs/reuseport.md"), encoding: .utf8)
+    /// The commands of a page from a heading to the next, in order, without comments.
+    private static func commands(of page: String, below heading: String) throws -> [String] {
+        let page = try String(contentsOf: root.appending(path: page), encoding: .utf8)
         let start = try #require(page.range(of: "\n\(heading)\n"), "no heading \(heading)")
         let section = page[start.upperBound...].components(separatedBy: "\n#")[0]
         return section.matches(of: /\n```sh\n((?s:.*?))\n```/)
@@ -67,7 +66,8 @@ extension CollectorTests.WalkthroughPageTests {
         let folder = try Self.installed()
         try await Self.onFreshHost {
             var running: [ChildProcess] = []
-            for command in try Self.commands(below: "## Run it") {
+            for command in try Self.commands(
+                of: "docs/netflow.md", below: "## On one host") {
                 let isLasting = command.contains(#/^(collector|publisher) 192\.0\.2\.1 /#)
                 guard isLasting else {
                     if command.hasPrefix("collector destroy") {
@@ -109,7 +109,8 @@ extension CollectorTests.WalkthroughPageTests {
         let folder = try Self.installed()
         try await Self.onFreshHost {
             try Namespace.ip("address add 192.0.2.1/32 dev lo")
-            let commands = try Self.commands(below: "### Without privilege")
+            let commands = try Self.commands(
+                of: "docs/production.md", below: "## Without privilege")
             let last = try #require(commands.last)
             for command in commands.dropLast() { try await Self.run(command, folder) }
             let collector = try Self.start(last, folder)

@@ -105,6 +105,25 @@ struct DocumentationTests {
         #expect(quotes.filter { $0.value == 0 }.keys.sorted() == [])
     }
 
+    @Test("the control socket's page names every request, step and member of its messages")
+    func controlSocket() throws {
+        let page = try String(
+            contentsOf: SourceTree.root.appending(path: "docs/reference/control-socket.md"),
+            encoding: .utf8)
+        let messages = try SourceTree.sources().filter {
+            $0.path.hasPrefix("Sources/FanoutControl/ControlSocket/ControlMessages")
+                || $0.path.hasPrefix("Sources/FanoutControl/ControlSocket/Reports/")
+        }.map(\.text).joined(separator: "\n")
+        var names = messages.matches(of: /\n +public var (\w+): [^{\n]+(?=\n)/)
+            .map { String($0.output.1).replacing(/[A-Z]/) { "_" + $0.output.lowercased() } }
+        names += messages.matches(of: /\n +case (`?[a-z][\w`, ]*)(?=\n)/).flatMap {
+            $0.output.1.replacing("`", with: "").components(separatedBy: ", ")
+        }
+        #expect(names.count > 60)
+        #expect(
+            names.filter { !page.contains("`\($0)`") && !page.contains("\"\($0)\"") } == [])
+    }
+
     @Test("every suite that a page names exists")
     func suites() throws {
         let sources = try SourceTree.sources().filter { $0.path.contains("Tests/") }

@@ -22,12 +22,12 @@ enum DocumentedCommands {
 
     /// Pages whose commands run verbatim, in their own network.
     static let pagesRun: Set = [
-        "docs/userspace.md", "docs/troubleshooting.md", "docs/upgrade.md", "docs/several-nodes.md",
-        "docs/tuning.md",
+        "docs/userspace.md", "docs/syslog.md", "docs/troubleshooting.md", "docs/upgrade.md",
+        "docs/several-nodes.md", "docs/tuning.md",
     ]
 
     /// Pages whose commands the tests of packages and manifests run.
-    static let pagesOfOtherSuites: Set = ["docs/install.md", "docs/kubernetes.md"]
+    static let pagesOfOtherSuites: Set = ["docs/getting-started.md", "docs/kubernetes.md"]
 
     private static let ci = ".ci/run"
     private static let make = "GNUmakefile"
@@ -114,10 +114,10 @@ enum DocumentedCommands {
             "collector destroy collector-192-0-2-1-2055",
             "ip route del local 198.51.100.0/24 dev lo", "ip address del 192.0.2.1/32 dev lo",
         ] + (0..<3).map { "collector 192.0.2.1 2055 \($0) 3" })
-        .map { Entry($0, page, "\"## Run it\"") }
+        .map { Entry($0, page, "\"## On one host\"") }
         + [
             "useradd -r collector", "mount -t bpf bpf /sys/fs/bpf", "chmod 711 /sys/fs/bpf",
             "collector create netflow --count 3 --owner collector",
             "runuser -u collector -- collector 192.0.2.1 2055 0 3 --group netflow",
-        ].map { Entry($0, page, "\"### Without privilege\"") }
+        ].map { Entry($0, page, "\"## Without privilege\"") }
 }

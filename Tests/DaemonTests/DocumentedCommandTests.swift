@@ -18,7 +18,7 @@ extension DaemonTests.DocumentedCommandTests {
         let path: String
         /// Arguments of ip(8) that set up the network.
         let network: [String]
-        /// Whether a daemon with the front page's configuration runs first.
+        /// Whether a daemon with the page's configuration runs first.
         let hasDaemon: Bool
         /// Commands that need more than a virtual network: a card's settings, another CPU's memory, or a
         /// setting of the whole machine.
@@ -30,6 +30,7 @@ extension DaemonTests.DocumentedCommandTests {
     static let lo = ["link set lo up"]
     static let pages = [
         Page(path: "docs/userspace.md", network: lo, hasDaemon: false, notHere: []),
+        Page(path: "docs/syslog.md", network: lo, hasDaemon: false, notHere: []),
         Page(path: "docs/troubleshooting.md", network: lo, hasDaemon: true, notHere: []),
         Page(path: "docs/upgrade.md", network: lo, hasDaemon: true, notHere: []),
         Page(
@@ -94,7 +95,8 @@ extension DaemonTests.DocumentedCommandTests {
         let commands = try Self.commands(of: page.path)
         #expect(!commands.isEmpty)
         #expect(page.notHere.filter { !commands.contains($0) } == [], "commands that no page shows")
-        let config = try #require(try Self.blocks("yaml", of: "docs/userspace.md").first)
+        let own = try Self.blocks("yaml", of: page.path).first { $0.contains("listeners:") }
+        let config = try #require(try own ?? Self.blocks("yaml", of: "docs/userspace.md").first)
         try await Namespace.withOwnMounts(page.network) {
             try Namespace.command("mount -t sysfs none /sys")
             let folder = try ScratchFolder()
@@ -122,8 +124,8 @@ extension DaemonTests.DocumentedCommandTests {
     @Test("every YAML block with listeners on the pages is a valid configuration")
     func configurations() async throws {
         for path in [
-            "README.md", "docs/userspace.md", "docs/tc-ebpf.md", "docs/af-xdp.md",
-            "docs/xdp-nat.md",
+            "README.md", "docs/netflow.md", "docs/syslog.md", "docs/replies.md",
+            "docs/userspace.md", "docs/tc-ebpf.md", "docs/af-xdp.md", "docs/xdp-nat.md",
         ] {
             let blocks = try Self.blocks("yaml", of: path).filter { $0.contains("listeners:") }
             #expect(!blocks.isEmpty, "\(path)")
