@@ -27,7 +27,7 @@ internal import XDPSockets
     /// - Parameters:
     ///   - listeners: the listeners of the worker's interface.
     ///   - destinations: the destinations, each with the index of its listener in `listeners`.
-    ///   - former: the worker's existing rows, which are kept.
+    ///   - previous: the worker's existing rows, which are kept.
     ///   - firstTurn: the first slot of a new listener's round robin.
     ///   - way: returns how the worker reaches a receiver.
     init(

@@ -36,7 +36,7 @@ struct Layout: Sendable {
     func next(for listeners: [Listener], on network: NetworkView) -> Layout? {
         var next = Layout(keepingFreeOf: self)
         for listener in listeners {
-            guard let place = next.place(for: listener, formerly: places[listener.name]) else {
+            guard let place = next.place(for: listener, previous: places[listener.name]) else {
                 return nil
             }
             next.places[listener.name] = place
@@ -52,7 +52,7 @@ struct Layout: Sendable {
     }
 
     /// Assigns numbers and rows to a listener, without a table; nil when there are not enough.
-    private mutating func place(for listener: Listener, formerly previous: Place?) -> Place? {
+    private mutating func place(for listener: Listener, previous: Place?) -> Place? {
         guard listener.downstreams.count <= capacity.receivers,
             let number = previous?.number ?? freeNumbers.popLast()
         else { return nil }

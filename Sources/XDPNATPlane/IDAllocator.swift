@@ -79,7 +79,7 @@ struct IDAllocator: Equatable, Sendable {
         freeVIPPorts.isEmpty ? nil : freeVIPPorts.removeFirst()
     }
 
-    mutating func enter(_ service: Service, vipPort: UInt32, formerly previous: IDAllocator)
+    mutating func enter(_ service: Service, vipPort: UInt32, previous: IDAllocator)
         -> UInt16?
     {
         if let known = services[service] { return known.vipPort == vipPort ? known.number : nil }
@@ -95,7 +95,7 @@ struct IDAllocator: Equatable, Sendable {
         return number
     }
 
-    mutating func enter(_ seat: Seat, formerly previous: IDAllocator) -> ServerEntry? {
+    mutating func enter(_ seat: Seat, previous: IDAllocator) -> ServerEntry? {
         if let entry = previous.servers[seat] {
             servers[seat] = entry
             return entry

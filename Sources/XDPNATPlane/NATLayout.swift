@@ -42,7 +42,7 @@ struct NATLayout: Sendable {
                 guard let number = previous ?? next.ids.newVIPPort() else { return nil }
                 taken.insert(number)
                 var vipPort = VIPPort(number: number)
-                guard next.fill(&vipPort, services, listener, port, on: network, formerly: ids)
+                guard next.fill(&vipPort, services, listener, port, on: network, previous: ids)
                 else { return nil }
                 next.vipPorts[name] = vipPort
             }
@@ -83,10 +83,10 @@ struct NATLayout: Sendable {
 
     private mutating func fill(
         _ vipPort: inout VIPPort, _ services: [Service], _ listener: Listener, _ port: UInt16,
-        on network: NetworkView, formerly previous: IDAllocator
+        on network: NetworkView, previous: IDAllocator
     ) -> Bool {
         for service in services {
-            guard let number = ids.enter(service, vipPort: vipPort.number, formerly: previous)
+            guard let number = ids.enter(service, vipPort: vipPort.number, previous: previous)
             else {
                 return false
             }
@@ -95,7 +95,7 @@ struct NATLayout: Sendable {
         for downstream in listener.servers {
             let endpoint = listener.endpoint(of: downstream, at: port)
             let seat = IDAllocator.Seat(vipPort: vipPort.number, server: endpoint)
-            guard let entry = ids.enter(seat, formerly: previous) else { return false }
+            guard let entry = ids.enter(seat, previous: previous) else { return false }
             let first = services.first { $0.address.family == endpoint.address.family }
             vipPort.servers[endpoint] = VIPPort.Server(
                 number: entry.number, generation: entry.generation,
