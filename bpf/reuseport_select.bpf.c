@@ -229,12 +229,12 @@ static __noinline int fallback(struct sk_reuseport_md *md, __u32 key, __u32 firs
 	for (attempt = 1; attempt <= FALLBACK_KEYS; attempt++) {
 		member = owner_of(lb_fallback_key(key, attempt), kind);
 		if (!lb_take(md, member))
-			goto stood_in;
+			goto chosen;
 	}
 	for (attempt = 1; attempt < LB_MEMBERS_MAX && attempt < lb_table.count; attempt++) {
 		member = (first + attempt) % lb_table.count;
 		if (!lb_take(md, member))
-			goto stood_in;
+			goto chosen;
 	}
 	counts = bpf_map_lookup_elem(&counters, &left);
 	if (counts)
@@ -242,7 +242,7 @@ static __noinline int fallback(struct sk_reuseport_md *md, __u32 key, __u32 firs
 	trace("lb: key %x: no fallback for member %u", key, first);
 	return SK_PASS;
 
-stood_in:
+chosen:
 	counts = bpf_map_lookup_elem(&counters, &member);
 	if (counts)
 		counts->fallback++;
@@ -260,7 +260,7 @@ static __always_inline int select(struct sk_reuseport_md *md, struct bpf_sock *m
 	counts = bpf_map_lookup_elem(&counters, &first);
 	if (counts)
 		counts->selected++;
-	trace("lb: key %x meets member %u", key, first);
+	trace("lb: key %x goes to member %u", key, first);
 	return SK_PASS;
 }
 

@@ -108,7 +108,7 @@ struct LoopTests {
     }
 
     @Test(
-        "a program never meets what its own host sends, except on the loopback interface",
+        "a program never sees what its own host sends, except on the loopback interface",
         arguments: [ForwardingMode.tcEBPF, .afXDP, .xdpNAT], ["eth0", "lo"])
     func kernel(mode: ForwardingMode, interface: String) throws {
         let own = ["10.0.0.1:514", "10.0.0.9:514"]
