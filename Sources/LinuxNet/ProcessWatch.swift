@@ -18,7 +18,7 @@ public final class ProcessWatch: Sendable {
     /// Blocks until the process has ended or the time is over.
     public func hasEnded(within time: Duration) -> Bool {
         var entry = pollfd(fd: descriptor, events: Int16(POLLIN), revents: 0)
-        // SAFETY: one entry, which outlives the call. A signal may end the wait early: who asks may ask again.
+        // SAFETY: one entry, which outlives the call. A signal may end the wait early; the caller may repeat it.
         return unsafe poll(&entry, 1, Int32(time / .milliseconds(1))) == 1
     }
 }

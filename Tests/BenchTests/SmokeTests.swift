@@ -27,7 +27,7 @@ struct SmokeTests {
         }
     }
 
-    @Test("measures a daemon beside them, reads its ledger, and keeps the page")
+    @Test("measures a daemon beside them, reads its counters, and writes the page")
     func daemon() throws {
         let page = FileManager.default.temporaryDirectory
             .appending(path: "page-\(UUID().uuidString).md")
@@ -37,7 +37,7 @@ struct SmokeTests {
             page.path,
         ])
         #expect(run.status == 0, "\(run.errors)")
-        #expect(run.errors.contains("ledger: received"))
+        #expect(run.errors.contains("accounting: received"))
         #expect(run.output.contains("exec to first datagram forwarded"))
         let text = try String(contentsOf: page, encoding: .utf8)
         for fact in ["- CPU: ", "- kernel: Linux ", "- compiler: Swift", "make bench ARGS="] {
@@ -45,7 +45,7 @@ struct SmokeTests {
         }
     }
 
-    @Test("believes no daemon whose books do not balance")
+    @Test("rejects a daemon whose counters do not add up")
     func dishonestDaemon() throws {
         let run = try BenchRun(
             ["--smoke", "--daemon", BenchRun.fakeDaemon], environment: ["FAKE_DAEMON_LOSES": "10"])
@@ -54,7 +54,7 @@ struct SmokeTests {
         #expect(run.output == "")
     }
 
-    @Test("fails when the daemon does not start, and passes on what it said")
+    @Test("fails when the daemon does not start, and passes its errors on")
     func brokenDaemon() throws {
         let run = try BenchRun(["--smoke", "--daemon", "/bin/cat"])
         #expect(run.status == 1)
@@ -62,7 +62,7 @@ struct SmokeTests {
         #expect(run.errors.contains("unrecognized option"), "\(run.errors)")
     }
 
-    @Test("leaves no process behind when it is told to stop")
+    @Test("leaves no process behind after SIGTERM")
     func stop() throws {
         var children: [pid_t] = []
         let run = try BenchRun(["--seconds", "60"]) { bench in

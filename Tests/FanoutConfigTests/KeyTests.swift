@@ -124,7 +124,7 @@ struct KeyTests {
             })
     }
 
-    @Test("what must be written and is not is named with the place where it belongs")
+    @Test("a missing required key is named with its place")
     func missing() {
         #expect(
             Reading("settings: {workers: 1}\n").errors

@@ -5,7 +5,7 @@
  * An error goes to the source of the packet that it quotes, and quotes it as the error's sender saw it:
  *
  *   about a client's packet, which had left for a server: quotes client → server. It is for the client,
- *   who knows only the service: the quote becomes client → service, and the error comes from the service
+ *   which knows only the service: the quote becomes client → service, and the error comes from the service
  *
  *   about a server's packet, which had left as the service's: quotes service → client. It is for the
  *   service: the quote becomes server → client, and the error goes to the server. With one arm a

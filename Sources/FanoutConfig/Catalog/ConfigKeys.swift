@@ -19,7 +19,7 @@ extension ConfigSection {
 extension Configuration: SectionModel {
     static let section = Section<Self>("root", at: "") {
         Key("listeners", items: \.listeners, unset: .required,
-            "The addresses on which datagrams arrive, and who receives them."
+            "The addresses on which datagrams arrive, and their receivers."
         ) { ListenerConfiguration(settings: $0.settings) }
         Key("settings", section: \.settingsSection, "Knobs of every listener.")
         Key("health", section: \.health, "Whether and how downstreams are probed.")
@@ -39,7 +39,7 @@ extension ListenerConfiguration: SectionModel {
             "Ports at that address; receivers are met at the same ones.")
         Key("mode", \.mode, .choice(), "Which data plane carries the datagrams.")
         Key("balance", \.balance, .choice(spellings: ["roundrobin": .roundRobin, "iphash": .sourceIP]),
-            "Who receives what; roundrobin and iphash are read as round_robin and source_ip.")
+            "How a receiver is chosen; roundrobin and iphash are read as round_robin and source_ip.")
         Key("preserve_source", \.preserveSource, .boolean, unset: "false in userspace, true in the kernel modes",
             "Whether receivers see the client's address and port.")
         Key("interface", \.interface, .interface, unset: "required for the kernel modes",
@@ -125,7 +125,7 @@ extension SettingsSection: SectionModel {
         Key("share_port", \.listener.sharePort, .boolean,
             "Whether to join an address that another process already serves.")
         Key("steer", \.listener.steer, .choice(),
-            "Who chooses the worker of a datagram: its source address, or the kernel flow by flow.")
+            "How the worker of a datagram is chosen: by its source address, or by the kernel for each flow.")
         Key("tc_attach", \.listener.tcAttach, .choice(),
             "How tc_ebpf hooks into the interface; auto = tcx where the kernel has it.")
         Key("seed", \.listener.seed, .integer(0...Int.max),

@@ -46,7 +46,7 @@ extension ConfigKey {
     fileprivate var row: String {
         let unset =
             switch defaultValue {
-            case .required: "**must be written**"
+            case .required: "**required**"
             case .value(let text): "`\(text)`"
             case .absent(let words): words
             }

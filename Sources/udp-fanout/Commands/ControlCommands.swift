@@ -47,7 +47,7 @@ struct DrainCommand: ParsableCommand {
         abstract: "Stop new traffic to a receiver, until undrain or the daemon's end.",
         discussion: """
             It works as a weight of 0 would and outlasts a reload; flows that a mode remembers stay with \
-            the receiver. `udp-fanout status` shows who is drained.
+            the receiver. `udp-fanout status` shows drained receivers.
             """)
 
     @Argument(help: "LISTENER/RECEIVER, or a RECEIVER of whichever listener.")
