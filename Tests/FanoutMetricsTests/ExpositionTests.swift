@@ -19,7 +19,7 @@ struct ExpositionTests {
         #expect(page(.of([counters]), refused: 9) == goldenPage)
     }
 
-    @Test("what servers sent has a ledger of its own, and events their names")
+    @Test("packets from servers have their own counters, and events their names")
     func answers() {
         let text = page(
             .of([.sample("nat", mode: .xdpNAT)], events: ["egress_not_authorized": 2]))

@@ -5,7 +5,7 @@ import Tiers
 
 @testable import Measure
 
-@Suite("The ledger that the bench reads", .tags(.unit))
+@Suite("The counters that the bench reads", .tags(.unit))
 struct AccountingTests {
     static let scrape = """
         # HELP udp_fanout_packets_received_total Datagrams.

@@ -107,7 +107,7 @@ extension UserspacePlaneTests {
             let rig = try await stage.rig(listeners)
             for listener in listeners { #expect(try stage.traffic(to: listener).send([1])) }
             try await eventually("each forwards") { sinks.total == 200 }
-            try await eventually("each ledger is exact") {
+            try await eventually("the counters are exact") {
                 await rig.plane.counters().allSatisfy { $0.packetsForwarded == 1 && $0.isBalanced }
             }
             // One is removed, one changes, the others are not affected.

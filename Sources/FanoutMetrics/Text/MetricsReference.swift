@@ -11,16 +11,14 @@ public enum MetricsReference {
         <!-- `make reference` writes this page from Sources/FanoutMetrics/Text/Metrics.swift. -->
         # Metrics reference
 
-        What `/metrics` shows, in Prometheus' text format. A metric that has nothing to say is left out: those of AF_XDP
-        without a listener of that mode, those of discovery without one that looks its receivers up. Counters begin at 0
-        with the process or the listener.
+        This page lists the metrics of `/metrics`, in Prometheus' text format, for operators. Metrics of AF_XDP and of discovery
+        appear only with a listener that uses them. Counters begin at 0 with the process or the listener.
 
-        The ledger: `udp_fanout_packets_received_total` is the sum of `udp_fanout_packets_forwarded_total` and, over all
+        Accounting: `udp_fanout_packets_received_total` is the sum of `udp_fanout_packets_forwarded_total` and, over all
         reasons, `udp_fanout_packets_dropped_total`. It is exact once nothing is on its way through the daemon.
 
-        `/healthz` answers 200 while the daemon does its work; when a worker has made no progress for 10 s, with datagrams
-        waiting for it, it answers 503 and says which. `/readyz` answers 200 while every listener serves, else 503 and the
-        reason.
+        `/healthz` returns 200, or 503 and the worker's name if a worker with waiting datagrams has made no progress for 10 s.
+        `/readyz` returns 200 while every listener serves, else 503 and the reason.
 
         ## Metrics
 
