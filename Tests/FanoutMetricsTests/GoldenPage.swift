@@ -32,10 +32,10 @@ let goldenPage = #"""
     # HELP udp_fanout_bytes_forwarded_total UDP payload bytes handed to the kernel for a downstream.
     # TYPE udp_fanout_bytes_forwarded_total counter
     udp_fanout_bytes_forwarded_total{listener="syslog",mode="userspace"} 5760
-    # HELP udp_fanout_kernel_drops_total Datagrams that the kernel threw away before they could be received (socket buffer full or checksum wrong); no part of received.
+    # HELP udp_fanout_kernel_drops_total Datagrams that the kernel dropped before receipt (socket buffer full or wrong checksum); not part of received.
     # TYPE udp_fanout_kernel_drops_total counter
     udp_fanout_kernel_drops_total{listener="syslog",mode="userspace"} 11
-    # HELP udp_fanout_replies_dropped_total Datagrams that receivers sent back and that the kernel dropped, since the listener forwards one way; no part of received.
+    # HELP udp_fanout_replies_dropped_total Replies of receivers that the kernel dropped because the listener is one-way; not part of received.
     # TYPE udp_fanout_replies_dropped_total counter
     udp_fanout_replies_dropped_total{listener="syslog",mode="userspace"} 14
     # HELP udp_fanout_receive_calls_total Receive calls that returned at least one datagram.
@@ -47,22 +47,22 @@ let goldenPage = #"""
     # HELP udp_fanout_workers Worker threads of the listener.
     # TYPE udp_fanout_workers gauge
     udp_fanout_workers{listener="syslog",mode="userspace"} 2
-    # HELP udp_fanout_afxdp_rx_ring_empty_total Looks at the queue's receive ring that found nothing, of the worker in mode af_xdp.
+    # HELP udp_fanout_afxdp_rx_ring_empty_total Polls of the queue's receive ring that found it empty, in mode af_xdp.
     # TYPE udp_fanout_afxdp_rx_ring_empty_total counter
     udp_fanout_afxdp_rx_ring_empty_total{interface="eth0",queue="3"} 21
-    # HELP udp_fanout_afxdp_fill_ring_full_total Times that frames were left over because the queue's fill ring had no room for them.
+    # HELP udp_fanout_afxdp_fill_ring_full_total Refills that found the queue's fill ring full.
     # TYPE udp_fanout_afxdp_fill_ring_full_total counter
     udp_fanout_afxdp_fill_ring_full_total{interface="eth0",queue="3"} 22
-    # HELP udp_fanout_afxdp_frames_exhausted_total Times that every frame was in use when the kernel needed some to receive into.
+    # HELP udp_fanout_afxdp_frames_exhausted_total Refills that found no free frame.
     # TYPE udp_fanout_afxdp_frames_exhausted_total counter
     udp_fanout_afxdp_frames_exhausted_total{interface="eth0",queue="3"} 23
-    # HELP udp_fanout_afxdp_parse_errors_total Packets that the XDP program steered to the queue's worker and that are no datagram for a listener; no part of received.
+    # HELP udp_fanout_afxdp_parse_errors_total Packets that the XDP program steered to the queue's worker but that are for no listener; not part of received.
     # TYPE udp_fanout_afxdp_parse_errors_total counter
     udp_fanout_afxdp_parse_errors_total{interface="eth0",queue="3"} 24
-    # HELP udp_fanout_afxdp_kernel_sends_total Datagrams that the kernel sent, since no transmit ring led to their receiver; part of forwarded.
+    # HELP udp_fanout_afxdp_kernel_sends_total Datagrams that the kernel sent, because no transmit ring led to their receiver; part of forwarded.
     # TYPE udp_fanout_afxdp_kernel_sends_total counter
     udp_fanout_afxdp_kernel_sends_total{interface="eth0",queue="3"} 27
-    # HELP udp_fanout_afxdp_kernel_events_total What the kernel counted at the queue's AF_XDP sockets (XDP_STATISTICS), by event; packets lost there are no part of received.
+    # HELP udp_fanout_afxdp_kernel_events_total Events that the kernel counted at the queue's AF_XDP sockets (XDP_STATISTICS); packets lost there are not part of received.
     # TYPE udp_fanout_afxdp_kernel_events_total counter
     udp_fanout_afxdp_kernel_events_total{interface="eth0",queue="3",event="rx_dropped"} 25
     udp_fanout_afxdp_kernel_events_total{interface="eth0",queue="3",event="rx_ring_full"} 26
@@ -79,7 +79,7 @@ let goldenPage = #"""
     # HELP udp_fanout_downstream_packets_dropped_total Datagrams meant for this downstream that were not sent, by reason; a reason appears with the first drop.
     # TYPE udp_fanout_downstream_packets_dropped_total counter
     udp_fanout_downstream_packets_dropped_total{listener="syslog",mode="userspace",downstream="r1",reason="no_buffers"} 3
-    # HELP udp_fanout_downstream_refused_total ICMP errors that came back from this downstream: nothing listens there, or a firewall rejects datagrams; about datagrams already counted as forwarded.
+    # HELP udp_fanout_downstream_refused_total ICMP errors from this downstream: no socket listens there, or a firewall rejects datagrams; they are about datagrams already counted as forwarded.
     # TYPE udp_fanout_downstream_refused_total counter
     udp_fanout_downstream_refused_total{listener="syslog",mode="userspace",downstream="r1"} 4
     # HELP udp_fanout_downstream_weight Share of new traffic relative to the listener's other downstreams; 0 = draining.
@@ -91,7 +91,7 @@ let goldenPage = #"""
     # HELP udp_fanout_downstream_health Whether the downstream is healthy (1 or 0) by its probes and refusals; without health checks there is no sample.
     # TYPE udp_fanout_downstream_health gauge
     udp_fanout_downstream_health{listener="syslog",downstream="r1"} 0
-    # HELP udp_fanout_health_probes_total Health probes that are over, by result; error = not sent for a reason of this host.
+    # HELP udp_fanout_health_probes_total Completed health probes, by result; error = this host could not send it.
     # TYPE udp_fanout_health_probes_total counter
     udp_fanout_health_probes_total{result="success"} 5
     udp_fanout_health_probes_total{result="timeout"} 0
@@ -102,13 +102,13 @@ let goldenPage = #"""
     # HELP udp_fanout_discovery_endpoints Endpoints that the source knows, by state; fqdn, no_port and bad_address cannot receive.
     # TYPE udp_fanout_discovery_endpoints gauge
     udp_fanout_discovery_endpoints{source="endpointslices:n/s",state="ready"} 3
-    # HELP udp_fanout_discovery_sync_age_seconds Seconds since the source last confirmed what is known, or since it began; an idle Kubernetes watch is confirmed once a minute.
+    # HELP udp_fanout_discovery_sync_age_seconds Seconds since the source last confirmed its receivers, or since its start; an idle Kubernetes watch is confirmed once a minute.
     # TYPE udp_fanout_discovery_sync_age_seconds gauge
     udp_fanout_discovery_sync_age_seconds{source="endpointslices:n/s"} 1.5
-    # HELP udp_fanout_discovery_relists_total How often the source has read everything anew, by reason.
+    # HELP udp_fanout_discovery_relists_total Full reads of the source, by reason.
     # TYPE udp_fanout_discovery_relists_total counter
     udp_fanout_discovery_relists_total{source="endpointslices:n/s",reason="start"} 1
-    # HELP udp_fanout_discovery_errors_total What went wrong at the source, by code; what is known stays in use.
+    # HELP udp_fanout_discovery_errors_total Errors of the source, by code; the last-known receivers stay in use.
     # TYPE udp_fanout_discovery_errors_total counter
     udp_fanout_discovery_errors_total{source="endpointslices:n/s",code="401"} 2
     # HELP udp_fanout_discovery_unused_receivers Receivers found for the listener and not used, by reason.

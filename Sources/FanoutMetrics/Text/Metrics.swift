@@ -59,12 +59,12 @@ public struct Metric: Sendable {
             "UDP payload bytes handed to the kernel for a downstream."),
         .counter(
             "udp_fanout_kernel_drops_total", .listener { $0.kernelDrops },
-            "Datagrams that the kernel threw away before they could be received "
-                + "(socket buffer full or checksum wrong); no part of received."),
+            "Datagrams that the kernel dropped before receipt (socket buffer full or wrong "
+                + "checksum); not part of received."),
         .counter(
             "udp_fanout_replies_dropped_total", .listener { $0.repliesDropped },
-            "Datagrams that receivers sent back and that the kernel dropped, since the listener "
-                + "forwards one way; no part of received."),
+            "Replies of receivers that the kernel dropped because the listener is one-way; "
+                + "not part of received."),
         .counter(
             "udp_fanout_receive_calls_total", .listener { $0.receiveCalls },
             "Receive calls that returned at least one datagram."),
@@ -75,26 +75,26 @@ public struct Metric: Sendable {
 
         .counter(
             "udp_fanout_afxdp_rx_ring_empty_total", .queue { $0.receiveRingEmpty },
-            "Looks at the queue's receive ring that found nothing, of the worker in mode af_xdp."),
+            "Polls of the queue's receive ring that found it empty, in mode af_xdp."),
         .counter(
             "udp_fanout_afxdp_fill_ring_full_total", .queue { $0.fillRingFull },
-            "Times that frames were left over because the queue's fill ring had no room for them."
+            "Refills that found the queue's fill ring full."
         ),
         .counter(
             "udp_fanout_afxdp_frames_exhausted_total", .queue { $0.framesExhausted },
-            "Times that every frame was in use when the kernel needed some to receive into."),
+            "Refills that found no free frame."),
         .counter(
             "udp_fanout_afxdp_parse_errors_total", .queue { $0.parseErrors },
-            "Packets that the XDP program steered to the queue's worker and that are no datagram "
-                + "for a listener; no part of received."),
+            "Packets that the XDP program steered to the queue's worker but that are for no "
+                + "listener; not part of received."),
         .counter(
             "udp_fanout_afxdp_kernel_sends_total", .queue { $0.kernelSends },
-            "Datagrams that the kernel sent, since no transmit ring led to their receiver; part of "
-                + "forwarded."),
+            "Datagrams that the kernel sent, because no transmit ring led to their "
+                + "receiver; part of forwarded."),
         .counter(
             "udp_fanout_afxdp_kernel_events_total", .queueEvents,
-            "What the kernel counted at the queue's AF_XDP sockets (XDP_STATISTICS), by event; "
-                + "packets lost there are no part of received."),
+            "Events that the kernel counted at the queue's AF_XDP sockets (XDP_STATISTICS); "
+                + "packets lost there are not part of received."),
         .counter(
             "udp_fanout_answers_received_total", .listener { $0.replies?.packetsReceived },
             "Packets of servers for clients, in mode xdp_nat."),
@@ -113,7 +113,7 @@ public struct Metric: Sendable {
             "Payload bytes of servers' packets sent on to clients."),
         .counter(
             "udp_fanout_nat_events_total", .words("event") { $0.snapshot.events },
-            "What became of packets at the interfaces of mode xdp_nat."),
+            "Packets at the interfaces of mode xdp_nat, by outcome."),
         .counter(
             "udp_fanout_xdp_transmit_errors_total",
             .words("interface") { $0.snapshot.transmitErrors },
@@ -122,7 +122,7 @@ public struct Metric: Sendable {
 
         .counter(
             "udp_fanout_hook_restores_total", .attachments { $0.restores },
-            "Times that a program was attached again after something else had detached it."),
+            "Programs attached again after another process had detached them."),
 
         .counter(
             "udp_fanout_downstream_packets_forwarded_total", .downstream { $0.packetsForwarded },
@@ -136,8 +136,8 @@ public struct Metric: Sendable {
                 + "with the first drop."),
         .counter(
             "udp_fanout_downstream_refused_total", .downstream { $0.refusals },
-            "ICMP errors that came back from this downstream: nothing listens there, or a firewall "
-                + "rejects datagrams; about datagrams already counted as forwarded."),
+            "ICMP errors from this downstream: no socket listens there, or a firewall "
+                + "rejects datagrams; they are about datagrams already counted as forwarded."),
         .gauge(
             "udp_fanout_downstream_weight", .downstream { UInt64($0.weight) },
             "Share of new traffic relative to the listener's other downstreams; 0 = draining."),
@@ -151,7 +151,7 @@ public struct Metric: Sendable {
                 + "is no sample."),
         .counter(
             "udp_fanout_health_probes_total", .probes,
-            "Health probes that are over, by result; error = not sent for a reason of this host."),
+            "Completed health probes, by result; error = this host could not send it."),
 
         .gauge(
             "udp_fanout_discovery_endpoints",
@@ -160,14 +160,14 @@ public struct Metric: Sendable {
         ),
         .gauge(
             "udp_fanout_discovery_sync_age_seconds", .syncAge,
-            "Seconds since the source last confirmed what is known, or since it began; an idle "
-                + "Kubernetes watch is confirmed once a minute."),
+            "Seconds since the source last confirmed its receivers, or since its start; an "
+                + "idle Kubernetes watch is confirmed once a minute."),
         .counter(
             "udp_fanout_discovery_relists_total", .sources("reason") { $0.status.relists },
-            "How often the source has read everything anew, by reason."),
+            "Full reads of the source, by reason."),
         .counter(
             "udp_fanout_discovery_errors_total", .sources("code") { $0.status.errors },
-            "What went wrong at the source, by code; what is known stays in use."),
+            "Errors of the source, by code; the last-known receivers stay in use."),
         .gauge(
             "udp_fanout_discovery_unused_receivers", .unusedReceivers,
             "Receivers found for the listener and not used, by reason."),
