@@ -4,8 +4,9 @@
  *
  *   key       of the packet (source IP, four-tuple), a counter or a random number
  *   slot      slots[key mod n] is the first choice among the members
- *   select    its socket in udp_balancing_targets or tcp_balancing_targets
- *   fall back when that member is closed: the owner under the next key, FALLBACK_KEYS times, then the
+ *   select    its socket in udp_balancing_targets or tcp_balancing_targets; while a socket is being replaced,
+ *             the current one of its two places, or the other one when that is closed
+ *   fall back when the member is closed: the owner under the next key, FALLBACK_KEYS times, then the
  *             members one after another; so its sources go to live members at once and return when it
  *             returns, while no other sources move
  *   count     selected, or missed and fallback
@@ -13,7 +14,7 @@
  * The verdict is SK_PASS always: without a selection the kernel's own hash decides. A socket that
  * closes leaves its slot by itself (kernel/bpf/reuseport_array.c).
  *
- * Maps read: slots, the two of targets. Maps written: counters, turns.
+ * Maps read: slots, the two of targets, the two of second places. Maps written: counters, turns.
  * For user space only: size, nonce, group, udp_members, tcp_members.
  */
 #include <linux/bpf.h>
@@ -52,6 +53,8 @@ struct targets {
 };
 struct targets udp_balancing_targets SEC(".maps");
 struct targets tcp_balancing_targets SEC(".maps");
+struct targets udp_second_place SEC(".maps");
+struct targets tcp_second_place SEC(".maps");
 
 struct {
 	__uint(type, BPF_MAP_TYPE_ARRAY);
@@ -93,7 +96,7 @@ struct {
 
 struct members {
 	__uint(type, BPF_MAP_TYPE_ARRAY);
-	__uint(max_entries, LB_MEMBERS_MAX);
+	__uint(max_entries, LB_PLACES *LB_MEMBERS_MAX);
 	__type(key, __u32);
 	__type(value, struct lb_reuseport_member);
 };
@@ -204,10 +207,28 @@ static __always_inline __u32 owner_of(__u32 key, __u32 kind)
 	return lb_table.owner[lb_slot(key, lb_table.slots) & (LB_SLOTS_MIN - 1)];
 }
 
+static __always_inline __u8 place_of(enum lb_reuseport_protocol protocol, __u32 member)
+{
+	/* The mask changes nothing; it is for the verifier. */
+	return lb_table.place[protocol][member & (LB_MEMBERS_MAX - 1)];
+}
+
+/* The current socket of the slot, or the previous one when the current one is closed. */
 static __always_inline int take(struct sk_reuseport_md *md, __u32 member)
 {
-	if (md->ip_protocol == IPPROTO_UDP)
+	if (md->ip_protocol == IPPROTO_UDP) {
+		if (!place_of(LB_REUSEPORT_UDP, member) &&
+		    !bpf_sk_select_reuseport(md, &udp_balancing_targets, &member, 0))
+			return 0;
+		if (!bpf_sk_select_reuseport(md, &udp_second_place, &member, 0))
+			return 0;
 		return bpf_sk_select_reuseport(md, &udp_balancing_targets, &member, 0);
+	}
+	if (!place_of(LB_REUSEPORT_TCP, member) &&
+	    !bpf_sk_select_reuseport(md, &tcp_balancing_targets, &member, 0))
+		return 0;
+	if (!bpf_sk_select_reuseport(md, &tcp_second_place, &member, 0))
+		return 0;
 	return bpf_sk_select_reuseport(md, &tcp_balancing_targets, &member, 0);
 }
 

@@ -22,7 +22,7 @@ fail() {
     exit 1
 }
 [ "$(id -u)" -eq 0 ] || fail "needs root, for a root file system of its own"
-for package in udp-fanout reuseportlb-tools libreuseportlb0 libreuseportlb-dev; do
+for package in udp-fanout reuseportlb-tools libreuseportlb1 libreuseportlb-dev; do
     [ "$(find "$debs" -name "${package}_*.deb" | wc -l)" -eq 1 ] ||
         fail "not one ${package}_*.deb in $debs: run make deb first"
 done

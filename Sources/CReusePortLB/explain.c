@@ -49,6 +49,12 @@ static const struct text of_calls[] = {
 	 "the group's live members are bound to another address, port or device, or are in "
 	 "another network namespace, or differ in IPV6_V6ONLY: use another group"},
 
+	{RPLB_CALL_JOIN, EEXIST,
+	 "a live member has the slot: end it, replace it, or use another slot; when it is being "
+	 "replaced, wait "
+	 "until the previous member has left"},
+
+	{RPLB_CALL_LEAVE, EAGAIN, "no other live socket has the slot, so this one keeps it"},
 	{RPLB_CALL_LEAVE, ENOENT, "the socket is in no slot, or the group has been destroyed"},
 
 	{RPLB_CALL_RESIZE, ERANGE, "a group's count is 1 to 128"},
@@ -89,7 +95,9 @@ static const struct text of_all[] = {
 	{0, ENOEXEC, "the kernel or libbpf refused the program; the log says why"},
 	{0, ETIMEDOUT,
 	 "another process has held the group's lock for 5 seconds: look for one that is stopped"},
-	{0, EEXIST, "a live member has the slot: end it, or use another slot"},
+	{0, E2BIG, "the options have a member that this version of the library does not know"},
+	{0, EAGAIN, "no other live socket has the slot, so this one keeps it"},
+	{0, EEXIST, "a live member has the slot: end it, replace it, or use another slot"},
 	{0, EADDRINUSE,
 	 "another socket has the address, without SO_REUSEPORT or of another user: ss -ulpn shows "
 	 "whose"},

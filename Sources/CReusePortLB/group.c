@@ -210,17 +210,35 @@ static int open_pinned(struct rplb_group *group, const struct rplb_options *opti
 	return error;
 }
 
-int rplb_group_open(const char *name, const struct rplb_options *options, struct rplb_group **out)
+/* Copies options of any version: -EINVAL if they are shorter than any, -E2BIG if they have an unknown member. */
+static int read_options(const struct rplb_options *given, struct rplb_options *options)
 {
-	static const struct rplb_options defaults;
+	const unsigned char *bytes = (const unsigned char *)given;
+
+	memset(options, 0, sizeof(*options));
+	if (!given)
+		return 0;
+	if (given->size < offsetof(struct rplb_options, log_context) + sizeof(void *))
+		return -EINVAL;
+	for (size_t i = sizeof(*options); i < given->size; i++) {
+		if (bytes[i])
+			return -E2BIG;
+	}
+	memcpy(options, given, given->size < sizeof(*options) ? given->size : sizeof(*options));
+	return 0;
+}
+
+int rplb_group_open(const char *name, const struct rplb_options *given, struct rplb_group **out)
+{
+	struct rplb_options copy, *options = &copy;
 	struct rplb_group *group;
 	int error;
 
 	if (!out)
 		return -EINVAL;
-	if (!options)
-		options = &defaults;
-	error = check_options(name, options);
+	error = read_options(given, options);
+	if (!error)
+		error = check_options(name, options);
 	if (error)
 		return error;
 	group = group_new(name, options);
@@ -252,7 +270,7 @@ int rplb_resize(struct rplb_group *group, uint32_t count)
 /* Adopts the pins of a live group, so that its members can be listed. */
 static int check_abandoned(const char *root, const char *name)
 {
-	struct rplb_group *group = group_new(name, &(struct rplb_options){.pin_root = root});
+	struct rplb_group *group = group_new(name, &RPLB_OPTIONS(.pin_root = root));
 	bool alive = false;
 	int error;
 

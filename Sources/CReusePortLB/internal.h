@@ -24,6 +24,8 @@ enum rplb_map {
 	RPLB_MAP_COUNTERS,
 	RPLB_MAP_UDP_MEMBERS,
 	RPLB_MAP_TCP_MEMBERS,
+	RPLB_MAP_UDP_SECOND,
+	RPLB_MAP_TCP_SECOND,
 	RPLB_MAPS,
 };
 /* The name of a map in the program, and of its pin. */
@@ -105,8 +107,14 @@ int rplb_record_write(const struct rplb_group *group, const struct lb_reuseport_
 int rplb_count_read(const struct rplb_group *group, uint32_t *count);
 int rplb_seed_read(const struct rplb_group *group, uint64_t *seed);
 int rplb_count_write(const struct rplb_group *group, uint32_t count, uint32_t key);
-/* The cookie of the socket in a slot; -ENOENT: the slot is empty. */
-int rplb_cookie_read(const struct rplb_group *group, int protocol, uint32_t slot, uint64_t *cookie);
+/* The map with the sockets of one place of each slot. */
+int rplb_targets(const struct rplb_group *group, int protocol, uint32_t place);
+/* The cookie of the socket in one place of a slot; -ENOENT: the place is empty. */
+int rplb_cookie_read(const struct rplb_group *group, int protocol, uint32_t slot, uint32_t place,
+		     uint64_t *cookie);
+/* The place of the current socket of each slot: `places` has LB_MEMBERS_MAX bytes. */
+int rplb_places_read(const struct rplb_group *group, int protocol, uint8_t *places);
+int rplb_place_write(const struct rplb_group *group, int protocol, uint32_t slot, uint32_t place);
 /* Whether a live member is in slot `first` or above. */
 int rplb_is_alive(const struct rplb_group *group, uint32_t first, bool *alive);
 /* Whether the group may have this count: -ERANGE, -EBUSY. */

@@ -159,7 +159,7 @@ static int load_object(struct rplb_group *group, const struct rplb_options *opti
 int rplb_load(struct rplb_group *group, const struct rplb_options *options)
 {
 	struct lb_reuseport_group record = {
-		.abi = LB_ABI_VERSION,
+		.abi = LB_REUSEPORT_ABI,
 		.state = group->name ? LB_REUSEPORT_BUILDING : LB_REUSEPORT_PRIVATE,
 		.key = options->key ? options->key : LB_REUSEPORT_SOURCE_IP,
 	};

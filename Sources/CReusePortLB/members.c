@@ -18,11 +18,6 @@
 #define SO_ATTACH_REUSEPORT_EBPF 52
 #endif
 
-static int targets(const struct rplb_group *group, int protocol)
-{
-	return group->maps[protocol == IPPROTO_TCP ? RPLB_MAP_TCP_TARGETS : RPLB_MAP_UDP_TARGETS];
-}
-
 static int rows(const struct rplb_group *group, int protocol)
 {
 	return group->maps[protocol == IPPROTO_TCP ? RPLB_MAP_TCP_MEMBERS : RPLB_MAP_UDP_MEMBERS];
@@ -65,9 +60,19 @@ static int attach(const struct rplb_group *group, int fd)
 		       : 0;
 }
 
-static int write_row(const struct rplb_group *group, const struct rplb_socket *socket,
-		     uint32_t slot)
+static int read_row(const struct rplb_group *group, int protocol, uint32_t slot, uint32_t place,
+		    struct lb_reuseport_member *row)
 {
+	uint32_t index = place * LB_MEMBERS_MAX + slot;
+
+	return bpf_map_lookup_elem(rows(group, protocol), &index, row) ? -errno : 0;
+}
+
+/* Records the socket as the latest generation of its slot. */
+static int write_row(const struct rplb_group *group, const struct rplb_socket *socket,
+		     uint32_t slot, uint32_t place)
+{
+	uint32_t index = place * LB_MEMBERS_MAX + slot;
 	struct lb_reuseport_member row = {
 		.cookie = socket->cookie,
 		.pid = (uint32_t)getpid(),
@@ -75,34 +80,118 @@ static int write_row(const struct rplb_group *group, const struct rplb_socket *s
 	};
 	struct timespec now;
 
+	for (uint32_t other = 0; other < LB_PLACES; other++) {
+		struct lb_reuseport_member previous;
+		int error = read_row(group, socket->protocol, slot, other, &previous);
+
+		if (error)
+			return error;
+		if (previous.generation > row.generation)
+			row.generation = previous.generation;
+	}
+	row.generation++;
 	clock_gettime(CLOCK_REALTIME, &now);
 	row.joined_ns = (uint64_t)now.tv_sec * 1000000000 + (uint64_t)now.tv_nsec;
-	return bpf_map_update_elem(rows(group, socket->protocol), &slot, &row, BPF_ANY) ? -errno
-											: 0;
+	return bpf_map_update_elem(rows(group, socket->protocol), &index, &row, BPF_ANY) ? -errno
+											 : 0;
 }
 
+/* What the two places of a slot hold. */
+struct places {
+	uint32_t current;
+	uint64_t cookies[LB_PLACES]; /* 0: the place is empty */
+};
+
+static int read_places(const struct rplb_group *group, int protocol, uint32_t slot,
+		       struct places *places)
+{
+	uint8_t current[LB_MEMBERS_MAX];
+	int error = rplb_places_read(group, protocol, current);
+
+	places->current = current[slot];
+	for (uint32_t place = 0; place < LB_PLACES && !error; place++) {
+		places->cookies[place] = 0;
+		error = rplb_cookie_read(group, protocol, slot, place, &places->cookies[place]);
+		if (error == -ENOENT)
+			error = 0;
+	}
+	return error;
+}
+
+/* Puts the socket into a free place and makes that the current one. */
 static int take_slot(struct rplb_group *group, int fd, const struct rplb_socket *socket,
-		     uint32_t slot)
+		     uint32_t slot, bool replaces)
 {
 	uint64_t value = (uint64_t)fd;
-	int error;
+	struct places places;
+	uint32_t place;
+	int error = read_places(group, socket->protocol, slot, &places);
 
-	if (bpf_map_update_elem(targets(group, socket->protocol), &slot, &value, BPF_NOEXIST))
+	if (error)
+		return error;
+	place = places.cookies[places.current] ? 1 - places.current : places.current;
+	/* A member that was replaced and has not left also has the slot. */
+	if (places.cookies[place] || (places.cookies[1 - place] && !replaces))
+		return -EEXIST;
+	if (bpf_map_update_elem(rplb_targets(group, socket->protocol, place), &slot, &value,
+				BPF_NOEXIST))
 		return refusal(errno);
-	error = write_row(group, socket, slot);
+	error = write_row(group, socket, slot, place);
 	/* The slot first, so that the program never runs without members. */
 	if (!error) {
 		rplb_warn_of_another(group, fd);
 		error = attach(group, fd);
 	}
+	if (!error && place != places.current)
+		error = rplb_place_write(group, socket->protocol, slot, place);
 	if (error)
-		bpf_map_delete_elem(targets(group, socket->protocol), &slot);
+		bpf_map_delete_elem(rplb_targets(group, socket->protocol, place), &slot);
 	return error;
+}
+
+/* Where the socket is; -ENOENT: in no slot. */
+static int find(const struct rplb_group *group, const struct rplb_socket *socket, uint32_t *slot,
+		uint32_t *place)
+{
+	uint64_t cookie;
+
+	for (*slot = 0; *slot < LB_MEMBERS_MAX; ++*slot) {
+		for (*place = 0; *place < LB_PLACES; ++*place) {
+			if (!rplb_cookie_read(group, socket->protocol, *slot, *place, &cookie) &&
+			    cookie == socket->cookie)
+				return 0;
+		}
+	}
+	return -ENOENT;
+}
+
+static int leave_locked(const struct rplb_group *group, const struct rplb_socket *socket)
+{
+	uint32_t slot, place;
+	int error = find(group, socket, &slot, &place);
+
+	if (!error && bpf_map_delete_elem(rplb_targets(group, socket->protocol, place), &slot))
+		error = -errno;
+	return error;
+}
+
+/* 0 when another live socket is the current one of the socket's slot; -EAGAIN otherwise. */
+static int check_replaced(const struct rplb_group *group, const struct rplb_socket *socket)
+{
+	struct places places;
+	uint32_t slot, place;
+	int error = find(group, socket, &slot, &place);
+
+	if (!error)
+		error = read_places(group, socket->protocol, slot, &places);
+	if (error)
+		return error;
+	return place != places.current && places.cookies[places.current] ? 0 : -EAGAIN;
 }
 
 /* The count comes last, when no other step can fail any more. */
 static int join_locked(struct rplb_group *group, int fd, const struct rplb_socket *socket,
-		       uint32_t slot)
+		       uint32_t slot, bool replaces)
 {
 	uint32_t count, wanted;
 	int error = rplb_rejoin(group, socket);
@@ -119,18 +208,18 @@ static int join_locked(struct rplb_group *group, int fd, const struct rplb_socke
 	if (!error)
 		error = agree_on_address(group, socket);
 	if (!error)
-		error = take_slot(group, fd, socket, slot);
+		error = take_slot(group, fd, socket, slot, replaces);
 	if (!error && wanted != count) {
 		error = rplb_resize_locked(group, wanted);
 		if (error)
-			bpf_map_delete_elem(targets(group, socket->protocol), &slot);
+			leave_locked(group, socket);
 	}
 	if (!error)
 		group->wanted = 0;
 	return error;
 }
 
-int rplb_join(struct rplb_group *group, int fd, uint32_t slot)
+static int join(struct rplb_group *group, int fd, uint32_t slot, bool replaces)
 {
 	struct rplb_socket socket;
 	int lock, error;
@@ -143,26 +232,35 @@ int rplb_join(struct rplb_group *group, int fd, uint32_t slot)
 	error = rplb_group_lock(group, &lock);
 	if (error)
 		return error;
-	error = join_locked(group, fd, &socket, slot);
+	error = join_locked(group, fd, &socket, slot, replaces);
 	rplb_group_unlock(group, lock);
-	rplb_debug(group, "join: socket %d, slot %u: %d", fd, slot, error);
+	rplb_debug(group, "%s: socket %d, slot %u: %d", replaces ? "replace" : "join", fd, slot,
+		   error);
 	return error;
 }
 
-static int leave_locked(struct rplb_group *group, const struct rplb_socket *socket)
+int rplb_join(struct rplb_group *group, int fd, uint32_t slot)
 {
-	uint64_t cookie;
-
-	for (uint32_t slot = 0; slot < LB_MEMBERS_MAX; slot++) {
-		if (rplb_cookie_read(group, socket->protocol, slot, &cookie) ||
-		    cookie != socket->cookie)
-			continue;
-		return bpf_map_delete_elem(targets(group, socket->protocol), &slot) ? -errno : 0;
-	}
-	return -ENOENT;
+	return join(group, fd, slot, false);
 }
 
-int rplb_leave(struct rplb_group *group, int fd)
+int rplb_replace(struct rplb_group *group, int fd, uint32_t slot)
+{
+	return join(group, fd, slot, true);
+}
+
+int rplb_is_replaced(struct rplb_group *group, int fd)
+{
+	struct rplb_socket socket;
+	int error = group ? rplb_socket_inspect(fd, &socket) : -EINVAL;
+
+	if (!error)
+		error = check_replaced(group, &socket);
+	return !error ? 1 : error == -EAGAIN ? 0 : error;
+}
+
+/* With `replaced` it leaves only if another live socket has replaced it: -EAGAIN. */
+static int leave(struct rplb_group *group, int fd, bool replaced)
 {
 	struct rplb_socket socket;
 	int lock, error;
@@ -181,10 +279,17 @@ int rplb_leave(struct rplb_group *group, int fd)
 	} else if (error) {
 		return error;
 	}
-	error = leave_locked(group, &socket);
+	error = replaced ? check_replaced(group, &socket) : 0;
+	if (!error)
+		error = leave_locked(group, &socket);
 	rplb_group_unlock(group, lock);
 	rplb_debug(group, "leave: socket %d: %d", fd, error);
 	return error;
+}
+
+int rplb_leave(struct rplb_group *group, int fd)
+{
+	return leave(group, fd, false);
 }
 
 /* Connects to the socket's own address, or to the loopback address for a wildcard, at a port that sends
@@ -217,7 +322,7 @@ static int turn_away(int fd)
 	return connect(fd, &peer.any, bytes) ? -errno : 0;
 }
 
-int rplb_retire(struct rplb_group *group, int fd)
+static int retire(struct rplb_group *group, int fd, bool replaced)
 {
 	struct rplb_socket socket;
 	int error = group ? rplb_socket_inspect(fd, &socket) : -EINVAL;
@@ -225,7 +330,7 @@ int rplb_retire(struct rplb_group *group, int fd)
 	if (!error && socket.protocol != IPPROTO_UDP)
 		error = -EPROTOTYPE;
 	if (!error)
-		error = rplb_leave(group, fd);
+		error = leave(group, fd, replaced);
 	if (!error)
 		error = turn_away(fd);
 	/* A CPU that has already looked the socket up queues its packet before this returns: receiving runs
@@ -234,6 +339,16 @@ int rplb_retire(struct rplb_group *group, int fd)
 	if (!error)
 		syscall(__NR_membarrier, MEMBARRIER_CMD_GLOBAL, 0, 0);
 	return error;
+}
+
+int rplb_retire(struct rplb_group *group, int fd)
+{
+	return retire(group, fd, false);
+}
+
+int rplb_retire_replaced(struct rplb_group *group, int fd)
+{
+	return retire(group, fd, true);
 }
 
 int rplb_attach(struct rplb_group *group, int fd)
@@ -247,19 +362,20 @@ int rplb_attach(struct rplb_group *group, int fd)
 	return error ? error : attach(group, fd);
 }
 
-static int read_member(const struct rplb_group *group, int protocol, uint32_t slot,
+static int read_member(const struct rplb_group *group, int protocol, uint32_t slot, uint32_t place,
 		       struct rplb_member *out)
 {
 	struct lb_reuseport_member row;
 	struct rplb_member member = {.slot = slot, .protocol = protocol};
-	int error = rplb_cookie_read(group, protocol, slot, &member.cookie);
+	int error = rplb_cookie_read(group, protocol, slot, place, &member.cookie);
 
+	if (!error)
+		error = read_row(group, protocol, slot, place, &row);
 	if (error)
 		return error;
-	if (bpf_map_lookup_elem(rows(group, protocol), &slot, &row))
-		return -errno;
 	if (row.cookie == member.cookie) {
 		member.joined_ns = row.joined_ns;
+		member.generation = row.generation;
 		member.pid = (pid_t)row.pid;
 		member.uid = row.uid;
 	}
@@ -267,24 +383,45 @@ static int read_member(const struct rplb_group *group, int protocol, uint32_t sl
 	return 0;
 }
 
+/* The members of one protocol, the current one of a slot before the previous one. */
+static int read_members(const struct rplb_group *group, int protocol, struct rplb_member *list,
+			size_t *count)
+{
+	uint8_t current[LB_MEMBERS_MAX];
+	int error = rplb_places_read(group, protocol, current);
+
+	for (uint32_t i = 0; i < LB_MEMBERS_MAX * LB_PLACES && !error; i++) {
+		uint32_t slot = i / LB_PLACES, order = i % LB_PLACES;
+		struct rplb_member *member = &list[*count];
+		bool has_current = *count > 0 && order && member[-1].slot == slot &&
+				   member[-1].protocol == protocol;
+
+		error = read_member(group, protocol, slot, current[slot] ^ order, member);
+		if (error == -ENOENT) {
+			error = 0;
+			continue;
+		}
+		/* The program uses the second place when the first one is empty. */
+		member->is_previous = has_current;
+		++*count;
+	}
+	return error;
+}
+
 int rplb_members(struct rplb_group *group, struct rplb_member *members, size_t capacity,
 		 size_t *found)
 {
 	static const int protocols[] = {IPPROTO_UDP, IPPROTO_TCP};
-	struct rplb_member list[2 * LB_MEMBERS_MAX];
+	struct rplb_member list[RPLB_MEMBERS_LISTED] = {0};
 	size_t count = 0;
 
 	if (!group || !found || (capacity && !members))
 		return -EINVAL;
 	for (size_t i = 0; i < sizeof(protocols) / sizeof(*protocols); i++) {
-		for (uint32_t slot = 0; slot < LB_MEMBERS_MAX; slot++) {
-			int error = read_member(group, protocols[i], slot, &list[count]);
+		int error = read_members(group, protocols[i], list, &count);
 
-			if (!error)
-				count++;
-			else if (error != -ENOENT)
-				return error;
-		}
+		if (error)
+			return error;
 	}
 	for (size_t i = 0; i < count && i < capacity; i++)
 		members[i] = list[i];

@@ -32,8 +32,14 @@ static const struct {
 	[RPLB_MAP_SLOTS] = {"slots", BPF_MAP_TYPE_ARRAY, sizeof(struct lb_reuseport_table), 1},
 	[RPLB_MAP_COUNTERS] = {"counters", BPF_MAP_TYPE_PERCPU_ARRAY,
 			       sizeof(struct lb_reuseport_counters), LB_MEMBERS_MAX + 1},
-	[RPLB_MAP_UDP_MEMBERS] = {"udp_members", BPF_MAP_TYPE_ARRAY, ROW, LB_MEMBERS_MAX},
-	[RPLB_MAP_TCP_MEMBERS] = {"tcp_members", BPF_MAP_TYPE_ARRAY, ROW, LB_MEMBERS_MAX},
+	[RPLB_MAP_UDP_MEMBERS] = {"udp_members", BPF_MAP_TYPE_ARRAY, ROW,
+				  LB_PLACES *LB_MEMBERS_MAX},
+	[RPLB_MAP_TCP_MEMBERS] = {"tcp_members", BPF_MAP_TYPE_ARRAY, ROW,
+				  LB_PLACES *LB_MEMBERS_MAX},
+	[RPLB_MAP_UDP_SECOND] = {"udp_second_place", BPF_MAP_TYPE_REUSEPORT_SOCKARRAY,
+				 sizeof(uint64_t), LB_MEMBERS_MAX},
+	[RPLB_MAP_TCP_SECOND] = {"tcp_second_place", BPF_MAP_TYPE_REUSEPORT_SOCKARRAY,
+				 sizeof(uint64_t), LB_MEMBERS_MAX},
 };
 
 const char *rplb_map_name(enum rplb_map map)
@@ -105,7 +111,7 @@ static int read_record(int map, struct lb_reuseport_group *record)
 		return -EPROTONOSUPPORT;
 	if (bpf_map_lookup_elem(map, &zero, record))
 		return -errno;
-	return record->abi == LB_ABI_VERSION ? 0 : -EPROTONOSUPPORT;
+	return record->abi == LB_REUSEPORT_ABI ? 0 : -EPROTONOSUPPORT;
 }
 
 int rplb_pins_read(const char *root, const char *name, int folder,

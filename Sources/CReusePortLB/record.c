@@ -3,6 +3,7 @@
 #include <errno.h>
 #include <netinet/in.h>
 #include <stdlib.h>
+#include <string.h>
 
 #include <bpf/bpf.h>
 
@@ -50,8 +51,11 @@ int rplb_count_write(const struct rplb_group *group, uint32_t count, uint32_t ke
 
 	if (!table)
 		return -ENOMEM;
+	/* Keeps the places. */
+	error = read_value(group->maps[RPLB_MAP_SLOTS], table);
 	rplb_table_build(table, count, key);
-	error = rplb_seed_read(group, &seed);
+	if (!error)
+		error = rplb_seed_read(group, &seed);
 	table->seed = seed;
 	table->seed_v4 = lb_hash_high(seed, 0);
 	if (!error)
@@ -62,29 +66,73 @@ int rplb_count_write(const struct rplb_group *group, uint32_t count, uint32_t ke
 	return error ? error : write_value(group->maps[RPLB_MAP_SIZE], &count);
 }
 
-int rplb_cookie_read(const struct rplb_group *group, int protocol, uint32_t slot, uint64_t *cookie)
+static enum lb_reuseport_protocol number_of(int protocol)
 {
-	int map = protocol == IPPROTO_TCP ? RPLB_MAP_TCP_TARGETS : RPLB_MAP_UDP_TARGETS;
+	return protocol == IPPROTO_TCP ? LB_REUSEPORT_TCP : LB_REUSEPORT_UDP;
+}
 
-	return bpf_map_lookup_elem(group->maps[map], &slot, cookie) ? -errno : 0;
+int rplb_targets(const struct rplb_group *group, int protocol, uint32_t place)
+{
+	static const enum rplb_map maps[LB_REUSEPORT_PROTOCOLS][LB_PLACES] = {
+		[LB_REUSEPORT_UDP] = {RPLB_MAP_UDP_TARGETS, RPLB_MAP_UDP_SECOND},
+		[LB_REUSEPORT_TCP] = {RPLB_MAP_TCP_TARGETS, RPLB_MAP_TCP_SECOND},
+	};
+
+	return group->maps[maps[number_of(protocol)][place]];
+}
+
+int rplb_cookie_read(const struct rplb_group *group, int protocol, uint32_t slot, uint32_t place,
+		     uint64_t *cookie)
+{
+	return bpf_map_lookup_elem(rplb_targets(group, protocol, place), &slot, cookie) ? -errno
+											: 0;
+}
+
+int rplb_places_read(const struct rplb_group *group, int protocol, uint8_t *places)
+{
+	struct lb_reuseport_table *table = malloc(sizeof(*table));
+	int error;
+
+	if (!table)
+		return -ENOMEM;
+	error = read_value(group->maps[RPLB_MAP_SLOTS], table);
+	if (!error)
+		memcpy(places, table->place[number_of(protocol)], LB_MEMBERS_MAX);
+	free(table);
+	return error;
+}
+
+int rplb_place_write(const struct rplb_group *group, int protocol, uint32_t slot, uint32_t place)
+{
+	struct lb_reuseport_table *table = malloc(sizeof(*table));
+	int error;
+
+	if (!table)
+		return -ENOMEM;
+	error = read_value(group->maps[RPLB_MAP_SLOTS], table);
+	table->place[number_of(protocol)][slot] = (uint8_t)place;
+	if (!error)
+		error = write_value(group->maps[RPLB_MAP_SLOTS], table);
+	free(table);
+	return error;
 }
 
 int rplb_is_alive(const struct rplb_group *group, uint32_t first, bool *alive)
 {
+	static const int protocols[] = {IPPROTO_UDP, IPPROTO_TCP};
 	uint64_t cookie;
 
-	for (uint32_t slot = first; slot < LB_MEMBERS_MAX; slot++) {
-		int udp = rplb_cookie_read(group, IPPROTO_UDP, slot, &cookie);
-		int tcp = rplb_cookie_read(group, IPPROTO_TCP, slot, &cookie);
-
-		if (!udp || !tcp) {
-			*alive = true;
-			return 0;
-		}
-		if (udp != -ENOENT || tcp != -ENOENT)
-			return udp != -ENOENT ? udp : tcp;
-	}
 	*alive = false;
+	for (uint32_t slot = first; slot < LB_MEMBERS_MAX; slot++) {
+		for (uint32_t i = 0; i < LB_REUSEPORT_PROTOCOLS * LB_PLACES; i++) {
+			int error = rplb_cookie_read(group, protocols[i / LB_PLACES], slot,
+						     i % LB_PLACES, &cookie);
+
+			if (error && error != -ENOENT)
+				return error;
+			*alive |= !error;
+		}
+	}
 	return 0;
 }
 

@@ -81,7 +81,7 @@ static bool lives_at(const struct rplb_group *living, const struct rplb_socket *
 	struct lb_reuseport_group record;
 	bool alive = false;
 
-	return !rplb_record_read(living, &record) && record.abi == LB_ABI_VERSION &&
+	return !rplb_record_read(living, &record) && record.abi == LB_REUSEPORT_ABI &&
 	       record.state != LB_REUSEPORT_PRIVATE && record.netns && socket->netns &&
 	       rplb_socket_is_at(socket, &record) && !rplb_is_alive(living, 0, &alive) && alive;
 }

@@ -13,7 +13,8 @@ int main(int count, char **arguments)
 {
 	if (count != 6)
 		return fputs("usage: adopt NAME COUNT SLOT PID PORT\n", stderr), 2;
-	struct rplb_options options = {.count = atoi(arguments[2]), .flags = RPLB_MOUNT};
+	struct rplb_options options =
+		RPLB_OPTIONS(.count = atoi(arguments[2]), .flags = RPLB_MOUNT);
 	struct rplb_group *group = NULL;
 	struct sockaddr_in6 at; /* an IPv4 address has its port in the same place */
 	int process = syscall(SYS_pidfd_open, atoi(arguments[4]), 0), fd, joined = 0;

@@ -12,7 +12,8 @@ int main(int count, char **arguments)
 		return fputs("usage: collector20 PORT SLOT COUNT\n", stderr), 2;
 	struct sockaddr_in from,
 		at = {.sin_family = AF_INET, .sin_port = htons(atoi(arguments[1]))};
-	struct rplb_options options = {.count = atoi(arguments[3]), .flags = RPLB_MOUNT};
+	struct rplb_options options =
+		RPLB_OPTIONS(.count = atoi(arguments[3]), .flags = RPLB_MOUNT);
 	struct rplb_group *group;
 	socklen_t size = sizeof(from);
 	char data[65536];

@@ -47,7 +47,7 @@ int main(void)
 	int fd, sender;
 
 	lab_enter();
-	lab_need(rplb_group_open("debug", &(struct rplb_options){.count = 1, .log = hear}, &group),
+	lab_need(rplb_group_open("debug", &RPLB_OPTIONS(.count = 1, .log = hear), &group),
 		 "a group");
 	fd = lab_udp(4739);
 	sender = socket(AF_INET, SOCK_DGRAM | SOCK_CLOEXEC, 0);

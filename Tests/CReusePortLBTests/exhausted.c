@@ -42,7 +42,7 @@ static void scarce(const char *name, bool exists, const char *what)
 		int error;
 
 		limit((rlim_t)(before + extra));
-		error = rplb_group_open(name, &(struct rplb_options){.count = 2}, &group);
+		error = rplb_group_open(name, &RPLB_OPTIONS(.count = 2), &group);
 		limit(1024);
 		if (!error) {
 			rplb_group_close(group);

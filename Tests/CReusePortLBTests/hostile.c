@@ -17,7 +17,7 @@
 
 static int open_in(const char *root, const char *name, unsigned int flags)
 {
-	struct rplb_options options = {.count = 2, .pin_root = root, .flags = flags};
+	struct rplb_options options = RPLB_OPTIONS(.count = 2, .pin_root = root, .flags = flags);
 	struct rplb_group *group = NULL;
 	int error = rplb_group_open(name, &options, &group);
 
@@ -103,7 +103,7 @@ int chmod(const char *path, mode_t mode)
 
 static void links_in_time(void)
 {
-	struct rplb_options theirs = {.count = 2, .owner = LAB_NONE};
+	struct rplb_options theirs = RPLB_OPTIONS(.count = 2, .owner = LAB_NONE);
 	struct rplb_group *group = NULL;
 	struct stat status;
 

@@ -36,7 +36,7 @@ struct rplb_group *lab_group(const char *name, uint32_t count)
 {
 	struct rplb_group *group = NULL;
 
-	lab_need(rplb_group_open(name, &(struct rplb_options){.count = count}, &group), "a group");
+	lab_need(rplb_group_open(name, &RPLB_OPTIONS(.count = count), &group), "a group");
 	return group;
 }
 

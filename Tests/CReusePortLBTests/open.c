@@ -24,7 +24,7 @@ static void malformed(void)
 {
 	static const char letters[] =
 		"aaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaa"; /* 65 */
-	struct rplb_options good = {.count = 2};
+	struct rplb_options good = RPLB_OPTIONS(.count = 2);
 	struct rplb_group *group = NULL;
 
 	refuse(-EINVAL, "", good, "a name has a character");
@@ -36,49 +36,63 @@ static void malformed(void)
 	lab_error(rplb_group_open("g", &good, NULL), -EINVAL,
 		  "the pointer for the group is required");
 
-	refuse(-EINVAL, "g", (struct rplb_options){.count = 2, .pin_root = "sys/fs/bpf"},
+	refuse(-EINVAL, "g", RPLB_OPTIONS(.count = 2, .pin_root = "sys/fs/bpf"),
 	       "a pin root is absolute");
-	refuse(-EINVAL, "g", (struct rplb_options){.count = 2, .pin_root = ""},
-	       "a pin root is not empty");
-	refuse(-EINVAL, "g", (struct rplb_options){.count = 2, .key = RPLB_KEY_RANDOM + 1},
+	refuse(-EINVAL, "g", RPLB_OPTIONS(.count = 2, .pin_root = ""), "a pin root is not empty");
+	refuse(-EINVAL, "g", RPLB_OPTIONS(.count = 2, .key = RPLB_KEY_RANDOM + 1),
 	       "a key is one of the four");
-	refuse(-EINVAL, "g", (struct rplb_options){.count = 2, .flags = 1u << 31},
+	refuse(-EINVAL, "g", RPLB_OPTIONS(.count = 2, .flags = 1u << 31),
 	       "an unknown flag is refused");
-	refuse(-EINVAL, "g", (struct rplb_options){.count = 2, .mode = 01600},
+	refuse(-EINVAL, "g", RPLB_OPTIONS(.count = 2, .mode = 01600),
 	       "a mode is made of read and write permissions");
-	refuse(-ENOENT, "g", (struct rplb_options){.count = 0},
-	       "without a count no group is created");
-	refuse(-ERANGE, "g", (struct rplb_options){.count = RPLB_MEMBERS_MAX + 1},
-	       "a count is 128 at most");
-	lab_error(
-		rplb_group_open("full", &(struct rplb_options){.count = RPLB_MEMBERS_MAX}, &group),
-		0, "a count may be 128");
+	refuse(-ENOENT, "g", RPLB_OPTIONS(.count = 0), "without a count no group is created");
+	refuse(-ERANGE, "g", RPLB_OPTIONS(.count = RPLB_MEMBERS_MAX + 1), "a count is 128 at most");
+	lab_error(rplb_group_open("full", &RPLB_OPTIONS(.count = RPLB_MEMBERS_MAX), &group), 0,
+		  "a count may be 128");
 	rplb_group_close(group);
 	lab_error(rplb_group_open("g", NULL, &group), -ENOENT, "nor without options");
 	lab_error(rplb_group_destroy(NULL, "g"), -ENOENT, "and no folder is left behind");
-	refuse(-ERANGE, NULL, (struct rplb_options){.count = 0}, "a private group has a count");
+	refuse(-ERANGE, NULL, RPLB_OPTIONS(.count = 0), "a private group has a count");
+}
+
+static void sizes(void)
+{
+	struct {
+		struct rplb_options known;
+		uint64_t later;
+	} newer = {.known = RPLB_OPTIONS(.count = 2)};
+	struct rplb_options shorter = newer.known;
+	struct rplb_group *group = NULL;
+
+	shorter.size = 0;
+	refuse(-EINVAL, "g", shorter, "options name their size");
+	newer.known.size = sizeof(newer);
+	lab_error(rplb_group_open("newer", &newer.known, &group), 0,
+		  "options of a newer version are accepted when they ask for nothing new");
+	rplb_group_close(group);
+	newer.later = 1;
+	lab_error(rplb_group_open("newer", &newer.known, &group), -E2BIG,
+		  "and refused when they do");
 }
 
 static void roots(void)
 {
 	struct rplb_group *group = NULL;
 
-	refuse(-ENODEV, "g", (struct rplb_options){.count = 2, .pin_root = LAB_PLAIN_ROOT},
+	refuse(-ENODEV, "g", RPLB_OPTIONS(.count = 2, .pin_root = LAB_PLAIN_ROOT),
 	       "a folder on another file system is no pin root");
-	refuse(-ENODEV, "g", (struct rplb_options){.count = 2, .pin_root = "/sys/fs/absent"},
+	refuse(-ENODEV, "g", RPLB_OPTIONS(.count = 2, .pin_root = "/sys/fs/absent"),
 	       "a missing folder is no pin root");
-	refuse(-ENOENT, "absent", (struct rplb_options){.flags = RPLB_EXISTING},
+	refuse(-ENOENT, "absent", RPLB_OPTIONS(.flags = RPLB_EXISTING),
 	       "a group that must exist is not created");
 	lab_error(rplb_group_destroy(NULL, "absent"), -ENOENT, "nor was a folder left behind");
 	refuse(-ENODEV, "g",
-	       (struct rplb_options){
-		       .count = 2, .pin_root = LAB_PLAIN_ROOT, .flags = RPLB_EXISTING},
+	       RPLB_OPTIONS(.count = 2, .pin_root = LAB_PLAIN_ROOT, .flags = RPLB_EXISTING),
 	       "an existing group is not searched on another file system");
 
 	lab_error(rplb_group_open("mounted",
-				  &(struct rplb_options){.count = 2,
-							 .pin_root = LAB_PLAIN_ROOT,
-							 .flags = RPLB_MOUNT},
+				  &RPLB_OPTIONS(.count = 2, .pin_root = LAB_PLAIN_ROOT,
+						.flags = RPLB_MOUNT),
 				  &group),
 		  0, "RPLB_MOUNT mounts a BPF file system");
 	rplb_group_close(group);
@@ -88,7 +102,8 @@ static void roots(void)
 static void agreement(void)
 {
 	uint64_t seed = 7, other = 8;
-	struct rplb_options options = {.count = 3, .key = RPLB_KEY_FOUR_TUPLE, .seed = &seed};
+	struct rplb_options options =
+		RPLB_OPTIONS(.count = 3, .key = RPLB_KEY_FOUR_TUPLE, .seed = &seed);
 	struct rplb_group *group = NULL, *again = NULL;
 	struct rplb_info info;
 
@@ -97,14 +112,14 @@ static void agreement(void)
 	lab_ok(info.count == 3 && info.key == RPLB_KEY_FOUR_TUPLE && info.seed == 7,
 	       "a new group has the requested settings");
 	lab_ok(info.address.ss_family == 0, "a new group has no address");
-	refuse(-ESTALE, "agreed", (struct rplb_options){.count = 3, .key = RPLB_KEY_SOURCE_IP},
+	refuse(-ESTALE, "agreed", RPLB_OPTIONS(.count = 3, .key = RPLB_KEY_SOURCE_IP),
 	       "a group keeps its key");
-	refuse(-ESTALE, "agreed", (struct rplb_options){.count = 3, .seed = &other},
+	refuse(-ESTALE, "agreed", RPLB_OPTIONS(.count = 3, .seed = &other),
 	       "a group keeps its seed");
 	lab_error(rplb_group_open("agreed", NULL, &again), 0,
 		  "without options a group keeps its settings");
 	rplb_group_close(again);
-	lab_error(rplb_group_open("agreed", &(struct rplb_options){.count = 4}, &again), 0,
+	lab_error(rplb_group_open("agreed", &RPLB_OPTIONS(.count = 4), &again), 0,
 		  "a group may be opened with another count");
 	lab_need(rplb_info(again, &info), "its description");
 	lab_ok(info.count == 3, "and keeps its own until a socket joins");
@@ -128,6 +143,7 @@ int main(void)
 {
 	lab_enter();
 	malformed();
+	sizes();
 	roots();
 	agreement();
 	defaults();

@@ -44,7 +44,7 @@ static int be_a_member(void *name)
 	struct rplb_group *group = NULL;
 	int fd, sender, error;
 
-	error = rplb_group_open(name, &(struct rplb_options){.flags = RPLB_EXISTING}, &group);
+	error = rplb_group_open(name, &RPLB_OPTIONS(.flags = RPLB_EXISTING), &group);
 	if (!error)
 		error = rplb_socket_udp((struct sockaddr *)&address, sizeof(address), 0, &fd);
 	if (error)
@@ -77,33 +77,33 @@ static int bind_it(void *address)
 
 static void creation(void)
 {
-	lab_error(open_as(LAB_NONE, "g",
-			  (struct rplb_options){.count = 2, .pin_root = LAB_OPEN_ROOT}),
+	lab_error(open_as(LAB_NONE, "g", RPLB_OPTIONS(.count = 2, .pin_root = LAB_OPEN_ROOT)),
 		  -EPERM, "loading the program needs privilege");
 	lab_error(rplb_group_destroy(LAB_OPEN_ROOT, "g"), -ENOENT,
 		  "an unprivileged process leaves no folder behind");
-	lab_error(open_as(LAB_NONE, NULL, (struct rplb_options){.count = 2}), -EPERM,
+	lab_error(open_as(LAB_NONE, NULL, RPLB_OPTIONS(.count = 2)), -EPERM,
 		  "so does a private group");
-	lab_error(open_as(LAB_NONE, "g", (struct rplb_options){.count = 2}), -EPERM,
+	lab_error(open_as(LAB_NONE, "g", RPLB_OPTIONS(.count = 2)), -EPERM,
 		  "creating in another user's root is refused");
-	lab_error(open_as(LAB_NONE, "g", (struct rplb_options){0}), -ENOENT,
+	lab_error(open_as(LAB_NONE, "g", RPLB_OPTIONS(.count = 0)), -ENOENT,
 		  "a group that does not exist is not found there");
 	lab_need(chmod(RPLB_PIN_ROOT, 0700) ? -errno : 0, "chmod");
-	lab_error(open_as(LAB_NONE, "g", (struct rplb_options){.count = 2}), -EACCES,
+	lab_error(open_as(LAB_NONE, "g", RPLB_OPTIONS(.count = 2)), -EACCES,
 		  "in a root that cannot be searched access is denied");
 	lab_need(chmod(RPLB_PIN_ROOT, 0711) ? -errno : 0, "chmod");
-	lab_error(open_as(LAB_NONE, "g",
-			  (struct rplb_options){
-				  .count = 2, .pin_root = LAB_PLAIN_ROOT, .flags = RPLB_MOUNT}),
-		  -ENODEV, "mounting needs privilege, and what was missing is still missing");
+	lab_error(
+		open_as(LAB_NONE, "g",
+			RPLB_OPTIONS(.count = 2, .pin_root = LAB_PLAIN_ROOT, .flags = RPLB_MOUNT)),
+		-ENODEV, "mounting needs privilege, and what was missing is still missing");
 }
 
 static void use(void)
 {
 	struct rplb_group *group = lab_group("of_root", 2);
-	struct rplb_options owned = {.count = 2, .owner = LAB_NONE, .owner_group = LAB_NONE};
+	struct rplb_options owned =
+		RPLB_OPTIONS(.count = 2, .owner = LAB_NONE, .owner_group = LAB_NONE);
 
-	lab_error(open_as(LAB_NONE, "of_root", (struct rplb_options){0}), -EACCES,
+	lab_error(open_as(LAB_NONE, "of_root", RPLB_OPTIONS(.count = 0)), -EACCES,
 		  "a group of root is closed to others");
 	lab_error(lab_as(LAB_NONE, destroy_it, "of_root"), -EACCES, "nor may others destroy it");
 	rplb_group_close(group);
@@ -112,19 +112,19 @@ static void use(void)
 	rplb_group_close(group);
 	lab_error(lab_as(LAB_NONE, be_a_member, "owned"), 0,
 		  "its owner opens it, joins, receives and leaves without any privilege");
-	lab_error(open_as(LAB_STRANGER, "owned", (struct rplb_options){0}), -EACCES,
+	lab_error(open_as(LAB_STRANGER, "owned", RPLB_OPTIONS(.count = 0)), -EACCES,
 		  "a stranger is refused");
 	lab_error(lab_as(LAB_STRANGER, destroy_it, "owned"), -EACCES,
 		  "another user does not destroy it");
-	lab_error(open_as(LAB_NONE, "owned", (struct rplb_options){.count = 3}), 0,
+	lab_error(open_as(LAB_NONE, "owned", RPLB_OPTIONS(.count = 3)), 0,
 		  "its owner resizes it without any privilege");
 
-	owned = (struct rplb_options){.count = 2, .mode = 0660, .owner_group = LAB_STRANGER};
+	owned = RPLB_OPTIONS(.count = 2, .mode = 0660, .owner_group = LAB_STRANGER);
 	lab_need(rplb_group_open("shared", &owned, &group), "a group with a mode");
 	rplb_group_close(group);
-	lab_error(open_as(LAB_STRANGER, "shared", (struct rplb_options){0}), 0,
+	lab_error(open_as(LAB_STRANGER, "shared", RPLB_OPTIONS(.count = 0)), 0,
 		  "mode 0660 opens the group to the group of its owner");
-	lab_error(open_as(LAB_NONE, "shared", (struct rplb_options){0}), -EACCES,
+	lab_error(open_as(LAB_NONE, "shared", RPLB_OPTIONS(.count = 0)), -EACCES,
 		  "and to no other user");
 }
 

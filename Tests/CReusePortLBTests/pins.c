@@ -18,7 +18,7 @@
 static int reopen(const char *name)
 {
 	struct rplb_group *group = NULL;
-	int error = rplb_group_open(name, &(struct rplb_options){.count = 2}, &group);
+	int error = rplb_group_open(name, &RPLB_OPTIONS(.count = 2), &group);
 
 	rplb_group_close(group);
 	return error;
@@ -51,11 +51,11 @@ static void rewrite(const char *pin, uint32_t abi, uint32_t state)
 static void other_version(void)
 {
 	rplb_group_close(lab_group("newer", 2));
-	rewrite(RPLB_PIN_ROOT "/newer/group", LB_ABI_VERSION + 1, LB_REUSEPORT_READY);
+	rewrite(RPLB_PIN_ROOT "/newer/group", LB_REUSEPORT_ABI + 1, LB_REUSEPORT_READY);
 	lab_error(reopen("newer"), -EPROTONOSUPPORT, "a group of another version is not opened");
 	lab_error(rplb_group_destroy(NULL, "newer"), -EPROTONOSUPPORT,
 		  "a group of another version is not destroyed");
-	rewrite(RPLB_PIN_ROOT "/newer/group", LB_ABI_VERSION, LB_REUSEPORT_READY);
+	rewrite(RPLB_PIN_ROOT "/newer/group", LB_REUSEPORT_ABI, LB_REUSEPORT_READY);
 	lab_error(reopen("newer"), 0, "only the version prevented the open");
 }
 
@@ -99,7 +99,7 @@ static void half_built(void)
 	int fd = lab_udp(0);
 
 	rplb_group_close(lab_group("half", 2));
-	rewrite(RPLB_PIN_ROOT "/half/group", LB_ABI_VERSION, LB_REUSEPORT_BUILDING);
+	rewrite(RPLB_PIN_ROOT "/half/group", LB_REUSEPORT_ABI, LB_REUSEPORT_BUILDING);
 	if (unlink(RPLB_PIN_ROOT "/half/program") || unlink(RPLB_PIN_ROOT "/half/tcp_members"))
 		lab_need(-errno, "unlink");
 	lab_error(reopen("half"), 0, "a group whose creator died is built anew");
@@ -108,7 +108,7 @@ static void half_built(void)
 	rplb_group_close(group);
 	close(fd);
 
-	rewrite(RPLB_PIN_ROOT "/half/group", LB_ABI_VERSION, LB_REUSEPORT_BUILDING);
+	rewrite(RPLB_PIN_ROOT "/half/group", LB_REUSEPORT_ABI, LB_REUSEPORT_BUILDING);
 	lab_error(rplb_group_destroy(NULL, "half"), 0, "a half-built group can be destroyed");
 	lab_ok(access(RPLB_PIN_ROOT "/half", F_OK) && errno == ENOENT, "its folder is gone");
 

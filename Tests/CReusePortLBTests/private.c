@@ -32,11 +32,9 @@ static void hear(void *context, enum rplb_level level, const char *line)
 static void object(void)
 {
 	static const char bytes[] = "this is no ELF file";
-	struct rplb_options options = {.count = 1,
-				       .object = bytes,
-				       .object_bytes = sizeof(bytes),
-				       .log = hear,
-				       .log_context = &lines};
+	struct rplb_options options =
+		RPLB_OPTIONS(.count = 1, .object = bytes, .object_bytes = sizeof(bytes),
+			     .log = hear, .log_context = &lines);
 	struct rplb_group *group = (void *)0x5a5a;
 	int error = rplb_group_open(NULL, &options, &group);
 
@@ -47,7 +45,7 @@ static void object(void)
 int main(void)
 {
 	struct rplb_group *first, *second;
-	struct rplb_options options = {.count = 2, .pin_root = LAB_PLAIN_ROOT};
+	struct rplb_options options = RPLB_OPTIONS(.count = 2, .pin_root = LAB_PLAIN_ROOT);
 	size_t found = 0;
 	int fd, before, pins;
 
@@ -61,8 +59,8 @@ int main(void)
 	lab_error(rplb_join(first, fd, 0), 0, "a private group is joined like another");
 	lab_need(rplb_members(second, NULL, 0, &found), "members");
 	lab_ok(found == 0, "its members are not those of another");
-	lab_error(rplb_group_open(NULL, &(struct rplb_options){.flags = RPLB_EXISTING}, &first),
-		  -ENOENT, "there is no private group to open again");
+	lab_error(rplb_group_open(NULL, &RPLB_OPTIONS(.flags = RPLB_EXISTING), &first), -ENOENT,
+		  "there is no private group to open again");
 	lab_ok(entries(RPLB_PIN_ROOT) == pins, "nothing is pinned");
 	lab_error(rplb_leave(first, fd), 0, "a private group is left like another");
 	close(fd);

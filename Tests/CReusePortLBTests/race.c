@@ -41,7 +41,7 @@ static int programs(void)
 static int open_and_join(uint32_t slot)
 {
 	struct rplb_group *group;
-	int error = rplb_group_open("race", &(struct rplb_options){.count = PROCESSES}, &group);
+	int error = rplb_group_open("race", &RPLB_OPTIONS(.count = PROCESSES), &group);
 
 	return error ? error : rplb_join(group, lab_udp(4739), slot);
 }

@@ -19,7 +19,7 @@ static struct rplb_group *reopened(uint32_t count)
 {
 	struct rplb_group *group = NULL;
 
-	lab_need(rplb_group_open("g", &(struct rplb_options){.count = count}, &group), "open");
+	lab_need(rplb_group_open("g", &RPLB_OPTIONS(.count = count), &group), "open");
 	return group;
 }
 

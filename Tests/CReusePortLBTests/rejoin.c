@@ -97,15 +97,15 @@ static void rejoining(void)
 {
 	uint64_t seed = 77, other = 78;
 	struct lives lives =
-		orphaned("lost", (struct rplb_options){.seed = &seed, .key = RPLB_KEY_SOURCE_IP});
-	struct rplb_group *group = open_group("lost", (struct rplb_options){.count = 4}), *late;
+		orphaned("lost", RPLB_OPTIONS(.seed = &seed, .key = RPLB_KEY_SOURCE_IP));
+	struct rplb_group *group = open_group("lost", RPLB_OPTIONS(.count = 4)), *late;
 	int home[SOURCES], fourth = lab_udp(PORT);
-	struct rplb_member list[2 * RPLB_MEMBERS_MAX];
+	struct rplb_member list[RPLB_MEMBERS_LISTED];
 	struct rplb_info info;
 	size_t found = 0;
 
 	/* This handle has the group open that will be replaced. */
-	late = open_group("lost", (struct rplb_options){.count = 0});
+	late = open_group("lost", RPLB_OPTIONS(.count = 0));
 	lives.fds[2] = lab_udp(PORT);
 	lab_error(rplb_join(group, lives.fds[2], 0), -EEXIST, "a slot of the live group is taken");
 	lab_ok(strstr(heard, "pins of group lost were removed") != NULL,
@@ -115,14 +115,13 @@ static void rejoining(void)
 	homes(lives.fds, home);
 	lab_ok(!memcmp(home, lives.home, sizeof(home)), "no source has moved");
 	rplb_group_close(late);
-	late = open_group("lost", (struct rplb_options){.flags = RPLB_EXISTING});
-	lab_need(rplb_members(late, list, 2 * RPLB_MEMBERS_MAX, &found), "members");
+	late = open_group("lost", RPLB_OPTIONS(.flags = RPLB_EXISTING));
+	lab_need(rplb_members(late, list, RPLB_MEMBERS_LISTED, &found), "members");
 	lab_need(rplb_info(late, &info), "info");
 	lab_ok(found == MEMBERS && info.count == MEMBERS && info.seed == seed,
 	       "the pins are back: %zu members of %u", found, info.count);
-	lab_error(
-		rplb_group_open("lost", &(struct rplb_options){.count = 3, .seed = &other}, &late),
-		-ESTALE, "another seed is still refused");
+	lab_error(rplb_group_open("lost", &RPLB_OPTIONS(.count = 3, .seed = &other), &late),
+		  -ESTALE, "another seed is still refused");
 	lab_error(rplb_join(group, fourth, 3), 0, "the count of the start is applied");
 	lab_need(rplb_info(group, &info), "info");
 	lab_ok(info.count == 4, "the count is 4 (%u)", info.count);
@@ -136,9 +135,8 @@ static void rejoining(void)
 static void disagreeing(void)
 {
 	uint64_t seed = 77, other = 78;
-	struct lives lives = orphaned("split", (struct rplb_options){.seed = &seed});
-	struct rplb_group *group =
-		open_group("split", (struct rplb_options){.count = 3, .seed = &other});
+	struct lives lives = orphaned("split", RPLB_OPTIONS(.seed = &seed));
+	struct rplb_group *group = open_group("split", RPLB_OPTIONS(.count = 3, .seed = &other));
 
 	lives.fds[2] = lab_udp(PORT);
 	lab_error(rplb_join(group, lives.fds[2], 2), -ESTALE,
@@ -146,7 +144,7 @@ static void disagreeing(void)
 	rplb_group_close(group);
 	lab_ok(access(RPLB_PIN_ROOT "/split", F_OK) && errno == ENOENT,
 	       "and leaves no second group");
-	group = open_group("split", (struct rplb_options){.count = 3, .seed = &seed});
+	group = open_group("split", RPLB_OPTIONS(.count = 3, .seed = &seed));
 	lab_error(rplb_join(group, lives.fds[2], 2), 0, "the same seed joins");
 	rplb_group_close(group);
 	end(&lives);
@@ -155,12 +153,12 @@ static void disagreeing(void)
 
 static void two_names(void)
 {
-	struct rplb_group *first = open_group("first", (struct rplb_options){.count = 1}), *second;
+	struct rplb_group *first = open_group("first", RPLB_OPTIONS(.count = 1)), *second;
 	int fds[2] = {lab_udp(PORT), lab_udp(PORT)};
 	struct rplb_info info;
 
 	lab_need(rplb_join(first, fds[0], 0), "join");
-	second = open_group("second", (struct rplb_options){.count = 2});
+	second = open_group("second", RPLB_OPTIONS(.count = 2));
 	lab_error(rplb_join(second, fds[1], 0), 0, "a group of another name keeps its members");
 	lab_ok(strstr(heard, "takes the packets of group first") != NULL,
 	       "the log names the group whose port it takes (%s)", heard);
@@ -174,7 +172,7 @@ static void two_names(void)
 
 static void leaving(void)
 {
-	struct lives lives = orphaned("left", (struct rplb_options){0});
+	struct lives lives = orphaned("left", RPLB_OPTIONS(.count = 0));
 
 	lives.fds[2] = lab_udp(PORT);
 	lab_error(rplb_join(lives.group, lives.fds[2], 2), -ENOENT,
@@ -198,7 +196,7 @@ static int join_blindly(void *fd)
 	if (syscall(SYS_capset, &header, data))
 		return -errno;
 	heard[0] = 0;
-	error = rplb_group_open("blind", &(struct rplb_options){.count = 3, .log = hear}, &group);
+	error = rplb_group_open("blind", &RPLB_OPTIONS(.count = 3, .log = hear), &group);
 	if (!error)
 		error = rplb_join(group, *(int *)fd, 2);
 	rplb_group_close(group);
@@ -207,7 +205,7 @@ static int join_blindly(void *fd)
 
 static void blind(void)
 {
-	struct lives lives = orphaned("blind", (struct rplb_options){0});
+	struct lives lives = orphaned("blind", RPLB_OPTIONS(.count = 0));
 
 	lives.fds[2] = lab_udp(PORT);
 	lab_error(lab_as(0, join_blindly, &lives.fds[2]), 0,
@@ -261,19 +259,19 @@ static bool join_and_die(struct rplb_group *group, int fd, int calls)
 
 static void cut_short(void)
 {
-	struct lives lives = orphaned("cut", (struct rplb_options){0});
+	struct lives lives = orphaned("cut", RPLB_OPTIONS(.count = 0));
 	int deaths = 0, home[SOURCES];
 	bool died = true;
 
 	lives.fds[2] = lab_udp(PORT);
 	while (died) {
-		struct rplb_group *group = open_group("cut", (struct rplb_options){.count = 3});
+		struct rplb_group *group = open_group("cut", RPLB_OPTIONS(.count = 3));
 
 		died = join_and_die(group, lives.fds[2], deaths + 1);
 		deaths += died;
 		rplb_group_close(group);
 	}
-	lab_ok(deaths == 20, "ten pins are removed and ten created (%d)", deaths);
+	lab_ok(deaths == 24, "twelve pins are removed and twelve created (%d)", deaths);
 	homes(lives.fds, home);
 	lab_ok(!memcmp(home, lives.home, sizeof(home)),
 	       "after a process that died halfway, the next one joins the live group");

@@ -23,7 +23,7 @@ struct worker {
 /* Each thread has its own slot, and all compete for another one. */
 static int turn(struct worker *worker, int own, int wanted)
 {
-	struct rplb_member list[2 * RPLB_MEMBERS_MAX];
+	struct rplb_member list[RPLB_MEMBERS_LISTED];
 	struct rplb_counters counters;
 	struct rplb_info info;
 	size_t found;
@@ -40,7 +40,7 @@ static int turn(struct worker *worker, int own, int wanted)
 	if (!error)
 		error = rplb_counters(group, worker->slot, &counters);
 	if (!error)
-		error = rplb_members(group, list, 2 * RPLB_MEMBERS_MAX, &found);
+		error = rplb_members(group, list, RPLB_MEMBERS_LISTED, &found);
 	if (!error && (found < 1 || found > THREADS + 1))
 		error = -ENODATA;
 	if (!error)
@@ -70,7 +70,7 @@ static void *open_one(void *context)
 	struct rplb_group *mine = NULL;
 
 	pthread_barrier_wait(&gate);
-	worker->error = rplb_group_open("at_once", &(struct rplb_options){.count = 2}, &mine);
+	worker->error = rplb_group_open("at_once", &RPLB_OPTIONS(.count = 2), &mine);
 	rplb_group_close(mine);
 	return NULL;
 }

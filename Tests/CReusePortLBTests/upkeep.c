@@ -21,7 +21,7 @@ static void resize(void)
 	lab_error(rplb_resize(NULL, 2), -EINVAL, "resizing needs a group");
 	lab_need(rplb_join(group, fd, 2), "join");
 	lab_error(rplb_resize(group, 2), -EBUSY, "a live member is not cut off");
-	lab_error(rplb_group_open("sized", &(struct rplb_options){.count = 2}, &again), -EBUSY,
+	lab_error(rplb_group_open("sized", &RPLB_OPTIONS(.count = 2), &again), -EBUSY,
 		  "nor by opening the group with a lower count");
 	lab_ok(again == (void *)0x5a5a, "which leaves the group alone");
 	lab_need(rplb_info(group, &info), "info");

@@ -11,7 +11,7 @@
  *     struct rplb_group *group;
  *     int fd;
  *     int error = rplb_socket_udp(address, address_length, 0, &fd);
- *     if (!error) error = rplb_group_open("netflow", &(struct rplb_options){.count = 3}, &group);
+ *     if (!error) error = rplb_group_open("netflow", &RPLB_OPTIONS(.count = 3), &group);
  *     if (!error) error = rplb_join(group, fd, 0);
  *     if (error) fprintf(stderr, "%s: %s\n", strerror(-error), rplb_explain(error));
  *
@@ -35,6 +35,8 @@ extern "C" {
 
 /* Most slots of a group, and thus the highest count. */
 #define RPLB_MEMBERS_MAX 128
+/* Most sockets that rplb_members lists: two of each slot, UDP and TCP. */
+#define RPLB_MEMBERS_LISTED (4 * RPLB_MEMBERS_MAX)
 
 /* Where groups are pinned by default. */
 #define RPLB_PIN_ROOT "/sys/fs/bpf"
@@ -64,8 +66,11 @@ enum rplb_level {
 /* Receives one line without its newline. It may be called on any thread that calls the library. */
 typedef void (*rplb_log_fn)(void *context, enum rplb_level level, const char *line);
 
-/* All zero gives the defaults. */
+/* Made by RPLB_OPTIONS, or all zero but the size. */
 struct rplb_options {
+	/* sizeof(struct rplb_options). A library that is older than its caller refuses members that it does not
+	 * know, unless they are zero. */
+	size_t size;
 	/* An absolute path on a BPF file system; NULL: RPLB_PIN_ROOT. */
 	const char *pin_root;
 	/* The number of members, 1..RPLB_MEMBERS_MAX; 0 keeps the group's count, and the group must exist.
@@ -91,6 +96,9 @@ struct rplb_options {
 	void *log_context;
 };
 
+/* Options with these members, as in &RPLB_OPTIONS(.count = 3); the others have their defaults. */
+#define RPLB_OPTIONS(...) ((struct rplb_options){.size = sizeof(struct rplb_options), __VA_ARGS__})
+
 /* An open group. */
 struct rplb_group;
 
@@ -103,6 +111,7 @@ struct rplb_group;
  * @options  may be NULL
  *
  * -EINVAL           name or options are malformed
+ * -E2BIG            the options have a member that this version does not know
  * -ERANGE           count above RPLB_MEMBERS_MAX, or 0 for a private group
  * -ENODEV           the pin root is no BPF file system
  * -ENOENT           there is no such group, and RPLB_EXISTING or no count to create one with
@@ -169,6 +178,18 @@ int rplb_socket_udp(const struct sockaddr *address, socklen_t length, int receiv
  */
 int rplb_join(struct rplb_group *group, int fd, uint32_t slot);
 
+/*
+ * As rplb_join, but a live member of the slot stays until it leaves: the socket becomes the slot's current one in
+ * one step, and the other one its previous one, which gets packets again if the current one closes first. No
+ * source goes to another slot. In an empty slot it is rplb_join.
+ *
+ * -EEXIST  the slot has a current and a previous member: the previous one has not left yet
+ */
+int rplb_replace(struct rplb_group *group, int fd, uint32_t slot);
+
+/* Whether another live socket has replaced this one: 1 or 0; -ENOENT: it is in no slot. */
+int rplb_is_replaced(struct rplb_group *group, int fd);
+
 /* Empties the socket's slot: its sources go to other members, and its queue can still be read. -ENOENT: it is
  * in no slot. It also works when the group's pins have been removed. */
 int rplb_leave(struct rplb_group *group, int fd);
@@ -184,6 +205,11 @@ int rplb_leave(struct rplb_group *group, int fd);
  * -EPROTOTYPE: not a UDP socket; else as rplb_leave, and of connect(2).
  */
 int rplb_retire(struct rplb_group *group, int fd);
+
+/* As rplb_retire, but only while another live socket has replaced this one: -EAGAIN otherwise. A replaced
+ * member calls it some time after rplb_is_replaced, so that it keeps the slot if the new one fails at its
+ * start. */
+int rplb_retire_replaced(struct rplb_group *group, int fd);
 
 /* Attaches the program to the SO_REUSEPORT group of a socket without joining, so that it also chooses for
  * sockets that other processes have bound. Errors of the socket as for rplb_join. */
@@ -222,12 +248,15 @@ struct rplb_member {
 	int protocol;	    /* IPPROTO_UDP or IPPROTO_TCP */
 	uint64_t cookie;    /* SO_COOKIE of the socket */
 	uint64_t joined_ns; /* since 1970; 0 when the socket was put there by other means */
+	uint64_t
+		generation; /* 1 for the first socket of the slot, one more for each later one; or 0 */
 	pid_t pid;	    /* of the process that joined, in its own pid namespace; or 0 */
 	uid_t uid;	    /* its effective uid */
+	int is_previous;    /* 1: another socket has replaced it, and it has not left yet */
 };
 
-/* Lists the members by protocol and slot, at most `capacity` of them; *found is the full number. A capacity
- * of 2 * RPLB_MEMBERS_MAX always suffices. */
+/* Lists the members by protocol and slot, the current one of a slot first, at most `capacity` of them; *found is
+ * the full number, at most RPLB_MEMBERS_LISTED. */
 int rplb_members(struct rplb_group *group, struct rplb_member *members, size_t capacity,
 		 size_t *found);
 
@@ -241,8 +270,8 @@ enum rplb_call {
 	RPLB_CALL_OPEN,	   /* rplb_group_open */
 	RPLB_CALL_DESTROY, /* rplb_group_destroy */
 	RPLB_CALL_SOCKET,  /* rplb_socket_udp */
-	RPLB_CALL_JOIN,	   /* rplb_join, rplb_attach */
-	RPLB_CALL_LEAVE,   /* rplb_leave, rplb_retire */
+	RPLB_CALL_JOIN,	   /* rplb_join, rplb_replace, rplb_attach */
+	RPLB_CALL_LEAVE,   /* rplb_leave, rplb_retire, rplb_retire_replaced, rplb_is_replaced */
 	RPLB_CALL_RESIZE,  /* rplb_resize */
 	RPLB_CALL_REPORT,  /* rplb_info, rplb_counters, rplb_left_to_kernel, rplb_members */
 };

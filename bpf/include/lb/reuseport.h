@@ -9,8 +9,20 @@
 #include "flow_key.h"
 #include "limits.h"
 
+/* The version of the pins' layout, in the record of the group. */
+#define LB_REUSEPORT_ABI 3
+
 /* Slots for sockets, that is members of one group, of each protocol. */
 #define LB_MEMBERS_MAX 128
+
+/* Sockets of a slot: the current one and, while it is being replaced, the previous one. */
+#define LB_PLACES 2
+
+enum lb_reuseport_protocol {
+	LB_REUSEPORT_UDP = 0,
+	LB_REUSEPORT_TCP = 1,
+	LB_REUSEPORT_PROTOCOLS,
+};
 
 /* Which flow key a group hashes; fixed when the program is loaded. */
 enum lb_reuseport_key {
@@ -28,6 +40,10 @@ struct lb_reuseport_table {
 	__u32 count;   /* members that the group is meant to have; the map `size` shows it */
 	__u32 slots;   /* how many bytes of `owner` are in use */
 	__u8 owner[LB_SLOTS_MIN];
+	/* Which place has the current socket of a slot: 0 is udp_balancing_targets or
+	 * tcp_balancing_targets, 1 is udp_second_place or tcp_second_place. A kernel's socket is in
+	 * one such map at most, so the current one never moves: the byte changes instead. */
+	__u8 place[LB_REUSEPORT_PROTOCOLS][LB_MEMBERS_MAX];
 };
 
 /* Map `counters`, a row a member and one more, per CPU, written by the program. Summed over all rows
@@ -50,7 +66,7 @@ enum lb_reuseport_state {
 
 /* Map `group`, one value, written by the library under the lock of the pin folder. */
 struct lb_reuseport_group {
-	__u32 abi;		/* LB_ABI_VERSION; stays the first word in every version */
+	__u32 abi;		/* LB_REUSEPORT_ABI; stays the first word in every version */
 	__u32 state;		/* enum lb_reuseport_state */
 	__u32 key;		/* enum lb_reuseport_key */
 	__u16 family;		/* AF_INET or AF_INET6; 0: no socket has joined yet */
@@ -61,20 +77,24 @@ struct lb_reuseport_group {
 	__u32 v6only;		/* 1: IPV6_V6ONLY */
 };
 
-/* Maps `udp_members` and `tcp_members`, written by the library when a socket joins. A row is valid as
- * long as the socket in the slot has this cookie. */
+/* Maps `udp_members` and `tcp_members`, written by the library when a socket joins: row
+ * place * LB_MEMBERS_MAX + slot. A row is valid as long as the socket in that place has this cookie. */
 struct lb_reuseport_member {
 	__u64 cookie;	 /* SO_COOKIE of the socket */
 	__u64 joined_ns; /* CLOCK_REALTIME */
 	__u32 pid;	 /* of the process that joined, in its own pid namespace */
 	__u32 uid;
+	__u64 generation; /* 1 for the first socket of the slot, one more for each later one */
 };
 
-_Static_assert(sizeof(struct lb_reuseport_table) == 24 + LB_SLOTS_MIN, "no hidden padding");
+_Static_assert(sizeof(struct lb_reuseport_table) ==
+		       24 + LB_SLOTS_MIN + LB_REUSEPORT_PROTOCOLS * LB_MEMBERS_MAX,
+	       "no hidden padding");
 _Static_assert(sizeof(struct lb_reuseport_counters) == 24, "three words");
 _Static_assert(sizeof(struct lb_reuseport_group) == 48, "no hidden padding");
-_Static_assert(sizeof(struct lb_reuseport_member) == 24, "no hidden padding");
+_Static_assert(sizeof(struct lb_reuseport_member) == 32, "no hidden padding");
 _Static_assert(LB_MEMBERS_MAX <= 256, "an owner is a byte");
+_Static_assert((LB_MEMBERS_MAX & (LB_MEMBERS_MAX - 1)) == 0, "a slot is masked");
 
 /* The key for the choice when the first `attempt` choices are closed; `attempt` counts from 1. It
  * depends on nothing else, so all programs agree on the fallback. */
