@@ -142,6 +142,8 @@ struct StatusReport: Decodable {
         let uid: UInt32?
         let joined_ns: UInt64?
         let cookie: UInt64
+        let generation: UInt64?
+        let previous: Bool
     }
     let groups: [Group]
 

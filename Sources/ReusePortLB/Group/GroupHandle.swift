@@ -45,6 +45,7 @@ internal import KernelPrograms
             return -ENOEXEC
         }
         var native = unsafe rplb_options()
+        unsafe native.size = MemoryLayout<rplb_options>.size
         unsafe native.count = count
         unsafe native.key = options.key?.native ?? RPLB_KEY_ANY
         unsafe native.owner = options.owner ?? .max

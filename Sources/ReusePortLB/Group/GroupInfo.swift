@@ -38,6 +38,10 @@ public struct Member: Hashable, Sendable {
     public let transport: Transport
     /// The kernel's number of the socket (SO_COOKIE).
     public let cookie: UInt64
+    /// Whether another socket has replaced it, and it has not left yet.
+    public let isPrevious: Bool
+    /// 1 for the first socket of the slot, one more for each later one; nil when it was put there by other means.
+    public let generation: UInt64?
     /// Nanoseconds since 1970; nil when the socket was put there by other means.
     public let joinedNanoseconds: UInt64?
     /// The pid of the process that joined, in its own pid namespace; nil when unknown.
@@ -51,8 +55,10 @@ public struct Member: Hashable, Sendable {
 public struct Membership: ~Copyable, Sendable {
     let handle: SlotHandle
 
-    init(_ group: GroupHandle, _ socket: SocketHandle, slot: Int) throws(ReusePortError) {
-        handle = try SlotHandle(group, socket, slot: slot)
+    init(
+        _ group: GroupHandle, _ socket: SocketHandle, slot: Int, replacing: Bool
+    ) throws(ReusePortError) {
+        handle = try SlotHandle(group, socket, slot: slot, replacing: replacing)
     }
 
     /// The slot of the socket.
@@ -80,6 +86,22 @@ public struct Membership: ~Copyable, Sendable {
     ///
     /// - Throws: as ``leave()``; `.wrongSocket` for a TCP listener.
     public consuming func retire() throws(ReusePortError) { try handle.retire() }
+
+    /// Whether another live socket has replaced this one in its slot.
+    ///
+    /// - Throws: `.notFound` when the socket is in no slot.
+    public borrowing func isReplaced() throws(ReusePortError) -> Bool { try handle.isReplaced() }
+
+    /// As ``retire()``, but only while another live socket has replaced this one. Call it some time after
+    /// ``isReplaced()``, so that this member keeps the slot if the other process fails at its start.
+    ///
+    /// ``datagrams(batch:maximumBytes:batchesAhead:)`` does this by itself, half a second after a replacement.
+    ///
+    /// - Returns: whether it has retired; if not, it still has its slot.
+    /// - Throws: as ``retire()``.
+    public borrowing func retireIfReplaced() throws(ReusePortError) -> Bool {
+        try handle.retireIfReplaced()
+    }
 }
 
 /// A socket in a slot, shared by a membership and the sequences that retire it; the last of them leaves the slot.
@@ -91,10 +113,16 @@ final class SlotHandle: Sendable {
     private let cookie: UInt64
     private let isHeld = Atomic(true)
 
-    init(_ group: GroupHandle, _ socket: SocketHandle, slot: Int) throws(ReusePortError) {
+    init(
+        _ group: GroupHandle, _ socket: SocketHandle, slot: Int, replacing: Bool
+    ) throws(ReusePortError) {
         let number = UInt32(exactly: slot) ?? .max
+        let result =
+            replacing
+            ? unsafe rplb_replace(group.native, socket.descriptor, number)
+            : unsafe rplb_join(group.native, socket.descriptor, number)
         try check(
-            unsafe rplb_join(group.native, socket.descriptor, number), "join slot \(slot) of",
+            result, replacing ? "replace the member of slot \(slot) of" : "join slot \(slot) of",
             group.subject, RPLB_CALL_JOIN)
         self.group = group
         self.socket = socket
@@ -117,6 +145,24 @@ final class SlotHandle: Sendable {
         try check(
             unsafe rplb_retire(group.native, socket.descriptor), "retire from slot \(slot) of",
             group.subject, RPLB_CALL_LEAVE)
+    }
+
+    func isReplaced() throws(ReusePortError) -> Bool {
+        guard isHeld.load(ordering: .acquiring) else { return false }
+        let result = unsafe rplb_is_replaced(group.native, socket.descriptor)
+        guard result < 0 else { return result > 0 }
+        try check(result, "look at slot \(slot) of", group.subject, RPLB_CALL_LEAVE)
+        return false
+    }
+
+    func retireIfReplaced() throws(ReusePortError) -> Bool {
+        guard isTaken() else { return true }
+        let result = unsafe rplb_retire_replaced(group.native, socket.descriptor)
+        // The slot is still held, also after an error.
+        if result != 0 { isHeld.store(true, ordering: .releasing) }
+        guard result != -EAGAIN else { return false }
+        try check(result, "retire from slot \(slot) of", group.subject, RPLB_CALL_LEAVE)
+        return true
     }
 
     /// Whether the slot must still be left. Only the first call may return true; the socket's owner may have closed the

@@ -57,21 +57,25 @@ public struct ReusePortGroup: ~Copyable, Sendable {
     /// - Parameters:
     ///   - socket: in no slot yet, and bound where the other members are.
     ///   - slot: below the group's count.
+    ///   - replacing: take over from the live member of the slot. It becomes the slot's previous member, which gets
+    ///     packets again if this socket closes first, until it leaves (``Membership/retireIfReplaced()``). No source
+    ///     goes to another slot.
     /// - Returns: the membership, which ends when it is left or goes out of scope. It keeps the socket open until then.
-    /// - Throws: `.slotTaken`, `.outOfRange`, `.busy` when the socket is in a slot already,
-    ///   `.otherAddress`, `.notBound`, `.notSharingPort`, `.wrongSocket`, `.timedOut`.
+    /// - Throws: `.slotTaken`, also when the slot has a previous member already; `.outOfRange`, `.busy` when the socket
+    ///   is in a slot already, `.otherAddress`, `.notBound`, `.notSharingPort`, `.wrongSocket`, `.timedOut`.
     public borrowing func join(
-        _ socket: borrowing ReusePortSocket, slot: Int
+        _ socket: borrowing ReusePortSocket, slot: Int, replacing: Bool = false
     ) throws(ReusePortError) -> Membership {
-        try Membership(handle, socket.handle, slot: slot)
+        try Membership(handle, socket.handle, slot: slot, replacing: replacing)
     }
 
     /// The same for a socket that the caller owns. When the caller closes it the slot is empty, and the end of the
     /// membership changes nothing.
     public borrowing func join(
-        descriptor: Int32, slot: Int
+        descriptor: Int32, slot: Int, replacing: Bool = false
     ) throws(ReusePortError) -> Membership {
-        try Membership(handle, SocketHandle(borrowing: descriptor), slot: slot)
+        try Membership(
+            handle, SocketHandle(borrowing: descriptor), slot: slot, replacing: replacing)
     }
 
     /// Attaches the program to the sockets on a socket's port without joining, so that it also chooses for sockets that
@@ -112,7 +116,7 @@ public struct ReusePortGroup: ~Copyable, Sendable {
     }
 
     /// The version of the layout of the pins; groups of another version are refused.
-    public static var abiVersion: Int { Int(LB_ABI_VERSION) }
+    public static var abiVersion: Int { Int(LB_REUSEPORT_ABI) }
 
     /// The version of the C library, such as `0.1.0`.
     public static var libraryVersion: String { unsafe String(cString: rplb_version()) }
@@ -162,10 +166,10 @@ extension ReusePortGroup {
         return packets
     }
 
-    /// The live members by transport and slot.
+    /// The live members by transport and slot, the current one of a slot before the previous one.
     public borrowing func members() throws(ReusePortError) -> [Member] {
         // SAFETY: any bytes are a valid rplb_member, and there is room for as many as are announced.
-        let capacity = 2 * Self.maximumCount
+        let capacity = 4 * Self.maximumCount
         var rows = [rplb_member](repeating: rplb_member(), count: capacity)
         var found = 0
         try check(
@@ -180,6 +184,8 @@ extension Member {
         slot = Int(native.slot)
         transport = native.protocol == Int32(IPPROTO_TCP) ? .tcp : .udp
         cookie = native.cookie
+        isPrevious = native.is_previous != 0
+        generation = native.generation == 0 ? nil : native.generation
         joinedNanoseconds = native.joined_ns == 0 ? nil : native.joined_ns
         pid = native.pid == 0 ? nil : native.pid
         uid = native.joined_ns == 0 ? nil : native.uid

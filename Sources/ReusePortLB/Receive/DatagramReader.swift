@@ -116,21 +116,24 @@ final class DatagramReader: Sendable {
         var isLast = plan.untilEmpty
         var hasRetired = false
         var failure: ReusePortError?
+        var watch = ReplacementWatch(plan.slot)
         while true {
+            if watch.hasRetired() { (hasRetired, isLast) = (true, true) }
             switch step(hasRetired) {
             case .end: return
             case .retire:
                 do throws(ReusePortError) { try plan.slot?.retire() } catch { failure = error }
                 (hasRetired, isLast) = (true, true)
-            case .pause: _ = line.wait(or: -1)
-            case .read: read(&batch, &isLast, failure)
+            case .pause: _ = line.wait(or: -1, milliseconds: watch.pollMilliseconds)
+            case .read: read(&batch, &isLast, failure, watch.pollMilliseconds)
             }
         }
     }
 
     /// - Parameter failure: the error to report at the end of the queue.
     private func read(
-        _ batch: inout ReceiveBatch, _ isLast: inout Bool, _ failure: ReusePortError?
+        _ batch: inout ReceiveBatch, _ isLast: inout Bool, _ failure: ReusePortError?,
+        _ milliseconds: Int32
     ) {
         let code = socket.receive(into: &batch, atMost: nil, waits: false)
         if code < 0 {
@@ -141,7 +144,7 @@ final class DatagramReader: Sendable {
         } else if isLast {
             end(error: failure)
         } else {
-            isLast = line.wait(or: socket.descriptor)
+            isLast = line.wait(or: socket.descriptor, milliseconds: milliseconds)
         }
     }
 
@@ -152,6 +155,43 @@ final class DatagramReader: Sendable {
             return state.waiting
         }
         waiting?.resume(returning: .success(datagrams))
+    }
+}
+
+/// Retires a member that has been replaced, after a grace period in which it gets its slot back if the new member
+/// fails.
+private struct ReplacementWatch {
+    private static let interval = Duration.milliseconds(100)
+    private static let grace = Duration.milliseconds(500)
+
+    private var slot: SlotHandle?
+    private var next = ContinuousClock.now
+    private var since: ContinuousClock.Instant?
+
+    /// - Parameter slot: nil: there is nothing to watch.
+    init(_ slot: SlotHandle?) { self.slot = slot }
+
+    /// Longest wait until the next check; -1 without one.
+    var pollMilliseconds: Int32 { slot == nil ? -1 : 100 }
+
+    /// Whether the member has just retired.
+    mutating func hasRetired() -> Bool {
+        guard let slot else { return false }
+        let now = ContinuousClock.now
+        guard now >= next else { return false }
+        next = now + Self.interval
+        // A socket that has left its slot by other means is not replaced.
+        guard (try? slot.isReplaced()) == true else {
+            since = nil
+            return false
+        }
+        let start = since ?? now
+        since = start
+        guard now - start >= Self.grace, (try? slot.retireIfReplaced()) == true else {
+            return false
+        }
+        self.slot = nil
+        return true
     }
 }
 

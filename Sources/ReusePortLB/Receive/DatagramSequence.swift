@@ -98,8 +98,8 @@ extension ReusePortSocket {
 
 extension Membership {
     /// The datagrams that arrive at the member's socket, as a sequence that loses none when its task is cancelled: the
-    /// socket then retires from its slot (``retire()``), the sequence delivers the queue and ends. UDP only. The slot
-    /// is held until the sequence ends.
+    /// socket then retires from its slot (``retire()``), the sequence delivers the queue and ends. It does the same half
+    /// a second after another member has replaced this one. UDP only. The slot is held until the sequence ends.
     ///
     /// - Parameters: as of ``ReusePortSocket/datagrams(batch:maximumBytes:batchesAhead:untilEmpty:)``.
     public borrowing func datagrams(

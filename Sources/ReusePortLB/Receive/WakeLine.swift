@@ -35,15 +35,16 @@ final class WakeLine: Sendable {
 
     /// Waits until the line rings, or until `descriptor` can be read; below 0 there is none.
     ///
+    /// - Parameter milliseconds: waits no longer; -1 for any time.
     /// - Returns: whether the descriptor is shut down for reading, which poll(2) reports again and again.
-    func wait(or descriptor: Int32) -> Bool {
+    func wait(or descriptor: Int32, milliseconds: Int32 = -1) -> Bool {
         let shutDown: Int16 = 0x2000  // POLLRDHUP, which glibc hides without _GNU_SOURCE
         var wanted = [
             pollfd(fd: waiting, events: Int16(POLLIN), revents: 0),
             pollfd(fd: descriptor, events: Int16(POLLIN) | shutDown, revents: 0),
         ]
         // An interrupted wait ends early; the caller checks again.
-        guard unsafe poll(&wanted, 2, -1) > 0 else { return false }
+        guard unsafe poll(&wanted, 2, milliseconds) > 0 else { return false }
         if wanted[0].revents != 0 {
             var rings: UInt64 = 0
             _ = unsafe recv(waiting, &rings, 8, Int32(MSG_DONTWAIT))

@@ -45,6 +45,13 @@ struct ReceiveCommand: AsyncParsableCommand {
                 + "collector-10-0-2-15-10001.", valueName: "name"))
     var group: String?
 
+    @Flag(
+        help: ArgumentHelp(
+            "Replace the live collector in the slot.",
+            discussion: "It keeps the slot until this one has it, and ends half a second later; no "
+                + "source goes to another slot, and no datagram is lost."))
+    var replace = false
+
     @OptionGroup var root: PinRootFlag
     @OptionGroup var balance: BalanceFlags
     @OptionGroup var show: ShowFlags
@@ -93,7 +100,8 @@ struct ReceiveCommand: AsyncParsableCommand {
         let endpoint = Endpoint(ip, port: port)
         let reception = try Reception(
             name: group ?? GroupName.of(endpoint), endpoint, slot: index,
-            GroupOptions(balance, root, count: count), receiveBuffer: recvBuffer)
+            GroupOptions(balance, root, count: count), receiveBuffer: recvBuffer,
+            replacing: replace)
         warnOfSmallBuffer(reception)
         let tally = Tally()
         let worker = try ReceiveWorker(
@@ -105,6 +113,7 @@ struct ReceiveCommand: AsyncParsableCommand {
                 reception.stop()
             }
         }
+        let watching = Task { await reception.stopWhenReplaced() }
         let display = StatsDisplay(reception, tally, show)
         let showing = Task { await display.run() }
         StandardStream.error.write(
@@ -114,6 +123,7 @@ struct ReceiveCommand: AsyncParsableCommand {
         showing.cancel()
         await showing.value
         listening.cancel()
+        watching.cancel()
         reception.stop()
         let isReported = display.report()
         if let failure {

@@ -19,12 +19,12 @@ final class Reception: Sendable {
     /// Binds first, so that an unavailable address leaves no group behind.
     init(
         name: String, _ endpoint: Endpoint, slot: Int, _ options: GroupOptions,
-        receiveBuffer: Int?
+        receiveBuffer: Int?, replacing: Bool
     ) throws {
         let socket = try ReusePortSocket(boundTo: endpoint, receiveBuffer: receiveBuffer)
         let group = try GroupOpening.open(name, options)
         before = try group.counters(slot: slot)
-        membership = Mutex(try group.join(socket, slot: slot))
+        membership = Mutex(try group.join(socket, slot: slot, replacing: replacing))
         self.name = name
         self.slot = slot
         self.group = group
@@ -45,6 +45,22 @@ final class Reception: Sendable {
         }
         stopping.store(true, ordering: .releasing)
         socket.wakeReceiver()
+    }
+
+    /// Waits until another process has had the slot for half a second, in which this one gets it back if the other one
+    /// fails, then stops as ``stop()`` does. Returns at cancellation.
+    func stopWhenReplaced() async {
+        var checks = 0
+        while (try? await Task.sleep(for: .milliseconds(100))) != nil, !isStopping {
+            let isReplaced = membership.withLock { (try? $0?.isReplaced()) == true }
+            checks = isReplaced ? checks + 1 : 0
+            guard checks > 5,
+                membership.withLock({ (try? $0?.retireIfReplaced()) == true })
+            else { continue }
+            StandardStream.error.write(
+                "collector: another process has replaced this one in slot \(slot)\n")
+            stop()
+        }
     }
 
     /// What the program has counted for the slot since it was joined; nil when it cannot be read any more.

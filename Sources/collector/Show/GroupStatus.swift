@@ -57,18 +57,22 @@ struct GroupStatus {
     private static func table(_ details: Details) -> String {
         var rows = [
             [
-                "slot", "member", "pid", "uid", "cookie", "since", "selected", "fallback",
-                "missed",
+                "slot", "member", "pid", "uid", "cookie", "since", "generation", "selected",
+                "fallback", "missed",
             ]
         ]
         for (slot, counters) in details.counters.enumerated() {
             let counts = [counters.selected, counters.fallback, counters.missed].map { "\($0)" }
             let members = details.members.filter { $0.slot == slot }
-            if members.isEmpty { rows.append(["\(slot)", "none", "-", "-", "-", "-"] + counts) }
+            if members.isEmpty {
+                rows.append(["\(slot)", "none", "-", "-", "-", "-", "-"] + counts)
+            }
             for (number, member) in members.enumerated() {
                 let facts = [
-                    "\(slot)", member.transport.rawValue, member.pid.map { "\($0)" } ?? "?",
-                    member.uid.map { "\($0)" } ?? "?", "\(member.cookie)", since(member),
+                    "\(slot)",
+                    member.transport.rawValue + (member.isPrevious ? ", previous" : ""),
+                    member.pid.map { "\($0)" } ?? "?", member.uid.map { "\($0)" } ?? "?",
+                    "\(member.cookie)", since(member), member.generation.map { "\($0)" } ?? "?",
                 ]
                 // A slot's counters hold for its UDP and its TCP socket together.
                 rows.append(facts + (number == 0 ? counts : ["", "", ""]))
@@ -121,6 +125,8 @@ struct GroupStatus {
                 ("uid", .optional(member.uid)),
                 ("joined_ns", .optional(member.joinedNanoseconds)),
                 ("cookie", .number(member.cookie)),
+                ("generation", .optional(member.generation)),
+                ("previous", .bool(member.isPrevious)),
             ])
         }
         return .object(
