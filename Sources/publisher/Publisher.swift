@@ -60,7 +60,8 @@ struct Publisher: ParsableCommand {
     var duration: Double?
 
     @Option(
-        parsing: .unconditional, help: ArgumentHelp("Threads; each serves its share of the sources.", valueName: "number"))
+        parsing: .unconditional,
+        help: ArgumentHelp("Threads; each serves its share of the sources.", valueName: "number"))
     var workers = 1
 
     @Flag(help: "Connect the socket of each source, so that refusals (ICMP) are counted.")
