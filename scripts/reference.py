@@ -87,6 +87,7 @@ def argument(entry):
 def usage(program, words):
     text = re.search(r"^USAGE: (.*?)\n\n", run(program, *words, "--help"), re.S | re.M)[1]
     text = text.replace("<subcommand>", "[COMMAND] [ARGUMENTS]")
+    text = re.sub(r"\[[^\]]*\]", lambda match: match[0].replace(" ", "\0"), text)
     lines = re.sub(r"<(.*?)>", lambda match: match[1].upper(), text).split("\n")
     return "```\n" + "".join(fill(line.strip(), "    ", 76) for line in lines) + "```\n\n"
 

@@ -14,6 +14,7 @@ struct MakeTargetTests {
             ("test-browser", "scripts/test-browser.py"), ("run", "udp-fanout"),
             ("bench", "--daemon .build/release/udp-fanout"), ("lab", "scripts/lab.sh"),
             ("soak", "scripts/churn.py"), ("fuzz", "scripts/fuzz.sh"),
+            ("docs", "scripts/docs.py .build/debug .build/docs"),
         ])
     func word(name: String, runs: String) throws {
         let help = try Command.run("make", ["help"], in: SourceTree.root)
