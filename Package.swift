@@ -343,7 +343,7 @@ let tests: [Target] = [
         name: "DaemonTests",
         dependencies: [
             "ClusterLab", "FanoutConfig", "FanoutControl", "FanoutCore", "LabNet", "LinuxNet",
-            .target(name: "udp-fanout"),
+            .target(name: "collector"), .target(name: "publisher"), .target(name: "udp-fanout"),
         ],
         swiftSettings: strictTests),
     .testTarget(

@@ -3,7 +3,7 @@
 #
 # setup.sh [--ask] PURPOSE...   installs the Debian packages that a purpose needs
 #
-#   build, test, lint, bench, browser, kernels: these also check the Swift toolchain
+#   build, test, lint, bench, browser, docs, kernels: these also check the Swift toolchain
 #   library, library-test   the C library
 #   lab                     scripts/lab.sh
 #   deb, packages           make deb, make test-packages
@@ -15,6 +15,7 @@
 # names.
 set -eu
 
+purposes='build|test|lint|bench|browser|docs|kernels|library|library-test|lab|deb|packages'
 swift_wanted=6.3
 swift_remedy="install Swift 6.3 (https://www.swift.org/install/linux/ or: swiftly install 6.3) and put it on PATH"
 
@@ -75,6 +76,10 @@ packages_for() {
         packages_for build
         echo chromium fonts-dejavu-core python3 # checks the status page
         ;;
+    docs)
+        packages_for build
+        echo cmark-gfm python3                  # turns Markdown into HTML
+        ;;
     lint)
         packages_for build
         echo clang-format
@@ -87,7 +92,7 @@ packages_for() {
         echo debian-archive-keyring             # verifies the kernels
         echo bpftool ethtool iproute2 binutils
         ;;
-    *) fail "no such purpose: $1 (build, test, lint, bench, browser, kernels, library, library-test, lab, deb, packages)" ;;
+    *) fail "no such purpose: $1 ($purposes)" ;;
     esac
 }
 
@@ -151,7 +156,7 @@ if [ "${1:-}" = --ask ]; then
     ask=yes
     shift
 fi
-[ $# -gt 0 ] || fail "usage: setup.sh [--ask] build|test|lint|bench|browser|kernels|library|library-test|lab|deb|packages ..."
+[ $# -gt 0 ] || fail "usage: setup.sh [--ask] $purposes ..."
 needed=
 for purpose; do
     case $purpose in

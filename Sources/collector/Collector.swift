@@ -12,11 +12,10 @@ struct Collector: AsyncParsableCommand {
         abstract: "Share a UDP port among processes; each source's datagrams go to one of them.",
         discussion: """
             `collector IP PORT INDEX COUNT` joins slot INDEX of COUNT in the SO_REUSEPORT group bound \
-            to IP:PORT and prints each datagram with its source. The group is made when it does not \
-            exist, which needs root; `collector create` makes one that others may join.
-
-            It ends with 0 in order (a signal, --count, output without a reader), 1 when it \
-            cannot start or go on, and 2 for bad usage.
+            to IP:PORT and prints each datagram with its source. One collector gets all datagrams of a \
+            source address. When it dies, its sources move to the others at once; when it returns, so do \
+            they. If the group does not exist, it is created, which needs root; `collector create` \
+            creates one that other users may join.
             """,
         version: "\(ReusePortGroup.libraryVersion) (BPF ABI \(ReusePortGroup.abiVersion))",
         subcommands: [

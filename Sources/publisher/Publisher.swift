@@ -10,16 +10,13 @@ internal import LinuxNet
 struct Publisher: ParsableCommand {
     static let configuration = CommandConfiguration(
         commandName: "publisher",
-        abstract: "Sends numbered UDP datagrams, 'Hello World 0!' and so on, at a steady rate.",
+        abstract: "Send numbered UDP datagrams, 'Hello World 0!' and so on, at a steady rate.",
         discussion: """
-            Datagram k leaves from source k mod S, so the sources take turns, and all of one source's \
-            datagrams leave in order. Up to 10 a second each message is shown; above, a line a second \
-            says how far the run has come. N, --duration, Ctrl+C and SIGTERM end it, whichever comes \
-            first, with a report: datagrams sent and failed are those attempted.
-
-            It ends with 0 when the run has ended, whatever became of its datagrams: those that the \
-            kernel did not take (with --connect, those that were refused) are counted in the report. 1 \
-            means that it could not begin, 2 bad usage.
+            Of S sources datagram k leaves from source k mod S, so that each source sends in order. Up to \
+            10 a second each message is printed; above, one line a second shows the progress. N, \
+            --duration, Ctrl+C or SIGTERM ends it, whichever comes first, with a report of the datagrams \
+            sent and failed. A datagram fails if the kernel does not accept it or, with --connect, if it \
+            is refused.
 
               publisher 10.0.2.15 10001 100
               publisher 10.0.2.15 10001 0 --rate 50000 --sources 10.1.0.0/16 --workers 2
@@ -35,22 +32,23 @@ struct Publisher: ParsableCommand {
     @Argument(help: "The receiver's UDP port.", transform: Reading.port)
     var port: UInt16
 
-    @Argument(help: "Datagrams to send in all; 0 = for ever.", transform: Reading.total)
+    @Argument(help: "Datagrams to send in total; 0 = without end.", transform: Reading.total)
     var n: UInt64
 
     @Option(
         parsing: .unconditional,
-        help: "Datagrams a second, all workers together; 0 = as fast as possible. (default: 1)",
+        help: "Datagrams a second of all workers; 0 = without limit. (default: 1)",
         transform: Reading.rate)
     var rate = 1.0
 
     @Option(
-        parsing: .unconditional, help: "Bytes of each payload; the message is padded with spaces.")
+        parsing: .unconditional,
+        help: ArgumentHelp("Length of each payload; spaces pad the message.", valueName: "bytes"))
     var size: Int?
 
     @Option(
         help: ArgumentHelp(
-            "Addresses of this host to send from in turn, such as 127.0.0.0/24.",
+            "Addresses of this host to send from, such as 127.0.0.0/24.",
             valueName: "A,B|CIDR"),
         transform: Reading.sources)
     var sources: SourceList?
@@ -62,16 +60,17 @@ struct Publisher: ParsableCommand {
     var duration: Double?
 
     @Option(
-        parsing: .unconditional, help: "Threads; each has its share of the sources.")
+        parsing: .unconditional,
+        help: ArgumentHelp("Threads; each serves its share of the sources.", valueName: "number"))
     var workers = 1
 
-    @Flag(help: "A connected socket for each source, so that refusals (ICMP) are counted.")
+    @Flag(help: "Connect the socket of each source, so that refusals (ICMP) are counted.")
     var connect = false
 
     @Flag(help: "Print only the report.")
     var quiet = false
 
-    @Flag(help: "Report as one JSON object; other messages go to standard error.")
+    @Flag(help: "Print the report as one JSON object; other messages go to standard error.")
     var json = false
 
     func validate() throws {

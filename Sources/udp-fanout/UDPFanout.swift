@@ -9,11 +9,11 @@ internal import LinuxNet
 struct UDPFanout: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
         commandName: "udp-fanout",
-        abstract: "Forwards each UDP datagram to exactly one of several receivers.",
+        abstract: "Forward each UDP datagram to exactly one of several receivers.",
         discussion: """
-            Without a subcommand the daemon runs: `udp-fanout --config FILE --log-level LEVEL` is \
-            `udp-fanout run …`. It reads its configuration again on SIGHUP and when the file changes, \
-            and ends on SIGTERM or Ctrl+C once what it received is forwarded.
+            Without a subcommand the daemon runs: `udp-fanout --config FILE` is `udp-fanout run --config \
+            FILE`. It reloads its configuration on SIGHUP and when the file changes. On SIGTERM or \
+            Ctrl+C it forwards the datagrams that it has received, and ends.
             """,
         version: Version.description,
         subcommands: [

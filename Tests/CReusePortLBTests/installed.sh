@@ -62,11 +62,6 @@ is "$adopts" 0 "the adopted processes end as they should"
 is "$version" "$VERSION" "pkg-config reports the version"
 manual=$stage$mandir/man3/reuseport_lb.3
 is "$(test -s "$manual" && echo installed)" installed "the manual page is installed"
-# As troff writes it: \e is a backslash; and four spaces are a tab.
-shown=$(sed -n '/^#include <arpa/,/^}/p' "$manual" | sed 's/\\e/\\/g')
-program=$(sed -n '/^#include <arpa/,/^}/p' "$srcdir/Tests/CReusePortLBTests/collector20.c" |
-    sed 's/	/    /g')
-is "$shown" "$program" "the manual page shows the program that was built"
 page=$(sed -n '/^#include <netinet/,/^}/p' "$srcdir/docs/c-library.md")
 program=$(sed -n '/^#include <netinet/,/^}/p' "$srcdir/Tests/CReusePortLBTests/adopt.c" | sed 's/	/    /g')
 is "$page" "$program" "the page on the C library shows the program that was built"

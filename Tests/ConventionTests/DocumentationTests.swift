@@ -46,7 +46,7 @@ struct DocumentationTests {
     }
 
     @Test(
-        "pictures are XML, have a title, light and dark colours, no external content, and a page"
+        "pictures are on a page; SVG has a title, both colour schemes and no external content"
     )
     func pictures() throws {
         let folder = SourceTree.root.appending(path: "docs/pictures")
@@ -57,7 +57,13 @@ struct DocumentationTests {
         let names = try FileManager.default.contentsOfDirectory(atPath: folder.path)
         #expect(names.count >= 6)
         for name in names {
-            let text = try String(contentsOf: folder.appending(path: name), encoding: .utf8)
+            #expect(used.contains(name), "\(name) is on no page")
+            let content = try Data(contentsOf: folder.appending(path: name))
+            if name.hasSuffix(".png") {
+                #expect(content.count <= 200 << 10, "\(name)")
+                continue
+            }
+            let text = String(decoding: content, as: UTF8.self)
             let check = try Command.run(
                 "python3", ["-c", "import sys,xml.dom.minidom as m; m.parse(sys.argv[1])", name],
                 in: folder)
@@ -65,7 +71,15 @@ struct DocumentationTests {
             #expect(text.contains("<title") && text.contains("<desc"), "\(name)")
             #expect(text.contains("prefers-color-scheme: dark"), "\(name)")
             #expect(!text.contains("href") && !text.contains("<script"), "\(name)")
-            #expect(used.contains(name), "\(name) is on no page")
+        }
+    }
+
+    @Test("every picture on a page has an alternative text")
+    func alternativeTexts() throws {
+        for page in try MarkdownPage.all() {
+            let text = page.prose.map(\.text).joined(separator: "\n")
+            let bare = text.matches(of: /!\[\s*\]|<img\b(?![^>]*\balt="[^"]+")[^>]*>/)
+            #expect(bare.map { String($0.output) } == [], "\(page.path)")
         }
     }
 

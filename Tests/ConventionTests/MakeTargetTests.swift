@@ -14,6 +14,8 @@ struct MakeTargetTests {
             ("test-browser", "scripts/test-browser.py"), ("run", "udp-fanout"),
             ("bench", "--daemon .build/release/udp-fanout"), ("lab", "scripts/lab.sh"),
             ("soak", "scripts/churn.py"), ("fuzz", "scripts/fuzz.sh"),
+            ("pictures", "scripts/pictures.py"),
+            ("docs", "scripts/docs.py .build/debug .build/docs"),
         ])
     func word(name: String, runs: String) throws {
         let help = try Command.run("make", ["help"], in: SourceTree.root)

@@ -77,8 +77,9 @@ struct MarkdownPage {
     var links: [(line: Int, target: String)] {
         prose.flatMap { number, text in
             // Code spans contain no links.
-            text.replacing(/`[^`]*`/, with: "").matches(of: /\]\(([^)\s]+)\)/)
-                .map { (number, String($0.output.1)) }
+            text.replacing(/`[^`]*`/, with: "")
+                .matches(of: /\]\(([^)\s]+)\)|\bsrc(?:set)?="([^"\s]+)"/)
+                .map { (number, String($0.output.1 ?? $0.output.2 ?? "")) }
         }.filter { !$0.target.contains("://") && !$0.target.hasPrefix("mailto:") }
     }
 

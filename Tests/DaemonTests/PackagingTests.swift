@@ -126,61 +126,13 @@ extension DaemonTests.PackagingTests {
         #expect(families.contains("AF_NETLINK"))
     }
 
-    /// A command as the argument parser describes it.
-    private struct Command: Decodable {
-        struct Argument: Decodable {
-            struct Name: Decodable {
-                let kind: String
-                let name: String
-            }
-            let names: [Name]?
-            let shouldDisplay: Bool
-        }
-        let commandName: String
-        let arguments: [Argument]?
-        let subcommands: [Command]?
-    }
-
-    @Test("the man page lists every subcommand and every option")
-    func manual() async throws {
-        struct Tool: Decodable { let command: Command }
-        let run = try await DaemonUnderTest.run(["--experimental-dump-help"])
-        let tool = try JSONDecoder().decode(Tool.self, from: Data(run.output.utf8))
-        // Man pages write a minus sign as \-, because - is typeset as a hyphen.
-        let page = try Files.source("docs/man/udp-fanout.1").replacing("\\-", with: "-")
-        for command in tool.command.subcommands ?? [] where command.commandName != "help" {
-            // The command line of `nat` itself is that of its default subcommand.
-            let parts = command.subcommands ?? []
-            let inside = parts.filter { !["help", "run"].contains($0.commandName) }
-            let own =
-                (command.arguments ?? [])
-                + (parts.first { $0.commandName == "run" }?.arguments ?? [])
-            try expect(page, command.commandName, own)
-            for part in inside {
-                let name = "\(command.commandName) \(part.commandName)"
-                try expect(page, name, part.arguments ?? [])
-            }
-        }
-    }
-
-    /// Expects that the page has a section of this name with every option.
-    private func expect(_ page: String, _ name: String, _ arguments: [Command.Argument]) throws {
-        let begin = try #require(page.range(of: "\n.SS \(name)")?.upperBound, "\(name)")
-        let rest = page[begin...]
-        let section = rest[..<(rest.range(of: "\n.S")?.lowerBound ?? rest.endIndex)]
-        for argument in arguments where argument.shouldDisplay {
-            let names = (argument.names ?? []).filter {
-                !["help", "h", "version"].contains($0.name)
-            }
-            guard !names.isEmpty else { continue }
-            let spelled = names.map { $0.kind == "long" ? "--\($0.name)" : "-\($0.name)" }
-            // One spelling is enough: the others may only differ in dashes and underscores.
-            let isThere = spelled.contains { section.contains($0) }
-            #expect(isThere, "\(name) \(spelled)")
-            for short in spelled where !short.hasPrefix("--") {
-                #expect(section.contains(short), "\(name) \(short)")
-            }
-        }
+    @Test("references and man pages are what the sources make; `make reference` writes them")
+    func generated() async throws {
+        let script = Files.sources.appending(path: "scripts/reference.py").path
+        let check = try ChildProcess("python3", [script, "--check", Files.products.path])
+        let ending = try await check.exit(within: .seconds(60))
+        let state = check.record.state
+        #expect(ending == .exited(0), "\(state.output + state.errors)")
     }
 
     @Test("shell completion offers every subcommand", arguments: ["bash", "zsh", "fish"])

@@ -1,12 +1,13 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * reuseport_lb.h: several processes share one UDP or TCP port, and all packets of one source address
- * go to one of them.
+ * reuseport_lb.h: processes share one UDP or TCP port, and each source goes to one of them
  *
- * A *group* is a BPF program of type sk_reuseport with its maps, pinned below a BPF file system; its
- * *members* are sockets bound to one address with SO_REUSEPORT, each in a *slot* below the group's
- * *count*. A slot table says which member is the first choice for a source. While that member is
- * missing, a fallback member, chosen by the source alone, replaces it; no other sources move.
+ * A *group* is a BPF program of type sk_reuseport with its maps, pinned below a BPF file system. Its
+ * *members* are UDP sockets or TCP listeners bound to one address with SO_REUSEPORT, each in a *slot*
+ * below the group's *count*. UDP sockets and TCP listeners have separate slots: slot 0 may have one of
+ * each. A table names the preferred member of each source. While that member is gone, a fallback member
+ * that depends only on the source takes its packets. The sources of other members do not move, and its
+ * own return with it. Without any member the kernel chooses among the sockets on the port.
  *
  *     struct rplb_group *group;
  *     int fd;
@@ -15,12 +16,15 @@
  *     if (!error) error = rplb_join(group, fd, 0);
  *     if (error) fprintf(stderr, "%s: %s\n", strerror(-error), rplb_explain(error));
  *
- * Every function that returns int returns 0 or -errno, and does not write its out-parameters when it
- * fails. rplb_explain says what each errno means here and what to do about it. The library does not print,
- * exit or touch signals; descriptors are close-on-exec. Functions may be called from any thread; only
- * rplb_group_close must be the last call with its group. After fork(2) only one of the two processes may use
- * a group. flock(2) on the group's folder synchronises processes.
+ * Functions that return int return 0, or -errno with unchanged out-parameters. `rplb_explain` explains
+ * each errno with its remedy. The library does not print, exit or touch signals; descriptors are
+ * close-on-exec. Functions may be called from any thread; only `rplb_group_close` must be the last call
+ * with its group. A group must not be used by both processes after fork(2). Processes exclude each other by
+ * flock(2) on the group's folder.
  */
+
+/* `make reference` turns the comments into docs/reference/c-api.md and the manual page: `@name` begins a parameter,
+ * `-ERRNO` an error, four spaces code. */
 #ifndef REUSEPORT_LB_H
 #define REUSEPORT_LB_H
 
@@ -41,7 +45,7 @@ extern "C" {
 /* Where groups are pinned by default. */
 #define RPLB_PIN_ROOT "/sys/fs/bpf"
 
-/* What a group balances by. */
+/* The flow key of a group. */
 enum rplb_key {
 	RPLB_KEY_ANY = 0,	  /* the group's key; a new group: RPLB_KEY_SOURCE_IP */
 	RPLB_KEY_SOURCE_IP = 1,	  /* a source address goes to one member */
@@ -50,20 +54,22 @@ enum rplb_key {
 	RPLB_KEY_RANDOM = 4,	  /* each datagram or connection to a random member */
 };
 
+/* Flags of rplb_options. */
 enum rplb_flags {
 	/* Only open a group that exists: -ENOENT otherwise. */
 	RPLB_EXISTING = 1 << 0,
-	/* Mount a BPF file system at the pin root when there is none (mode 0711, as root). */
+	/* Mount a BPF file system (mode 0711) at the pin root if there is none, which needs root. */
 	RPLB_MOUNT = 1 << 1,
 };
 
+/* The levels of log lines. */
 enum rplb_level {
-	RPLB_LOG_ERROR,
+	RPLB_LOG_ERROR, /* warnings of libbpf, and the verifier's log */
 	RPLB_LOG_INFO,
-	RPLB_LOG_DEBUG, /* libbpf's messages; with --enable-debug also the library's */
+	RPLB_LOG_DEBUG, /* other messages of libbpf; with --enable-debug also the library's */
 };
 
-/* Receives one line without its newline. It may be called on any thread that calls the library. */
+/* Gets each log line without its newline, on the thread that called the library. It must not call the library. */
 typedef void (*rplb_log_fn)(void *context, enum rplb_level level, const char *line);
 
 /* Made by RPLB_OPTIONS, or all zero but the size. */
@@ -75,21 +81,20 @@ struct rplb_options {
 	const char *pin_root;
 	/* The number of members, 1..RPLB_MEMBERS_MAX; 0 keeps the group's count, and the group must exist.
 	 * The first successful rplb_join through this handle resizes a group with another count, so that a
-	 * refused start changes nothing; rplb_resize does it at once. From N to N+1 about 1 source in N+1
-	 * moves. */
+	 * refused start changes nothing; rplb_resize resizes it at once. */
 	uint32_t count;
 	enum rplb_key key;
 	/* Mixed into the hash; hosts with the same seed and count choose alike. NULL: the group's seed; a
 	 * new group: 0. */
 	const uint64_t *seed;
-	/* For a new group: the owner of its pins and their mode, which decide who may open it. Zero or
-	 * (uid_t)-1: the caller, and 0600. All members must have the same uid (socket(7)). */
+	/* Owner, group and mode of the pins of a new group. 0 or -1: the caller; mode 0: 0600. All members
+	 * must have the same uid (socket(7)). */
 	uid_t owner;
 	gid_t owner_group;
 	mode_t mode;
 	unsigned int flags; /* enum rplb_flags */
-	/* An object to load instead of the embedded one; NULL, 0: the embedded one. Required if the library
-	 * was built without one. */
+	/* A compiled program that replaces the embedded one; NULL and 0: the embedded one. Required if the
+	 * library was built without one. */
 	const void *object;
 	size_t object_bytes;
 	rplb_log_fn log; /* may be NULL */
@@ -103,85 +108,94 @@ struct rplb_options {
 struct rplb_group;
 
 /*
- * Opens the group `name` below the pin root, or creates it. Creating needs CAP_BPF and
- * CAP_NET_ADMIN (or root); opening needs only the right to read and write the pins.
+ * Opens the group `name` below the pin root, or creates it if it does not exist. Creating needs CAP_BPF and
+ * CAP_NET_ADMIN (before Linux 5.8: CAP_SYS_ADMIN) or root; opening needs only the permission to read and write
+ * the pins.
  *
  * @name     1..64 characters without '/' and '.', or NULL for a private group: nothing is pinned, no
- *           other process can open it, and its program lasts as long as a member's socket.
+ *           other process can open it, and it lasts as long as a member's socket
  * @options  may be NULL
  *
  * -EINVAL           name or options are malformed
  * -E2BIG            the options have a member that this version does not know
  * -ERANGE           count above RPLB_MEMBERS_MAX, or 0 for a private group
  * -ENODEV           the pin root is no BPF file system
- * -ENOENT           there is no such group, and RPLB_EXISTING or no count to create one with
- * -EPERM            there is no such group, and the privilege to create it is missing
+ * -ENOENT           the group does not exist, and RPLB_EXISTING is set or count is 0
+ * -EPERM            the group does not exist, and the privilege to create it is missing
  * -EACCES           the pins belong to another user, or the pin root cannot be searched
  * -ESTALE           the group exists with another key or seed
  * -EBUSY            a lower count would cut off a live member
- * -EPROTONOSUPPORT  what is pinned there was made by another version, or by another program
- * -EOPNOTSUPP       the kernel is too old (sk_reuseport programs: Linux 4.19)
- * -ENOEXEC          the kernel (Linux 5.6 or later is required) or libbpf refused the program;
- *                   the log says why
+ * -EPROTONOSUPPORT  another version of this library, or another program, made the pins
+ * -EOPNOTSUPP       the kernel has no sk_reuseport programs (Linux 4.19)
+ * -ENOEXEC          the kernel (Linux 5.6 or later is required) or libbpf refused the program; the
+ *                   log has the cause
  * -ETIMEDOUT        another process has held the group's lock for 5 seconds
  */
 int rplb_group_open(const char *name, const struct rplb_options *options,
 		    struct rplb_group **group);
 
-/* Closes a group; members stay in their slots and pins stay. NULL is allowed. */
+/* Closes a group. Members stay in their slots, and pins stay. NULL is allowed. */
 void rplb_group_close(struct rplb_group *group);
 
 /*
- * Removes the pins of the group `name` below `pin_root` (NULL: RPLB_PIN_ROOT), half-built ones too.
+ * Removes the pins of a group that has no members, and those of a group whose creator died.
  *
- * -EBUSY  the group has a live member; -ENOENT, -EACCES, -EPROTONOSUPPORT, -ETIMEDOUT as above
+ * @pin_root  NULL: RPLB_PIN_ROOT
+ *
+ * -EBUSY  the group has a live member
+ * -ENOENT, -EACCES, -EPROTONOSUPPORT, -ETIMEDOUT  as for `rplb_group_open`
  */
 int rplb_group_destroy(const char *pin_root, const char *name);
 
 /*
- * Creates a UDP socket with SO_REUSEPORT and binds it. Call it before rplb_group_open, so that an unavailable
- * address leaves no group behind.
+ * Creates a UDP socket with SO_REUSEPORT and binds it. Bind before opening the group: if bind fails, no new
+ * group is left behind.
  *
- * @receive_buffer  bytes for SO_RCVBUF, uncapped with CAP_NET_ADMIN; 0: the system's default.
- *                  getsockopt(2) returns the granted size.
- * @fd              blocking, not connected, in no slot yet
+ * @receive_buffer  bytes for SO_RCVBUF, above net.core.rmem_max with CAP_NET_ADMIN only; 0: the
+ *                  system's default. getsockopt(2) returns the granted size.
+ * @fd              the socket: blocking, not connected, in no slot
  *
- * -EADDRINUSE    a socket without SO_REUSEPORT, or of another uid, has the address
- * -EAFNOSUPPORT  the address is neither IPv4 nor IPv6
- * else of socket(2) and bind(2)
+ * -EADDRINUSE     a socket without SO_REUSEPORT, or of another uid, has the address
+ * -EADDRNOTAVAIL  the host does not have the address
+ * -EAFNOSUPPORT   the address is neither IPv4 nor IPv6
+ * -EACCES         the port is below net.ipv4.ip_unprivileged_port_start, and CAP_NET_BIND_SERVICE is missing
+ *
+ * Also errors of socket(2) and bind(2).
  */
 int rplb_socket_udp(const struct sockaddr *address, socklen_t length, int receive_buffer, int *fd);
 
 /*
  * Puts a socket into a slot, then attaches the program to the socket's SO_REUSEPORT group; in this order no
- * packet is dropped in between. A UDP socket must be bound, a TCP socket must listen; both with SO_REUSEPORT
- * set before. The caller keeps the socket; closing it, or the end of the process, empties the slot at once.
+ * packet is lost in between. A UDP socket must be bound, a TCP socket must listen, both with SO_REUSEPORT
+ * set before bind(2). The caller keeps the socket. When it is closed, or its process dies, its slot is empty at
+ * once. The first member fixes the address and port while any member lives.
  *
- * -ERANGE         slot is not below the count, the group's or the one that it was opened with
- * -EEXIST         a live member has the slot
+ * -ERANGE         the slot is not below the count, the group's or the one that it was opened with
+ * -EEXIST         a live member is in the slot
  * -EBUSY          the socket is in a slot already, or the count that the group was opened with would
  *                 cut off a live member
- * -ENOTSOCK, -EPROTOTYPE  not a UDP or TCP socket over IP
+ * -ENOTSOCK, -EPROTOTYPE  the descriptor is no socket, or neither UDP nor TCP over IP
  * -EDESTADDRREQ   the socket is not bound
  * -ENOTCONN       the TCP socket does not listen
- * -ENOPROTOOPT    the socket has no SO_REUSEPORT, or got it after bind, or is a connected UDP socket
+ * -ENOPROTOOPT    the socket has no SO_REUSEPORT, or set it after bind, or is a connected UDP socket
  * -EADDRNOTAVAIL  the live members are bound to another address, port or device, are in another
  *                 network namespace, or differ in IPV6_V6ONLY
  * -ENOENT         the group has been destroyed since it was opened
  * -ESTALE         this handle created the group while members of a live group whose pins were removed have
  *                 the address, and that group has another key or seed
- * -ETIMEDOUT      as above
+ * -ETIMEDOUT      as for `rplb_group_open`
  *
- * The first member of a new group looks for such a live group (with CAP_SYS_ADMIN). When it finds one, it
- * pins it again, joins it, and logs that at RPLB_LOG_ERROR. Without the privilege it logs that the new group
- * has replaced another program on the port.
+ * If the pins of a group are removed while its members live, a second group would take all packets. So the
+ * first member of a new group looks for members of another group with its address. With CAP_SYS_ADMIN it pins
+ * that group again, joins it, and logs a line at RPLB_LOG_ERROR. Without the privilege it logs that the program
+ * of another group has been replaced.
  */
 int rplb_join(struct rplb_group *group, int fd, uint32_t slot);
 
 /*
- * As rplb_join, but a live member of the slot stays until it leaves: the socket becomes the slot's current one in
+ * As `rplb_join`, but a live member of the slot stays until it leaves: the socket becomes the slot's current one in
  * one step, and the other one its previous one, which gets packets again if the current one closes first. No
- * source goes to another slot. In an empty slot it is rplb_join.
+ * source goes to another slot. In an empty slot it is `rplb_join`.
  *
  * -EEXIST  the slot has a current and a previous member: the previous one has not left yet
  */
@@ -190,19 +204,26 @@ int rplb_replace(struct rplb_group *group, int fd, uint32_t slot);
 /* Whether another live socket has replaced this one: 1 or 0; -ENOENT: it is in no slot. */
 int rplb_is_replaced(struct rplb_group *group, int fd);
 
-/* Empties the socket's slot: its sources go to other members, and its queue can still be read. -ENOENT: it is
- * in no slot. It also works when the group's pins have been removed. */
+/*
+ * Empties the socket's slot: its sources go to other members, and its queue can still be read. Until the socket is
+ * closed, the kernel may deliver packets to it while the group has no member. It also works after the group's pins
+ * have been removed.
+ *
+ * -ENOENT  the socket is in no slot
+ */
 int rplb_leave(struct rplb_group *group, int fd);
 
 /*
- * Leaves the slot so that nothing is lost when the socket is closed after its queue has been read: empties
- * the slot, connects the UDP socket to a port that sends nothing, so that the kernel skips it, and waits for
- * packets on their way into it (some 10 ms). Otherwise a packet that the kernel delivers while the socket
- * closes would be lost. The socket cannot join again.
+ * Leaves the slot for good: empties it, connects the UDP socket to a port that sends nothing, so that the kernel
+ * skips it, and waits about 10 ms for packets that are on their way into it. The socket cannot join again.
  *
- * To stop without loss: rplb_retire, recv(2) with MSG_DONTWAIT until EAGAIN, close(2).
+ * To close the socket without loss call `rplb_retire`, then recv(2) with MSG_DONTWAIT until it fails with EAGAIN,
+ * then close(2).
  *
- * -EPROTOTYPE: not a UDP socket; else as rplb_leave, and of connect(2).
+ * -EPROTOTYPE  not a UDP socket
+ * -ENOENT      the socket is in no slot
+ *
+ * Also errors of connect(2).
  */
 int rplb_retire(struct rplb_group *group, int fd);
 
@@ -212,42 +233,53 @@ int rplb_retire(struct rplb_group *group, int fd);
 int rplb_retire_replaced(struct rplb_group *group, int fd);
 
 /* Attaches the program to the SO_REUSEPORT group of a socket without joining, so that it also chooses for
- * sockets that other processes have bound. Errors of the socket as for rplb_join. */
+ * sockets that other processes have bound. Errors of the socket as for `rplb_join`. */
 int rplb_attach(struct rplb_group *group, int fd);
 
-/* Gives a group another count, 1..RPLB_MEMBERS_MAX. -EBUSY: a live member would be cut off. */
+/*
+ * Changes the count of a group, 1..RPLB_MEMBERS_MAX. From N to N+1 about 1 source in N+1 moves.
+ *
+ * -EBUSY   a lower count would cut off a live member
+ * -ERANGE  the count is not 1..RPLB_MEMBERS_MAX
+ */
 int rplb_resize(struct rplb_group *group, uint32_t count);
 
-/* The settings of a group. */
+/* The properties of a group. */
 struct rplb_info {
-	uint32_t abi;
+	uint32_t abi; /* version of the layout of the pins */
 	uint32_t count;
 	enum rplb_key key;
 	uint64_t seed;
-	/* The address of the members; ss_family is 0 before the first one has joined. */
+	/* The members' address; ss_family is 0 before the first one has joined. */
 	struct sockaddr_storage address;
 };
+
+/* Reports the properties of a group. */
 int rplb_info(struct rplb_group *group, struct rplb_info *info);
 
 /* The counters of a slot since the group was created, UDP and TCP together. */
 struct rplb_counters {
-	uint64_t selected; /* packets that the member got as first choice */
-	uint64_t fallback; /* packets that it got as fallback for a missing member */
-	uint64_t missed;   /* packets whose first choice it was while it was missing */
+	uint64_t selected; /* packets that the member took as first choice */
+	uint64_t fallback; /* packets that it took as fallback for one that was gone */
+	uint64_t missed;   /* packets whose first choice it was while it was gone */
 };
 
-/* `slot` below RPLB_MEMBERS_MAX (-ERANGE). */
+/*
+ * Reports the counters of a slot.
+ *
+ * -ERANGE  the slot is not below RPLB_MEMBERS_MAX
+ */
 int rplb_counters(struct rplb_group *group, uint32_t slot, struct rplb_counters *counters);
 
-/* Packets for which there was no member, so that the kernel chose among the sockets on the port. */
+/* Reports the number of packets without a member: the kernel chose among the sockets on the port. */
 int rplb_left_to_kernel(struct rplb_group *group, uint64_t *packets);
 
 /* A socket in a slot. */
 struct rplb_member {
 	uint32_t slot;
 	int protocol;	    /* IPPROTO_UDP or IPPROTO_TCP */
-	uint64_t cookie;    /* SO_COOKIE of the socket */
-	uint64_t joined_ns; /* since 1970; 0 when the socket was put there by other means */
+	uint64_t cookie;    /* SO_COOKIE of the socket; bpftool shows it as the value */
+	uint64_t joined_ns; /* since 1970; 0: not put there by this library */
 	uint64_t
 		generation; /* 1 for the first socket of the slot, one more for each later one; or 0 */
 	pid_t pid;	    /* of the process that joined, in its own pid namespace; or 0 */
@@ -260,8 +292,7 @@ struct rplb_member {
 int rplb_members(struct rplb_group *group, struct rplb_member *members, size_t capacity,
 		 size_t *found);
 
-/* What an error of this library means, and its remedy; accepts errno and -errno. A constant string, never
- * NULL. */
+/* Explains an error, errno or -errno, with its remedy. Returns a constant string, never NULL. */
 const char *rplb_explain(int error);
 
 /* The calls with their own meanings of errors. */
@@ -276,10 +307,10 @@ enum rplb_call {
 	RPLB_CALL_REPORT,  /* rplb_info, rplb_counters, rplb_left_to_kernel, rplb_members */
 };
 
-/* The same for the error of one call: only what it means there. */
+/* Explains an error of one call with its remedy. Returns a constant string, never NULL. */
 const char *rplb_explain_call(enum rplb_call call, int error);
 
-/* The version of the library, such as "0.1.0". */
+/* Returns the version of the library, such as "0.1.0". */
 const char *rplb_version(void);
 
 #ifdef __cplusplus

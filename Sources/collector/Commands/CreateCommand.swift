@@ -10,9 +10,9 @@ struct CreateCommand: ParsableCommand {
         commandName: "create",
         abstract: "Create a group that collectors of another user can join without privilege.",
         discussion: """
-            Loads the program once, which needs root or CAP_BPF and CAP_NET_ADMIN. The group stays \
-            until `collector destroy` or a reboot. A group that is there gets the new --count, if no \
-            member sits at or above it.
+            It loads the program, which needs root or CAP_BPF and CAP_NET_ADMIN. The group stays until \
+            `collector destroy` or a reboot. An existing group is resized to --count, if no member is in \
+            a slot above.
             """)
 
     @Argument(help: "1 to 64 characters without '/' and '.'.")

@@ -24,7 +24,7 @@ struct PinRootFlag: ParsableArguments {
 struct BalanceFlags: ParsableArguments {
     @Option(
         help: ArgumentHelp(
-            "What is balanced by: source_ip, four_tuple, round_robin or random.",
+            "The flow key: source_ip, four_tuple, round_robin or random.",
             discussion: "Default: the group's key; source_ip for a new group.", valueName: "key"),
         transform: { text in
             guard let key = ReusePortGroup.Key(rawValue: text) else {

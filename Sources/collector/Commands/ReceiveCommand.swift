@@ -9,13 +9,11 @@ internal import UnixSignals
 struct ReceiveCommand: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
         commandName: "receive",
-        abstract: "Join a slot and print what arrives (the default).",
+        abstract: "Join a slot and print each datagram (the default).",
         discussion: """
-            A line a datagram: source and text, or the first bytes when it is no text. Ctrl+C or \
-            SIGTERM leaves the slot, reads what is in the queue, and prints a report, whose counts begin \
-            with the start of this process.
-
-            COUNT is how many slots the group has; --count is how many datagrams to receive.
+            One line a datagram: source and text, or the first bytes if it is no text. On Ctrl+C or \
+            SIGTERM it leaves the slot, reads the queue to its end, and prints a report with the counts \
+            since its start.
             """)
 
     @Argument(
@@ -35,7 +33,7 @@ struct ReceiveCommand: AsyncParsableCommand {
     var index: Int
 
     @Argument(
-        help: "How many slots the group has, 1 to 128; a group with another count is resized.")
+        help: "The number of slots, 1 to 128; a group with another count is resized.")
     var count: Int
 
     @Option(
@@ -60,20 +58,20 @@ struct ReceiveCommand: AsyncParsableCommand {
         name: .customLong("count"),
         parsing: .unconditional,
         help: ArgumentHelp(
-            "End after receiving so many datagrams (not the number of slots).",
+            "End after this many datagrams; not the number of slots.",
             valueName: "datagrams"))
     var limit: UInt64?
 
     @Option(
         parsing: .unconditional,
         help: ArgumentHelp(
-            "Memory for datagrams that wait in the kernel (SO_RCVBUF).", valueName: "bytes"))
+            "Receive buffer of the socket (SO_RCVBUF).", valueName: "bytes"))
     var recvBuffer: Int?
 
     @Option(
         parsing: .unconditional,
         help: ArgumentHelp(
-            "Bytes of a datagram that are kept; longer ones are cut and counted.",
+            "Longest datagram; longer ones are truncated and counted.",
             valueName: "bytes"))
     var maxBytes = 65_535
 
@@ -149,7 +147,7 @@ struct ReceiveCommand: AsyncParsableCommand {
 
 /// How datagrams and counts are shown.
 struct ShowFlags: ParsableArguments {
-    @Flag(help: "Print no datagrams; on a terminal update one line of counts.")
+    @Flag(help: "Do not print datagrams; on a terminal update one line of counts.")
     var quiet = false
 
     @Option(
@@ -158,7 +156,7 @@ struct ShowFlags: ParsableArguments {
             "Print the counts at this interval; fractions are allowed.", valueName: "seconds"))
     var statsInterval: Double?
 
-    @Flag(help: "Datagrams and counts as JSON, one object a line.")
+    @Flag(help: "Print datagrams and counts as JSON, one object a line.")
     var json = false
 
     func validate() throws {

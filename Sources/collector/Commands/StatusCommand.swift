@@ -8,12 +8,12 @@ struct StatusCommand: ParsableCommand {
     static let configuration = CommandConfiguration(
         commandName: "status",
         abstract: "List the groups below the pin root, their members and counters.",
-        discussion: "A slot without a member is shown too: the other members have its sources.")
+        discussion: "It also lists slots without a member; the other members have their sources.")
 
     @Argument(help: "Groups to show. Default: all below the pin root.")
     var names: [String] = []
 
-    @Flag(help: "One JSON object.")
+    @Flag(help: "Print one JSON object.")
     var json = false
 
     @OptionGroup var root: PinRootFlag

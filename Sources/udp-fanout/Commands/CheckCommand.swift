@@ -9,8 +9,8 @@ struct CheckCommand: ParsableCommand {
         commandName: "check",
         abstract: "Report every error in the configuration file.",
         discussion: """
-            Errors and warnings go to standard error, a line each. Nothing is opened or started. Exits 0 \
-            when the daemon would accept the file, else 1.
+            Errors and warnings go to standard error, one a line. Nothing is opened or started. Exits 0 \
+            if the daemon would accept the file, else 1.
             """)
 
     @OptionGroup var file: ConfigOption
@@ -39,9 +39,10 @@ struct ConfigOption: ParsableArguments {
 
     @Option(
         name: [.long, .customShort("c")],
-        help:
-            "The YAML configuration file. (default: ./config.yaml, then /etc/udp-fanout/config.yaml)"
-    )
+        help: """
+            The YAML configuration file: a regular file, or a link to one. (default: ./config.yaml, then \
+            /etc/udp-fanout/config.yaml)
+            """)
     var config: String?
 
     /// - Throws: `ExitCode` 1, after an error message, without `--config` and without a file in the usual places.

@@ -7,7 +7,7 @@ internal import LinuxNet
 struct StatusCommand: ParsableCommand {
     static let configuration = CommandConfiguration(
         commandName: "status",
-        abstract: "Show what the running daemon does: listeners, receivers, health, rates, hooks.")
+        abstract: "Show listeners, receivers, health, rates and hooks of the running daemon.")
 
     @OptionGroup var control: ControlOptions
 
@@ -22,8 +22,8 @@ struct ReloadCommand: ParsableCommand {
         commandName: "reload",
         abstract: "Reload the daemon's configuration, and report the result.",
         discussion: """
-            Exits 0 when the file is applied, else 1 with every problem on standard error; the \
-            previous configuration then stays active.
+            Exits 0 if the file is applied. Otherwise exits 1 with every problem on standard error, and \
+            the previous configuration stays active.
             """)
 
     @OptionGroup var control: ControlOptions
@@ -46,11 +46,11 @@ struct DrainCommand: ParsableCommand {
         commandName: "drain",
         abstract: "Stop new traffic to a receiver, until undrain or the daemon's end.",
         discussion: """
-            It works as a weight of 0 would and outlasts a reload; flows that a mode remembers stay with \
-            the receiver. `udp-fanout status` shows drained receivers.
+            It works like a weight of 0, also across reloads. Flows that a mode remembers stay with the \
+            receiver. `udp-fanout status` shows the drained receivers.
             """)
 
-    @Argument(help: "LISTENER/RECEIVER, or a RECEIVER of whichever listener.")
+    @Argument(help: "LISTENER/RECEIVER, or a RECEIVER of any listener.")
     var name: String
 
     @OptionGroup var control: ControlOptions
@@ -68,9 +68,9 @@ struct DrainCommand: ParsableCommand {
 
 struct UndrainCommand: ParsableCommand {
     static let configuration = CommandConfiguration(
-        commandName: "undrain", abstract: "Put a drained receiver back in service.")
+        commandName: "undrain", abstract: "Return a drained receiver to service.")
 
-    @Argument(help: "LISTENER/RECEIVER, or a RECEIVER of whichever listener.")
+    @Argument(help: "LISTENER/RECEIVER, or a RECEIVER of any listener.")
     var name: String
 
     @OptionGroup var control: ControlOptions

@@ -7,15 +7,19 @@ internal import LinuxNet
 
 /// The options of every command that talks to a daemon.
 struct ControlOptions: ParsableArguments {
-    @Option(help: "The daemon's control socket, if it is not at the default path.")
+    @Option(
+        help: """
+            The daemon's control socket. (default: control.sock in $RUNTIME_DIRECTORY, else in \
+            /run/udp-fanout for root or $XDG_RUNTIME_DIR/udp-fanout for other users)
+            """)
     var socket: String?
 
     @Option(
         name: .shortAndLong,
-        help: "The daemon's configuration: its control.socket, if it names one.")
+        help: "The daemon's configuration file: its control.socket is used, if it is set.")
     var config: String?
 
-    @Flag(help: "Print the daemon's answer as one line of JSON.")
+    @Flag(help: "Print the daemon's reply as one line of JSON.")
     var json = false
 
     /// The socket of `--socket` or of the configuration, else the first default path that exists. A configuration that

@@ -9,10 +9,10 @@ internal import Logging
 struct DemoCommand: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
         commandName: "demo",
-        abstract: "Show the daemon at work on loopback: three receivers, a sender, a live table.",
+        abstract: "Demonstrate the daemon on loopback: three receivers, a sender, a live table.",
         discussion: """
-            Everything runs in this process and needs no privilege, no file and no other host. The \
-            ports are the defaults below, or free ones when something else has them.
+            Everything runs in this process and needs no privilege, no file and no other host. If \
+            another process has a default port, a free one is taken.
             """)
 
     @Option(help: "The listener's UDP port on 127.0.0.1.")
@@ -22,7 +22,7 @@ struct DemoCommand: AsyncParsableCommand {
     var metricsPort: UInt16 = 9090
 
     @Option(
-        help: "round_robin, random, source_ip or four_tuple.",
+        help: "round_robin, random, source_ip or four_tuple. (default: round_robin)",
         transform: {
             guard let balance = Balance(rawValue: $0) else {
                 throw ValidationError("must be round_robin, random, source_ip or four_tuple")
@@ -34,7 +34,7 @@ struct DemoCommand: AsyncParsableCommand {
     @Option(help: "Datagrams a second, 1 to 100000.")
     var rate = 1000
 
-    @Option(help: "Stop after this many seconds; 0 = at Ctrl+C.")
+    @Option(help: "Run for this many seconds; 0 = until Ctrl+C.")
     var duration = 0
 
     @OptionGroup var log: LogOptions

@@ -11,10 +11,10 @@ struct DoctorCommand: ParsableCommand {
         abstract:
             "Check that the host supports the configuration, and report what to fix.",
         discussion: """
-            It looks at the kernel, capabilities, the BPF file system, limits, interfaces, neighbours and \
-            files of receivers, and changes nothing; it binds the listeners' addresses for a moment to see \
-            whether they are free. Run it as the daemon's user, since that is whose \
-            rights it looks at. Exits 0 without a problem, else 1.
+            It checks the kernel, capabilities, the BPF file system, limits, interfaces, neighbours and \
+            files of receivers. It changes nothing, but binds the listeners' addresses for a moment to see \
+            whether they are free. Run it as the daemon's user, whose rights it checks. Exits 1 if the \
+            daemon would not start, or a part of the configuration would not work.
             """)
 
     @OptionGroup var file: ConfigOption

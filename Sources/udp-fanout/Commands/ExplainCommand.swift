@@ -9,14 +9,14 @@ struct ExplainCommand: ParsableCommand {
         commandName: "explain",
         abstract: "Show which receiver would get a datagram, and why.",
         discussion: """
-            The running daemon is asked, so the answer takes weights, health and drained receivers into \
-            account. Nothing is sent.
+            The running daemon replies, so that weights, health and drained receivers count. Nothing is \
+            sent.
             """)
 
     @Argument(help: "The sender, ip:port or [ip6]:port.")
     var from: String
 
-    @Argument(help: "What it sends to, ip:port or [ip6]:port.")
+    @Argument(help: "The destination, ip:port or [ip6]:port.")
     var to: String
 
     @OptionGroup var control: ControlOptions

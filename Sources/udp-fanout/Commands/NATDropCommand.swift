@@ -12,11 +12,11 @@ struct NATDropCommand: ParsableCommand {
     static let configuration = CommandConfiguration(
         commandName: "drop",
         abstract: "Drop associations: a client's next packet chooses a server again.",
-        discussion: "Prints how many were dropped. Needs root, and no daemon.")
+        discussion: "Prints the number of dropped associations. It needs root, but no daemon.")
 
     @OptionGroup var filter: NATFilterOptions
 
-    @Flag(help: "Forget every association.")
+    @Flag(help: "Every association.")
     var all = false
 
     func validate() throws {

@@ -11,10 +11,10 @@ struct NATRunCommand: AsyncParsableCommand {
         commandName: "run", abstract: "Run the balancer (the default).",
         usage: NATCommand.usageOfRun,
         discussion: """
-            Clients of the virtual address stay with one real server each, in both directions, for as \
-            long as there is room to remember them. Clients and servers are behind one gateway, as \
-            with sbulb, unless --routed is given. The file of -cfg is read again when it changes; a bad \
-            or missing one keeps the current servers.
+            Each client of the virtual address stays with its real server, in both directions, until its \
+            association is evicted. Clients and servers are behind one gateway, as with sbulb, unless \
+            --routed is given. The file of -cfg is read again when it changes; an invalid or missing one \
+            keeps the current servers. The long options also accept dashes instead of underscores.
             """)
 
     @Argument(help: "The network interface, such as eth0.")
@@ -22,28 +22,36 @@ struct NATRunCommand: AsyncParsableCommand {
 
     @Option(
         name: [.customLong("virtual_server"), .customLong("virtual-server")],
-        help: "-vs: the virtual address, such as 10.40.0.1.")
+        help: ArgumentHelp(
+            "-vs: the virtual address, such as 10.40.0.1; one, not a loopback address.",
+            valueName: "vip"))
     var virtualServer: [String] = []
 
     @Option(
         name: [.customLong("real_server"), .customLong("real-server")], parsing: .upToNextOption,
-        help: "-rs: the real servers' addresses, such as 10.40.0.2 10.40.0.3.")
+        help: ArgumentHelp(
+            "-rs: the real servers' addresses, such as 10.40.0.2 10.40.0.3.", valueName: "ip"))
     var realServer: [String] = []
 
     @Option(
         name: [.customLong("config_file"), .customLong("config-file")],
-        help: "-cfg: a file with their addresses, one a line below [Real Servers].")
+        help: ArgumentHelp(
+            "-cfg: a file with their addresses, one a line below [Real Servers].", valueName: "file"
+        ))
     var configFile: String?
 
     @Option(parsing: .upToNextOption, help: "-p: the UDP ports.")
     var port: [String] = []
 
-    @Option(help: "-d: 0 to 4; from 1 on debug messages are logged, from 3 on all.")
+    @Option(
+        help: ArgumentHelp(
+            "-d: 0 to 4; from 1 debug messages are logged, from 3 all.", valueName: "number"))
     var debug = 0
 
     @Option(
         name: [.customLong("loglevel"), .customLong("log-level")],
-        help: "-l: CRITICAL, ERROR, WARNING, INFO, DEBUG or TRACE.")
+        help: ArgumentHelp(
+            "-l: CRITICAL, ERROR, WARNING, INFO, DEBUG or TRACE.", valueName: "level"))
     var loglevel = "INFO"
 
     @Option(help: "Log format: text or json.")
@@ -51,24 +59,27 @@ struct NATRunCommand: AsyncParsableCommand {
 
     @Option(
         name: [.customLong("max_ports"), .customLong("max-ports")],
-        help: "-mp: the most ports.")
+        help: ArgumentHelp("-mp: the most ports.", valueName: "number"))
     var maxPorts = 16
 
     @Option(
         name: [.customLong("max_realservers"), .customLong("max-realservers")],
-        help: "-mrs: the most real servers.")
+        help: ArgumentHelp("-mrs: the most real servers.", valueName: "number"))
     var maxRealservers = 32
 
     @Option(
         name: [.customLong("max_associations"), .customLong("max-associations")],
-        help: "-ma: the most associations; when they are full, the oldest is evicted.")
+        help: ArgumentHelp(
+            "-ma: the most associations; a full table evicts the oldest.", valueName: "number"))
     var maxAssociations = 1_048_576
 
     @Flag(help: "Send packets by the kernel's routes, out of any interface.")
     var routed = false
 
     @Option(
-        help: "round_robin (roundrobin), random, source_ip (iphash) or four_tuple.",
+        help: """
+            round_robin (roundrobin), random, source_ip (iphash) or four_tuple. (default: round_robin)
+            """,
         transform: NATService.balance)
     var balance = Balance.roundRobin
 

@@ -10,10 +10,10 @@ internal import LinuxNet
 
 /// Selects associations.
 struct NATFilterOptions: ParsableArguments {
-    @Option(help: "Clients at this address, or address and port.")
+    @Option(help: "Only this client, IP or IP:PORT.")
     var client: String?
 
-    @Option(help: "Clients of the server at this address, or address and port.")
+    @Option(help: "Only clients of this server, IP or IP:PORT.")
     var server: String?
 
     func validate() throws { _ = try places }
@@ -40,8 +40,7 @@ struct NATShowCommand: ParsableCommand {
         abstract: "List the associations of clients with servers.",
         discussion: """
             A line for each association: the client, the virtual address, the server, its age and \
-            whether it was answered; at last the counts. It needs root, and no daemon. Looking makes no \
-            association younger.
+            whether the server has replied; then the counts. It needs root, but no daemon.
             """)
 
     @OptionGroup var filter: NATFilterOptions

@@ -31,7 +31,8 @@ struct SchemaCommand: ParsableCommand {
         abstract: "Print the JSON Schema of the configuration file, for editors.",
         discussion: """
             An editor with a YAML language server checks and completes a file that begins with \
-            `# yaml-language-server: $schema=PATH`. `udp-fanout check` refuses more: what a schema cannot say.
+            `# yaml-language-server: $schema=PATH`. The schema refuses wrong types and unknown keys; \
+            `udp-fanout check` also checks rules that span keys and listeners.
             """)
 
     func run() throws {

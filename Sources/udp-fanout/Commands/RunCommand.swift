@@ -25,9 +25,13 @@ struct RunCommand: AsyncParsableCommand {
     var xdpProgram: String?
 
     @Flag(
-        help:
-            "Take over from the daemon at the control socket, without losing a datagram."
-    )
+        help: ArgumentHelp(
+            "Take over from the daemon at the control socket, without losing a datagram.",
+            discussion: """
+                The old daemon passes on its listening sockets, leaves its programs attached, and ends. \
+                If the new one fails, the old one continues. Without a running daemon this is a normal \
+                start, which waits up to 20 seconds for the ports of a daemon that is ending.
+                """))
     var takeover = false
 
     func run() async throws {

@@ -9,13 +9,13 @@ struct TopCommand: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
         commandName: "top",
         abstract:
-            "Show the status repeatedly: redrawn on a terminal, else a line a listener.",
-        discussion: "Colours are left out when NO_COLOR is set. Ctrl+C ends it.")
+            "Show the status repeatedly: redrawn on a terminal, else one line for each listener.",
+        discussion: "NO_COLOR in the environment turns colours off. Ctrl+C ends it.")
 
     @Option(help: "Seconds between updates, 0.1 to 3600.")
     var interval = 1.0
 
-    @Option(help: "Updates until it ends by itself; 0 = at Ctrl+C.")
+    @Option(help: "Number of updates; 0 = until Ctrl+C.")
     var count = 0
 
     @OptionGroup var control: ControlOptions

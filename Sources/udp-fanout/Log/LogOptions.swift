@@ -10,7 +10,7 @@ struct LogOptions: ParsableArguments {
         name: [.long, .customShort("l")],
         help: """
             trace, debug, info, warn or error. UDP_FANOUT_LOG in the environment overrides it, and so \
-            does RUST_LOG when it holds a plain level.
+            does RUST_LOG if it is one of these words. (default: info; demo: warn)
             """)
     var logLevel: LogLevel?
 
