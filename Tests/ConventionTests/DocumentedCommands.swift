@@ -105,6 +105,9 @@ enum DocumentedCommands {
                 "10.0.2.15 10001 \\(index) 3")
         } + [
             Entry(
+                "collector 192.0.2.1 2055 0 3 --replace", "Tests/CollectorTests/FailoverTests.swift",
+                "[\"--replace\"]"),
+            Entry(
                 ".build/release/publisher 127.0.0.1 2055 0 --sources 127.0.1.0/24 --rate 50",
                 "Tests/PublisherTests/TroubleTests.swift", "--rate 3000")
         ]
