@@ -67,7 +67,8 @@ extension CollectorTests.WalkthroughPageTests {
         try await Self.onFreshHost {
             var running: [ChildProcess] = []
             for command in try Self.commands(
-                of: "docs/netflow.md", below: "## On one host") {
+                of: "docs/netflow.md", below: "## On one host")
+            {
                 let isLasting = command.contains(#/^(collector|publisher) 192\.0\.2\.1 /#)
                 guard isLasting else {
                     if command.hasPrefix("collector destroy") {
