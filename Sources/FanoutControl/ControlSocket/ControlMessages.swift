@@ -149,7 +149,8 @@ public enum ControlLine {
             return try decoder.decode(type, from: Data(line))
         } catch {
             throw ControlFailure(
-                "the line is not a request", remedy: "see docs/reference/control-socket.md for what to write")
+                "the line is not a request",
+                remedy: "see docs/reference/control-socket.md for what to write")
         }
     }
 }
