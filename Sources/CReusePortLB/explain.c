@@ -62,6 +62,22 @@ static const struct text of_calls[] = {
 	 "a live member is in a slot at or above that count: end it first"},
 	{RPLB_CALL_RESIZE, ENOENT, "the group has been destroyed since it was opened"},
 
+	{RPLB_CALL_ADOPT, EPERM,
+	 "this process may not trace that one: run as its user or root, with CAP_SYS_PTRACE if "
+	 "kernel.yama.ptrace_scope "
+	 "is above 0"},
+	{RPLB_CALL_ADOPT, ENOPROTOOPT,
+	 "the process has bound the socket without SO_REUSEPORT, or has connected it: configure it "
+	 "to share its port, "
+	 "or start it by collector exec"},
+	{RPLB_CALL_ADOPT, ERANGE, "the slot is not below the group's count"},
+	{RPLB_CALL_ADOPT, EBUSY,
+	 "the socket is in a slot already, or a lower count would cut off a live member"},
+	{RPLB_CALL_ADOPT, EADDRNOTAVAIL,
+	 "the group's live members are bound to another address, port or device, or are in another "
+	 "network namespace, "
+	 "or differ in IPV6_V6ONLY: use another group"},
+
 	{RPLB_CALL_REPORT, ERANGE, "there are counters for slots 0 to 127"},
 };
 
@@ -95,6 +111,9 @@ static const struct text of_all[] = {
 	{0, ENOEXEC, "the kernel or libbpf refused the program; the log says why"},
 	{0, ETIMEDOUT,
 	 "another process has held the group's lock for 5 seconds: look for one that is stopped"},
+	{0, ESRCH, "there is no such process"},
+	{0, ENXIO, "the process has no bound UDP socket with SO_REUSEPORT, or none on that port"},
+	{0, ENOTUNIQ, "the process has several such UDP sockets: name the port of one"},
 	{0, E2BIG, "the options have a member that this version of the library does not know"},
 	{0, EAGAIN, "no other live socket has the slot, so this one keeps it"},
 	{0, EEXIST, "a live member has the slot: end it, replace it, or use another slot"},

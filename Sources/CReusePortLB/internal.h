@@ -134,6 +134,9 @@ struct rplb_socket {
 	uint64_t netns;
 	uint32_t device;
 	uint32_t v6only;
+	/* The process that status shows: the caller, unless it adopts another process's socket. */
+	pid_t pid;
+	uid_t uid;
 };
 int rplb_socket_inspect(int fd, struct rplb_socket *socket);
 /* Whether the members of the record are in the socket's SO_REUSEPORT group: the program cannot select a
@@ -149,6 +152,10 @@ int rplb_follow(struct rplb_group *group);
 /* Logs when another program steers the socket's port, just before the group's program replaces it. It
  * detaches that program, which is the only way to detect it without the privilege to look for it. */
 void rplb_warn_of_another(struct rplb_group *group, int fd);
+
+/* members.c: rplb_join or rplb_replace for a socket that has been inspected. */
+int rplb_join_as(struct rplb_group *group, int fd, const struct rplb_socket *socket, uint32_t slot,
+		 bool replaces);
 
 /* group.c: compares the options with the group; sets `wanted`. */
 int rplb_group_agree(struct rplb_group *group, const struct rplb_options *options);

@@ -75,8 +75,8 @@ static int write_row(const struct rplb_group *group, const struct rplb_socket *s
 	uint32_t index = place * LB_MEMBERS_MAX + slot;
 	struct lb_reuseport_member row = {
 		.cookie = socket->cookie,
-		.pid = (uint32_t)getpid(),
-		.uid = geteuid(),
+		.pid = (uint32_t)socket->pid,
+		.uid = socket->uid,
 	};
 	struct timespec now;
 
@@ -219,24 +219,26 @@ static int join_locked(struct rplb_group *group, int fd, const struct rplb_socke
 	return error;
 }
 
-static int join(struct rplb_group *group, int fd, uint32_t slot, bool replaces)
+int rplb_join_as(struct rplb_group *group, int fd, const struct rplb_socket *socket, uint32_t slot,
+		 bool replaces)
 {
-	struct rplb_socket socket;
-	int lock, error;
+	int lock, error = rplb_group_lock(group, &lock);
 
-	if (!group)
-		return -EINVAL;
-	error = rplb_socket_inspect(fd, &socket);
 	if (error)
 		return error;
-	error = rplb_group_lock(group, &lock);
-	if (error)
-		return error;
-	error = join_locked(group, fd, &socket, slot, replaces);
+	error = join_locked(group, fd, socket, slot, replaces);
 	rplb_group_unlock(group, lock);
 	rplb_debug(group, "%s: socket %d, slot %u: %d", replaces ? "replace" : "join", fd, slot,
 		   error);
 	return error;
+}
+
+static int join(struct rplb_group *group, int fd, uint32_t slot, bool replaces)
+{
+	struct rplb_socket socket;
+	int error = group ? rplb_socket_inspect(fd, &socket) : -EINVAL;
+
+	return error ? error : rplb_join_as(group, fd, &socket, slot, replaces);
 }
 
 int rplb_join(struct rplb_group *group, int fd, uint32_t slot)

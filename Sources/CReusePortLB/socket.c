@@ -142,6 +142,8 @@ int rplb_socket_inspect(int fd, struct rplb_socket *out)
 		found.netns = 0;
 	found.device = device_of(fd);
 	found.v6only = found.family == AF_INET6 && is_v6only(fd);
+	found.pid = getpid();
+	found.uid = geteuid();
 	*out = found;
 	return 0;
 }

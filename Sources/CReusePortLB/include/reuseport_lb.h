@@ -201,6 +201,24 @@ int rplb_join(struct rplb_group *group, int fd, uint32_t slot);
  */
 int rplb_replace(struct rplb_group *group, int fd, uint32_t slot);
 
+/*
+ * Puts a UDP socket of another process into a slot: of a program that binds with SO_REUSEPORT itself and does not use
+ * this library. The process keeps its socket; when it closes it or ends, the slot is empty. Needs the permission to
+ * trace the process (ptrace(2)): the same user, or root.
+ *
+ * @pid       the process
+ * @port      the port of the socket; 0: the only bound UDP socket with SO_REUSEPORT
+ * @replaces  1: as `rplb_replace`; 0: as `rplb_join`
+ *
+ * -ESRCH     there is no such process
+ * -EPERM     this process may not trace it
+ * -ENXIO     it has no such socket
+ * -ENOTUNIQ  it has several such sockets
+ *
+ * Also errors of `rplb_join` and `rplb_replace`.
+ */
+int rplb_adopt(struct rplb_group *group, pid_t pid, uint16_t port, uint32_t slot, int replaces);
+
 /* Whether another live socket has replaced this one: 1 or 0; -ENOENT: it is in no slot. */
 int rplb_is_replaced(struct rplb_group *group, int fd);
 
@@ -305,6 +323,7 @@ enum rplb_call {
 	RPLB_CALL_LEAVE,   /* rplb_leave, rplb_retire, rplb_retire_replaced, rplb_is_replaced */
 	RPLB_CALL_RESIZE,  /* rplb_resize */
 	RPLB_CALL_REPORT,  /* rplb_info, rplb_counters, rplb_left_to_kernel, rplb_members */
+	RPLB_CALL_ADOPT,   /* rplb_adopt */
 };
 
 /* Explains an error of one call with its remedy. Returns a constant string, never NULL. */
