@@ -24,7 +24,7 @@
  */
 
 /* `make reference` turns the comments into docs/reference/c-api.md and the manual page: `@name` begins a parameter,
- * `-ERRNO` an error, four spaces code. */
+ * the name of an errno with a minus an error, four spaces begin code. */
 #ifndef REUSEPORT_LB_H
 #define REUSEPORT_LB_H
 
