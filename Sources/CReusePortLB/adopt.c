@@ -131,8 +131,8 @@ int rplb_adopt(struct rplb_group *group, pid_t pid, uint16_t port, uint32_t slot
 {
 	struct rplb_socket socket;
 	int process, fd, error;
-	DIR *entries;
-	uid_t uid;
+	DIR *entries = NULL;
+	uid_t uid = 0;
 
 	if (!group || pid <= 0)
 		return -EINVAL;

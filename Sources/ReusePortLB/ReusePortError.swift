@@ -59,6 +59,12 @@ public struct ReusePortError: Error, Equatable, Sendable {
         case otherAddress
         /// Another socket without SO_REUSEPORT, or of another uid, has the address.
         case addressInUse
+        /// There is no such process.
+        case noSuchProcess
+        /// The process has no bound UDP socket with SO_REUSEPORT, or none on that port.
+        case noSuchSocket
+        /// The process has several such sockets; name the port.
+        case severalSockets
         /// Memory or descriptors have run out.
         case noResources
         /// Anything else; see ``ReusePortError/errno``.
@@ -115,6 +121,9 @@ extension ReusePortError.Code {
             case ENOPROTOOPT: .notSharingPort
             case EADDRNOTAVAIL: .otherAddress
             case EADDRINUSE: .addressInUse
+            case ESRCH: .noSuchProcess
+            case ENXIO: .noSuchSocket
+            case ENOTUNIQ: .severalSockets
             case EMFILE, ENFILE, ENOMEM, ENOBUFS: .noResources
             default: .other
             }

@@ -19,7 +19,8 @@ struct Collector: AsyncParsableCommand {
             """,
         version: "\(ReusePortGroup.libraryVersion) (BPF ABI \(ReusePortGroup.abiVersion))",
         subcommands: [
-            ReceiveCommand.self, CreateCommand.self, StatusCommand.self, DestroyCommand.self,
+            ReceiveCommand.self, AdoptCommand.self, CreateCommand.self, StatusCommand.self,
+            DestroyCommand.self,
         ],
         defaultSubcommand: ReceiveCommand.self)
 

@@ -84,12 +84,7 @@ enum DocumentedCommands {
                 "collector collector.c $(pkg-config --cflags --libs reuseportlb)"
                     + " -Wl,-rpath,DIR/lib", "pkg-config"
             ),
-            ("adopt adopt.c $(pkg-config --cflags --libs reuseportlb)", "collector20 adopt"),
         ].map { Entry("cc -o \($0.0)", installed, $0.1) }
-        + [
-            Entry("./adopt netflow 2 0 PID 2055", installed, "adopts"),
-            Entry("./adopt netflow 2 1 PID 2055", installed, "adopts"),
-        ]
         + (0..<3).map { Entry("./collector20 4739 \($0) 3", installed, "receives") }
         + [
             Entry(
@@ -104,6 +99,9 @@ enum DocumentedCommands {
                 ".build/release/collector 127.0.0.1 2055 \($0) 3", walk,
                 "10.0.2.15 10001 \\(index) 3")
         } + [
+            Entry(
+                "collector adopt --group netflow --count 3 --slot 1 --pid PID --port 2055",
+                "Tests/CollectorTests/AdoptTests.swift", "\"adopt\", \"--group\""),
             Entry(
                 "collector 192.0.2.1 2055 0 3 --replace", "Tests/CollectorTests/FailoverTests.swift",
                 "[\"--replace\"]"),

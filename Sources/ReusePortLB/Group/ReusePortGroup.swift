@@ -78,6 +78,42 @@ public struct ReusePortGroup: ~Copyable, Sendable {
             handle, SocketHandle(borrowing: descriptor), slot: slot, replacing: replacing)
     }
 
+    /// Puts a UDP socket of another process into a slot: of a program that binds with SO_REUSEPORT itself and does not use
+    /// this library. The process keeps its socket; when it closes it or ends, the slot is empty. Needs the permission to
+    /// trace the process (ptrace(2)): the same user, or root.
+    ///
+    /// - Parameters:
+    ///   - process: its pid.
+    ///   - port: the port of the socket; nil: the only bound UDP socket with SO_REUSEPORT.
+    ///   - slot: below the group's count.
+    ///   - replacing: as of ``join(_:slot:replacing:)``.
+    /// - Throws: `.noSuchProcess`, `.notPermitted`, `.noSuchSocket`, `.severalSockets`, or as ``join(_:slot:replacing:)``.
+    public borrowing func adopt(
+        process: Int32, port: UInt16? = nil, slot: Int, replacing: Bool = false
+    ) throws(ReusePortError) {
+        let number = UInt32(exactly: slot) ?? .max
+        try check(
+            unsafe rplb_adopt(handle.native, process, port ?? 0, number, replacing ? 1 : 0),
+            "put a socket of process \(process) into slot \(slot) of", handle.subject,
+            RPLB_CALL_ADOPT)
+    }
+
+    /// Puts a socket that this process got from another one into a slot. Unlike a membership this lasts until the last
+    /// copy of the socket is closed, in whichever process it is.
+    ///
+    /// - Throws: as ``join(_:slot:replacing:)``.
+    public borrowing func adopt(
+        descriptor: Int32, slot: Int, replacing: Bool = false
+    ) throws(ReusePortError) {
+        let number = UInt32(exactly: slot) ?? .max
+        let result =
+            replacing
+            ? unsafe rplb_replace(handle.native, descriptor, number)
+            : unsafe rplb_join(handle.native, descriptor, number)
+        try check(
+            result, "put a socket into slot \(slot) of", handle.subject, RPLB_CALL_JOIN)
+    }
+
     /// Attaches the program to the sockets on a socket's port without joining, so that it also chooses for sockets that
     /// other processes have bound.
     public borrowing func attach(descriptor: Int32) throws(ReusePortError) {

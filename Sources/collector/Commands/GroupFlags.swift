@@ -44,7 +44,7 @@ struct BalanceFlags: ParsableArguments {
 
 extension GroupOptions {
     /// The options that every command of the collector opens a group with.
-    init(_ balance: BalanceFlags, _ root: PinRootFlag, count: Int) {
+    init(_ balance: BalanceFlags, _ root: PinRootFlag, count: Int?) {
         self.init(count: count, key: balance.key, pinRoot: root.pinRoot)
         seed = balance.seed
         // As bpftool does. At any other path a missing file system is probably a wrong path.

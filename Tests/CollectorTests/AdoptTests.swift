@@ -1,0 +1,108 @@
+// SPDX-License-Identifier: Apache-2.0
+
+import FanoutCore
+import Foundation
+import Glibc
+import LabNet
+import Testing
+
+extension CollectorTests {
+    @Suite("Programs that are adopted")
+    struct AdoptTests {}
+}
+
+extension CollectorTests.AdoptTests {
+    /// A program that knows nothing of groups; it prints the source address of each datagram.
+    private static func stranger(at endpoint: Endpoint, sharing: Bool = true) async throws
+        -> ChildProcess
+    {
+        let program = """
+            import socket
+            s = socket.socket(socket.AF_INET, socket.SOCK_DGRAM)
+            s.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEPORT, \(sharing ? 1 : 0))
+            s.bind(("\(endpoint.address)", \(endpoint.port)))
+            print("bound", flush=True)
+            while True:
+                print(s.recvfrom(64)[1][0], flush=True)
+            """
+        let process = try ChildProcess("python3", ["-c", program])
+        try await process.record.wait("it has bound its socket") { state in
+            state.output.contains("bound") ? true : nil
+        }
+        return process
+    }
+
+    private static func adopt(
+        _ process: ChildProcess, _ slot: Int, _ endpoint: Endpoint, _ pins: BPFFileSystem,
+        _ more: [String] = []
+    ) async throws -> (code: Int32, output: [String], errors: [String]) {
+        try await CollectorUnderTest.run(
+            [
+                "adopt", "--group", "strangers", "--count", "3", "--slot", "\(slot)", "--pid",
+                "\(process.pid)", "--pin-root", pins.path,
+            ] + more)
+    }
+
+    @Test("each source stays with one of three unchanged programs, and returns after a restart")
+    func unchanged() async throws {
+        let pins = try BPFFileSystem()
+        let endpoint = try Endpoint.free()
+        var programs: [ChildProcess] = []
+        for slot in 0..<3 {
+            programs.append(try await Self.stranger(at: endpoint))
+            let run = try await Self.adopt(
+                programs[slot], slot, endpoint, pins, ["--port", "\(endpoint.port)"])
+            #expect(run.code == 0, "\(run.errors)")
+        }
+        let sources = (1...48 as ClosedRange<UInt32>).map { IPAddress.loopback($0) }
+        /// Sends from every source, and returns the program that got it.
+        func homes() async throws -> [String: Int] {
+            let before = programs.map { $0.record.state.output.count }
+            for source in sources { try Traffic(to: endpoint, from: source).send([1]) }
+            try await eventually("all have arrived") {
+                zip(programs, before).reduce(0) { $0 + $1.0.record.state.output.count - $1.1 }
+                    == sources.count
+            }
+            var homes: [String: Int] = [:]
+            for (slot, program) in programs.enumerated() {
+                for line in program.record.state.output.dropFirst(before[slot]) {
+                    homes[line] = slot
+                }
+            }
+            return homes
+        }
+        let first = try await homes()
+        #expect(first.count == sources.count && Set(first.values) == [0, 1, 2])
+        let again = try await homes()
+        #expect(again == first)
+
+        programs[1].send(SIGKILL)
+        _ = try await programs[1].exit()
+        programs[1] = try await Self.stranger(at: endpoint)
+        let run = try await Self.adopt(programs[1], 1, endpoint, pins)
+        #expect(run.code == 0, "\(run.errors)")
+        let returned = try await homes()
+        #expect(returned == first)
+        for program in programs { program.send(SIGKILL) }
+    }
+
+    @Test("a refusal names the reason and the remedy")
+    func refused() async throws {
+        let pins = try BPFFileSystem()
+        let endpoint = try Endpoint.free()
+        let alone = try await Self.stranger(at: endpoint, sharing: false)
+        let none = try await Self.adopt(alone, 0, endpoint, pins)
+        #expect(none.code == 1 && none.errors.joined().contains("no bound UDP socket"), "\(none)")
+        let exclusive = try await Self.adopt(
+            alone, 0, endpoint, pins, ["--port", "\(endpoint.port)"])
+        #expect(exclusive.errors.joined().contains("without SO_REUSEPORT"), "\(exclusive)")
+        alone.send(SIGKILL)
+        _ = try await alone.exit()
+        let gone = try await Self.adopt(alone, 0, endpoint, pins)
+        #expect(gone.code == 1 && gone.errors.joined().contains("no such process"), "\(gone)")
+        for words in [["--slot", "0"], ["--slot", "0", "--pid", "1", "--fd", "3"]] {
+            let usage = try await CollectorUnderTest.run(["adopt", "--group", "g"] + words)
+            #expect(usage.code == 2, "\(usage)")
+        }
+    }
+}
