@@ -103,11 +103,12 @@ enum DocumentedCommands {
                 "collector adopt --group netflow --count 3 --slot 1 --pid PID --port 2055",
                 "Tests/CollectorTests/AdoptTests.swift", "\"adopt\", \"--group\""),
             Entry(
-                "collector 192.0.2.1 2055 0 3 --replace", "Tests/CollectorTests/FailoverTests.swift",
+                "collector 192.0.2.1 2055 0 3 --replace",
+                "Tests/CollectorTests/FailoverTests.swift",
                 "[\"--replace\"]"),
             Entry(
                 ".build/release/publisher 127.0.0.1 2055 0 --sources 127.0.1.0/24 --rate 50",
-                "Tests/PublisherTests/TroubleTests.swift", "--rate 3000")
+                "Tests/PublisherTests/TroubleTests.swift", "--rate 3000"),
         ]
         + ([
             "ip address add 192.0.2.1/32 dev lo", "ip route add local 198.51.100.0/24 dev lo",
