@@ -49,11 +49,6 @@ static const struct text of_calls[] = {
 	 "the group's live members are bound to another address, port or device, or are in "
 	 "another network namespace, or differ in IPV6_V6ONLY: use another group"},
 
-	{RPLB_CALL_JOIN, EEXIST,
-	 "a live member has the slot: end it, replace it, or use another slot; when it is being "
-	 "replaced, wait "
-	 "until the previous member has left"},
-
 	{RPLB_CALL_LEAVE, EAGAIN, "no other live socket has the slot, so this one keeps it"},
 	{RPLB_CALL_LEAVE, ENOENT, "the socket is in no slot, or the group has been destroyed"},
 

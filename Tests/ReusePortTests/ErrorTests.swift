@@ -36,7 +36,7 @@ extension ReusePortTests.ErrorTests {
         #expect(
             "\(error)"
                 == "join slot 2 of group netflow: EEXIST: a live member has the slot: "
-                + "end it, or use another slot")
+                + "end it, replace it, or use another slot")
         try membership.leave()
     }
 

@@ -25,9 +25,9 @@ extension ReusePortTests.TableTests {
         var value = [UInt8](repeating: 0, count: Int(information.value_size))
         var zero: UInt32 = 0
         guard bpf_map_lookup_elem(map, &zero, &value) == 0 else { throw Failed("lookup") }
-        // The owners come last; Swift does not import an array as long as theirs.
-        let offset = value.count - Int(LB_SLOTS_MIN)
         let field = try #require(MemoryLayout<lb_reuseport_table>.offset(of: \.slots))
+        // Swift does not import an array as long as that of the owners, which follows.
+        let offset = field + MemoryLayout<UInt32>.size
         let used = value.withUnsafeBytes { $0.load(fromByteOffset: field, as: UInt32.self) }
         return value.dropFirst(offset).prefix(Int(used)).map(UInt16.init)
     }
