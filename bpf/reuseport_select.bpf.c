@@ -6,7 +6,7 @@
  *   slot      slots[key mod n] is the first choice among the members
  *   select    its socket in udp_balancing_targets or tcp_balancing_targets; while a socket is being replaced,
  *             the current one of its two places, or the other one when that is closed
- *   fall back when the member is closed: the owner under the next key, FALLBACK_KEYS times, then the
+ *   fall back when the member is closed: the owner under the next key, LB_FALLBACK_KEYS times, then the
  *             members one after another; so its sources go to live members at once and return when it
  *             returns, while no other sources move
  *   count     selected, or missed and fallback
@@ -31,10 +31,6 @@
 #define AF_INET 2
 #define IPV4_SOURCE 12 /* RFC 791, section 3.1 */
 #define IPV6_SOURCE 8  /* RFC 8200, section 3 */
-
-/* Keys tried before the members one after another. If half of a group is closed, eight of them all miss
- * in one case of 256. */
-#define FALLBACK_KEYS 8
 
 #ifdef LB_DEBUG
 #define trace(...) bpf_printk(__VA_ARGS__)
@@ -247,7 +243,7 @@ static __noinline int fallback(struct sk_reuseport_md *md, __u32 key, __u32 firs
 
 	if (counts)
 		counts->missed++;
-	for (attempt = 1; attempt <= FALLBACK_KEYS; attempt++) {
+	for (attempt = 1; attempt <= LB_FALLBACK_KEYS; attempt++) {
 		member = owner_of(lb_fallback_key(key, attempt), kind);
 		if (!lb_take(md, member))
 			goto chosen;

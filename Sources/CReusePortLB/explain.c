@@ -74,6 +74,9 @@ static const struct text of_calls[] = {
 	 "or differ in IPV6_V6ONLY: use another group"},
 
 	{RPLB_CALL_REPORT, ERANGE, "there are counters for slots 0 to 127"},
+	{RPLB_CALL_REPORT, EDESTADDRREQ,
+	 "the group balances by the four-tuple: name the destination too, both with ports"},
+	{RPLB_CALL_REPORT, EAFNOSUPPORT, "the address is neither IPv4 nor IPv6"},
 };
 
 static const struct text of_all[] = {
@@ -106,6 +109,7 @@ static const struct text of_all[] = {
 	{0, ENOEXEC, "the kernel or libbpf refused the program; the log says why"},
 	{0, ETIMEDOUT,
 	 "another process has held the group's lock for 5 seconds: look for one that is stopped"},
+	{0, EDOM, "the group does not balance by source: each packet goes to another member"},
 	{0, ESRCH, "there is no such process"},
 	{0, ENXIO, "the process has no bound UDP socket with SO_REUSEPORT, or none on that port"},
 	{0, ENOTUNIQ, "the process has several such UDP sockets: name the port of one"},

@@ -20,7 +20,7 @@ struct Collector: AsyncParsableCommand {
         version: "\(ReusePortGroup.libraryVersion) (BPF ABI \(ReusePortGroup.abiVersion))",
         subcommands: [
             ReceiveCommand.self, AdoptCommand.self, CreateCommand.self, StatusCommand.self,
-            DestroyCommand.self,
+            ExplainCommand.self, DestroyCommand.self,
         ],
         defaultSubcommand: ReceiveCommand.self)
 

@@ -43,31 +43,73 @@ static int bind_nothing(void *unused)
 	return 0;
 }
 
-static void send_all(void)
+/* By a new port: the kernel's own hash would spread a source over both. */
+static void send_from(uint32_t source)
 {
+	struct sockaddr_in from = {.sin_family = AF_INET,
+				   .sin_addr.s_addr = htonl(INADDR_LOOPBACK + 1 + source)};
 	struct sockaddr_in to = {.sin_family = AF_INET,
 				 .sin_port = htons(PORT),
 				 .sin_addr.s_addr = htonl(INADDR_LOOPBACK)};
+	int fd = socket(AF_INET, SOCK_DGRAM, 0);
 
-	/* A new port for each datagram: the kernel's own hash would spread a source over both. */
-	for (int i = 0; i < SOURCES * EACH; i++) {
-		struct sockaddr_in from = {
-			.sin_family = AF_INET,
-			.sin_addr.s_addr = htonl(INADDR_LOOPBACK + 1 + (uint32_t)(i % SOURCES))};
-		int fd = socket(AF_INET, SOCK_DGRAM, 0);
+	if (bind(fd, (struct sockaddr *)&from, sizeof(from)) ||
+	    sendto(fd, "x", 1, 0, (struct sockaddr *)&to, sizeof(to)) != 1)
+		lab_need(-errno, "send");
+	close(fd);
+}
 
-		if (bind(fd, (struct sockaddr *)&from, sizeof(from)) ||
-		    sendto(fd, "x", 1, 0, (struct sockaddr *)&to, sizeof(to)) != 1)
-			lab_need(-errno, "send");
-		close(fd);
+static void send_all(void)
+{
+	for (uint32_t i = 0; i < SOURCES * EACH; i++)
+		send_from(i % SOURCES);
+}
+
+static uint64_t selected(struct rplb_group *group, uint32_t slot)
+{
+	struct rplb_counters counters;
+
+	lab_need(rplb_counters(group, slot, &counters), "counters");
+	return counters.selected;
+}
+
+/* What the library says of a source. */
+static int look_up(struct rplb_group *group, uint32_t source, uint32_t *slot,
+		   struct rplb_member *member)
+{
+	struct sockaddr_in from = {.sin_family = AF_INET,
+				   .sin_addr.s_addr = htonl(INADDR_LOOPBACK + 1 + source)};
+
+	return rplb_slot_of(group, IPPROTO_UDP, (struct sockaddr *)&from, NULL, slot, member);
+}
+
+/* Whether the library finds for each source the member that gets its datagram. */
+static bool finds(struct rplb_group *group, const struct rplb_member *members)
+{
+	bool good = true;
+
+	for (uint32_t i = 0; i < SOURCES && good; i++) {
+		struct rplb_member member;
+		uint64_t before;
+		uint32_t slot;
+
+		if (look_up(group, i, &slot, &member) || slot > 1)
+			return false;
+		before = selected(group, slot);
+		send_from(i);
+		good = selected(group, slot) == before + 1 && member.pid == members[slot].pid;
 	}
+	return good;
 }
 
 static void each_to_one(struct rplb_group *group)
 {
 	struct rplb_counters counters[2];
 	struct rplb_member members[RPLB_MEMBERS_LISTED];
+	struct rplb_member member;
 	pid_t processes[2];
+	int misses = 0;
+	uint32_t slot;
 	size_t found;
 
 	for (int i = 0; i < 2; i++) {
@@ -86,7 +128,15 @@ static void each_to_one(struct rplb_group *group)
 		       counters[1].selected > 0,
 	       "each source reaches one of them: %llu and %llu",
 	       (unsigned long long)counters[0].selected, (unsigned long long)counters[1].selected);
+	lab_ok(finds(group, members), "the library finds the member of each source");
+	for (uint32_t i = 0; i < 2; i++)
+		lab_need(rplb_counters(group, i, &counters[i]), "counters");
 	lab_end(processes[0]);
+	for (uint32_t i = 0; i < SOURCES; i++) {
+		lab_need(look_up(group, i, &slot, &member), "slot of");
+		misses += member.slot != 1;
+	}
+	lab_ok(misses == 0, "and the fallback of those whose member has ended");
 	send_all();
 	lab_need(rplb_counters(group, 0, &counters[0]), "counters");
 	lab_need(rplb_counters(group, 1, &counters[1]), "counters");

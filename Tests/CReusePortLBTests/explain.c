@@ -21,6 +21,7 @@ static const struct {
 	{"EAGAIN", EAGAIN},
 	{"EBUSY", EBUSY},
 	{"EDESTADDRREQ", EDESTADDRREQ},
+	{"EDOM", EDOM},
 	{"EEXIST", EEXIST},
 	{"EINVAL", EINVAL},
 	{"ENODEV", ENODEV},

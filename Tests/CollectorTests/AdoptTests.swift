@@ -75,9 +75,21 @@ extension CollectorTests.AdoptTests {
         #expect(first.count == sources.count && Set(first.values) == [0, 1, 2])
         let again = try await homes()
         #expect(again == first)
+        for (source, slot) in first {
+            let why = try await CollectorUnderTest.run(
+                ["explain", "strangers", source, "--pin-root", pins.path])
+            #expect(
+                why.code == 0
+                    && why.output.first == "\(source): slot \(slot) of 3, by source_ip and seed 0"
+                    && why.output.last?.contains("process \(programs[slot].pid)") == true, "\(why)")
+        }
 
         programs[1].send(SIGKILL)
         _ = try await programs[1].exit()
+        let orphan = try #require(first.first { $0.value == 1 }).key
+        let fallback = try await CollectorUnderTest.run(
+            ["explain", "strangers", orphan, "--pin-root", pins.path])
+        #expect(fallback.output.last?.hasPrefix("its member is missing; the fallback is") == true)
         programs[1] = try await Self.stranger(at: endpoint)
         let run = try await Self.adopt(programs[1], 1, endpoint, pins)
         #expect(run.code == 0, "\(run.errors)")

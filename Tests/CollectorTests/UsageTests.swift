@@ -17,7 +17,7 @@ extension CollectorTests.UsageTests {
         #expect(version.code == 0)
         #expect(version.output.first?.contains(/^\d+\.\d+\.\d+ \(BPF ABI \d+\)$/) == true)
         for (words, flags) in [
-            (["--help"], ["receive", "create", "status", "destroy"]),
+            (["--help"], ["receive", "adopt", "create", "status", "explain", "destroy"]),
             (
                 ["receive", "--help"],
                 [
@@ -28,6 +28,8 @@ extension CollectorTests.UsageTests {
             ),
             (["create", "--help"], ["--count", "--owner", "--mode", "--key", "--seed"]),
             (["status", "--help"], ["--json", "--pin-root"]),
+            (["adopt", "--help"], ["--group", "--slot", "--pid", "--port", "--fd", "--replace"]),
+            (["explain", "--help"], ["<source>", "--tcp", "--pin-root"]),
         ] {
             let run = try await CollectorUnderTest.run(words)
             #expect(run.code == 0 && run.errors == [])

@@ -310,6 +310,22 @@ struct rplb_member {
 int rplb_members(struct rplb_group *group, struct rplb_member *members, size_t capacity,
 		 size_t *found);
 
+/*
+ * Finds the member that gets the packets of a source now, by the steps of the kernel program.
+ *
+ * @protocol     IPPROTO_UDP or IPPROTO_TCP
+ * @source       the sender's address; its port matters for RPLB_KEY_FOUR_TUPLE alone
+ * @destination  the receiver's address, for RPLB_KEY_FOUR_TUPLE; else NULL
+ * @slot         the slot of the source
+ * @member       the slot's member, or a member of another slot that is its fallback; cookie 0: the group has no member
+ *
+ * -EDOM          the group's key is no property of a packet (round robin, random)
+ * -EDESTADDRREQ  the key needs a destination
+ * -EAFNOSUPPORT  an address is neither IPv4 nor IPv6
+ */
+int rplb_slot_of(struct rplb_group *group, int protocol, const struct sockaddr *source,
+		 const struct sockaddr *destination, uint32_t *slot, struct rplb_member *member);
+
 /* Explains an error, errno or -errno, with its remedy. Returns a constant string, never NULL. */
 const char *rplb_explain(int error);
 

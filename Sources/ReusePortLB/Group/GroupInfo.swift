@@ -50,6 +50,16 @@ public struct Member: Hashable, Sendable {
     public let uid: UInt32?
 }
 
+/// The slot of a source, and the member that gets its packets now.
+public struct Placement: Hashable, Sendable {
+    public let slot: Int
+    /// The slot's member, or its fallback; nil when the group has no member, so that the kernel chooses.
+    public let member: Member?
+
+    /// Whether the slot's own member is missing.
+    public var isFallback: Bool { member.map { $0.slot != slot } ?? false }
+}
+
 /// A socket in a slot. It leaves the slot when this value and the sequences made from it are gone, or when the process
 /// ends.
 public struct Membership: ~Copyable, Sendable {

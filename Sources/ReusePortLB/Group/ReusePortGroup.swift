@@ -202,6 +202,36 @@ extension ReusePortGroup {
         return packets
     }
 
+    /// The member that gets the packets of a source now.
+    ///
+    /// - Parameters:
+    ///   - source: the sender; its port matters for ``Key/fourTuple`` alone.
+    ///   - destination: the receiver, for ``Key/fourTuple``.
+    /// - Throws: `.notBound` when the key needs a destination; with errno EDOM for a group that does not balance by a
+    ///   property of the packet.
+    public borrowing func placement(
+        of source: Endpoint, to destination: Endpoint? = nil, transport: Member.Transport = .udp
+    ) throws(ReusePortError) -> Placement {
+        let number = Int32(transport == .udp ? IPPROTO_UDP : IPPROTO_TCP)
+        var (slot, member) = (UInt32(0), rplb_member())
+        let from = try source.storage()
+        let to = if let destination { try destination.storage() } else { sockaddr_storage() }
+        let group = unsafe handle.native
+        // SAFETY: sockaddr_storage begins as a sockaddr does and has room for each family.
+        let result = unsafe withUnsafeBytes(of: from) { from in
+            unsafe withUnsafeBytes(of: to) { to in
+                unsafe rplb_slot_of(
+                    group, number, from.baseAddress?.assumingMemoryBound(to: sockaddr.self),
+                    destination == nil
+                        ? nil : to.baseAddress?.assumingMemoryBound(to: sockaddr.self),
+                    &slot, &member)
+            }
+        }
+        try check(result, "look up \(source) in", handle.subject, RPLB_CALL_REPORT)
+        return Placement(
+            slot: Int(slot), member: member.cookie == 0 ? nil : Member(member))
+    }
+
     /// The live members by transport and slot, the current one of a slot before the previous one.
     public borrowing func members() throws(ReusePortError) -> [Member] {
         // SAFETY: any bytes are a valid rplb_member, and there is room for as many as are announced.

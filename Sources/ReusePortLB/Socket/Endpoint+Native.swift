@@ -42,6 +42,18 @@ extension Endpoint {
         }
     }
 
+    /// A copy as a native socket address.
+    ///
+    /// - Throws: as ``withNative(_:)``.
+    func storage() throws(ReusePortError) -> sockaddr_storage {
+        try withNative { name, length in
+            var storage = sockaddr_storage()
+            // SAFETY: no address is longer.
+            unsafe memcpy(&storage, name, Int(length))
+            return storage
+        }
+    }
+
     /// Calls `body` with this endpoint as a native socket address.
     ///
     /// - Throws: ENODEV when the zone of a link-local address names no interface.

@@ -96,6 +96,10 @@ _Static_assert(sizeof(struct lb_reuseport_member) == 32, "no hidden padding");
 _Static_assert(LB_MEMBERS_MAX <= 256, "an owner is a byte");
 _Static_assert((LB_MEMBERS_MAX & (LB_MEMBERS_MAX - 1)) == 0, "a slot is masked");
 
+/* Keys tried before the members one after another. If half of a group is closed, eight of them all miss in one
+ * case of 256. */
+#define LB_FALLBACK_KEYS 8
+
 /* The key for the choice when the first `attempt` choices are closed; `attempt` counts from 1. It
  * depends on nothing else, so all programs agree on the fallback. */
 LB_INLINE __u32 lb_fallback_key(__u32 key, __u32 attempt)
