@@ -46,7 +46,7 @@ extension Endpoint {
     ///
     /// - Throws: as ``withNative(_:)``.
     func storage() throws(ReusePortError) -> sockaddr_storage {
-        try withNative { name, length in
+        try unsafe withNative { name, length in
             var storage = sockaddr_storage()
             // SAFETY: no address is longer.
             unsafe memcpy(&storage, name, Int(length))
