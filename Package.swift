@@ -42,7 +42,7 @@ let cLayer: [Target] = [
     .systemLibrary(name: "CLibYAML", providers: [.apt(["libyaml-dev"])]),
     // The same sources that ./configure && make builds into libreuseportlb.so.
     .target(
-        name: "CReusePortLB", dependencies: ["CDatapath", "CLibBPF"],
+        name: "CReusePortLB", dependencies: ["CDatapath", "CLibBPF"], exclude: ["preload"],
         cSettings: strictC + [.headerSearchPath("../../bpf/include")]),
 ]
 
@@ -370,6 +370,7 @@ let tests: [Target] = [
         dependencies: [
             "FanoutCore", "LabNet", "LinuxNet", "ReusePortLB", .target(name: "collector"),
         ],
+        exclude: ["stranger.c"],
         swiftSettings: strictTests),
     .testTarget(
         name: "PublisherTests",

@@ -10,6 +10,7 @@
 #include <stdlib.h>
 #include <sys/prctl.h>
 #include <sys/syscall.h>
+#include <sys/xattr.h>
 #include <unistd.h>
 
 #include "CNet.h"
@@ -120,4 +121,9 @@ void cnet_thread_interrupt(unsigned long thread)
 
 	pthread_once(&once, install_wake);
 	pthread_kill(thread, CNET_SIGNAL_WAKE);
+}
+
+int cnet_has_capabilities(const char *path)
+{
+	return getxattr(path, "security.capability", NULL, 0) > 0;
 }

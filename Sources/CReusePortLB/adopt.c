@@ -127,6 +127,17 @@ static int open_process(pid_t pid, int *process, DIR **entries, uid_t *uid)
 	return 0;
 }
 
+int rplb_adopt_fd(struct rplb_group *group, int fd, pid_t pid, uint32_t slot, int replaces)
+{
+	struct rplb_socket socket;
+	int error = group && pid > 0 ? rplb_socket_inspect(fd, &socket) : -EINVAL;
+
+	if (error)
+		return error;
+	socket.pid = pid;
+	return rplb_join_as(group, fd, &socket, slot, replaces);
+}
+
 int rplb_adopt(struct rplb_group *group, pid_t pid, uint16_t port, uint32_t slot, int replaces)
 {
 	struct rplb_socket socket;

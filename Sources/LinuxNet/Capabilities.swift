@@ -46,6 +46,9 @@ public struct Capabilities: OptionSet, Hashable, Sendable {
         return Capabilities(rawValue: result == 0 ? bits : 0)
     }
 
+    /// Whether an executable file has capabilities, which the process that executes it gets.
+    public static func areOn(_ path: String) -> Bool { unsafe cnet_has_capabilities(path) == 1 }
+
     /// Releases all others permanently, in every current and later thread of the process.
     ///
     /// - Throws: `SystemError` ETIMEDOUT when a thread does not follow within a second.

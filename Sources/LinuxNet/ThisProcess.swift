@@ -73,6 +73,9 @@ public enum ThisProcess {
     /// The number of the process.
     public static var number: Int32 { getpid() }
 
+    /// The number of the process that started this one, or of the one that has inherited it (getppid(2)).
+    public static var parent: Int32 { getppid() }
+
     /// Whether the file exists, for any owner; also true when this user may not search its folder.
     public static func canSee(_ path: String) -> Bool {
         unsafe access(path, F_OK) == 0 || errno == EACCES

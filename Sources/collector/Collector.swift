@@ -19,7 +19,8 @@ struct Collector: AsyncParsableCommand {
             """,
         version: "\(ReusePortGroup.libraryVersion) (BPF ABI \(ReusePortGroup.abiVersion))",
         subcommands: [
-            ReceiveCommand.self, AdoptCommand.self, CreateCommand.self, StatusCommand.self,
+            ReceiveCommand.self, ExecCommand.self, AdoptCommand.self, CreateCommand.self,
+            StatusCommand.self,
             ExplainCommand.self, DestroyCommand.self,
         ],
         defaultSubcommand: ReceiveCommand.self)

@@ -145,6 +145,8 @@ int cnet_pin_thread(unsigned int cpu);
 int cnet_keep_capabilities(uint64_t mask);
 /* The permitted capabilities of the calling thread: 0 or -errno. */
 int cnet_permitted_capabilities(uint64_t *out);
+/* 1 when a file has capabilities (setxattr(2), security.capability), else 0. */
+int cnet_has_capabilities(const char *path);
 
 /* Starts a thread that blocks all signals but these two, with a name for `top -H` (at most 15 characters). */
 int cnet_thread_start(unsigned long *thread, size_t stack_bytes, const char *name,

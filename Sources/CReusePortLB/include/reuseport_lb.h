@@ -219,6 +219,17 @@ int rplb_replace(struct rplb_group *group, int fd, uint32_t slot);
  */
 int rplb_adopt(struct rplb_group *group, pid_t pid, uint16_t port, uint32_t slot, int replaces);
 
+/*
+ * Puts a socket into a slot as the socket of another process, which shares it with this one: `rplb_members` lists that
+ * process.
+ *
+ * @pid       the process
+ * @replaces  1: as `rplb_replace`; 0: as `rplb_join`
+ *
+ * Errors of `rplb_join` and `rplb_replace`.
+ */
+int rplb_adopt_fd(struct rplb_group *group, int fd, pid_t pid, uint32_t slot, int replaces);
+
 /* Whether another live socket has replaced this one: 1 or 0; -ENOENT: it is in no slot. */
 int rplb_is_replaced(struct rplb_group *group, int fd);
 

@@ -98,20 +98,19 @@ public struct ReusePortGroup: ~Copyable, Sendable {
             RPLB_CALL_ADOPT)
     }
 
-    /// Puts a socket that this process got from another one into a slot. Unlike a membership this lasts until the last
-    /// copy of the socket is closed, in whichever process it is.
+    /// Puts a socket that this process shares with another one into a slot. Unlike a membership this lasts until the
+    /// last copy of the socket is closed, in any process.
     ///
+    /// - Parameter process: the pid that ``members()`` lists; nil: of this process.
     /// - Throws: as ``join(_:slot:replacing:)``.
     public borrowing func adopt(
-        descriptor: Int32, slot: Int, replacing: Bool = false
+        descriptor: Int32, process: Int32? = nil, slot: Int, replacing: Bool = false
     ) throws(ReusePortError) {
         let number = UInt32(exactly: slot) ?? .max
-        let result =
-            replacing
-            ? unsafe rplb_replace(handle.native, descriptor, number)
-            : unsafe rplb_join(handle.native, descriptor, number)
         try check(
-            result, "put a socket into slot \(slot) of", handle.subject, RPLB_CALL_JOIN)
+            unsafe rplb_adopt_fd(
+                handle.native, descriptor, process ?? getpid(), number, replacing ? 1 : 0),
+            "put a socket into slot \(slot) of", handle.subject, RPLB_CALL_JOIN)
     }
 
     /// Attaches the program to the sockets on a socket's port without joining, so that it also chooses for sockets that

@@ -17,8 +17,11 @@ struct AdoptCommand: ParsableCommand {
     @Option(help: ArgumentHelp("The group's name.", valueName: "name"))
     var group: String
 
-    @Option(help: ArgumentHelp("The slot, 0 to the group's count - 1.", valueName: "index"))
-    var slot: Int
+    @Option(
+        help: ArgumentHelp(
+            "The slot, 0 to the group's count - 1, or auto for the first one without a member.",
+            valueName: "index|auto"))
+    var slot: Slot
 
     @Option(help: ArgumentHelp("The program's process.", valueName: "pid"))
     var pid: Int32?
@@ -31,7 +34,8 @@ struct AdoptCommand: ParsableCommand {
 
     @Option(
         help: ArgumentHelp(
-            "A socket that this command has inherited, instead of --pid.", valueName: "descriptor"))
+            "A socket that this command has inherited; --pid names the process that keeps it, by default the parent.",
+            valueName: "descriptor"))
     var fd: Int32?
 
     @Option(
@@ -49,13 +53,11 @@ struct AdoptCommand: ParsableCommand {
     func validate() throws {
         try checkName(group)
         if let count { try checkCount(count) }
-        guard (0..<(count ?? ReusePortGroup.maximumCount)).contains(slot) else {
-            throw ValidationError("--slot takes a number from 0 to the group's count - 1")
-        }
-        guard (pid == nil) != (fd == nil) else {
+        try slot.check(count: count, replaces: replace)
+        guard pid != nil || fd != nil else {
             throw ValidationError("--pid or --fd names the socket")
         }
-        guard port == nil || pid != nil else { throw ValidationError("--port belongs to --pid") }
+        guard port == nil || fd == nil else { throw ValidationError("--port belongs to --pid") }
         guard pid.map({ $0 > 0 }) ?? true, fd.map({ $0 >= 0 }) ?? true, port != 0 else {
             throw ValidationError("--pid and --port take numbers from 1 up, --fd from 0 up")
         }
@@ -63,10 +65,14 @@ struct AdoptCommand: ParsableCommand {
 
     func run() throws {
         let opened = try GroupOpening.open(group, GroupOptions(balance, root, count: count))
-        if let pid {
-            try opened.adopt(process: pid, port: port, slot: slot, replacing: replace)
-        } else if let fd {
-            try opened.adopt(descriptor: fd, slot: slot, replacing: replace)
+        try slot.take(in: opened, count: count) { number in
+            if let fd {
+                try opened.adopt(
+                    descriptor: fd, process: pid ?? ThisProcess.parent, slot: number,
+                    replacing: replace)
+            } else if let pid {
+                try opened.adopt(process: pid, port: port, slot: number, replacing: replace)
+            }
         }
     }
 }

@@ -1,18 +1,17 @@
 // SPDX-License-Identifier: Apache-2.0
 
 import Glibc
-import LabNet
 import Synchronization
 
 /// The service manager's socket for notifications (sd_notify(3)).
-final class NotifySocket: Sendable {
-    let path: String
+public final class NotifySocket: Sendable {
+    public let path: String
     private let descriptor: Int32
     private let received = Mutex<[String]>([])
     private let store = Mutex<[(descriptor: Int32, name: String)]>([])
 
     /// - Parameter folder: where the socket is.
-    init(_ folder: ScratchFolder) throws {
+    public init(_ folder: ScratchFolder) throws {
         path = folder.path("notify.sock")
         descriptor = socket(AF_UNIX, Int32(SOCK_DGRAM.rawValue) | Int32(SOCK_CLOEXEC.rawValue), 0)
         var name = sockaddr_un()
@@ -34,7 +33,7 @@ final class NotifySocket: Sendable {
     }
 
     /// Every line that has come, in order.
-    var lines: [String] {
+    public var lines: [String] {
         while let message = Message.next(at: descriptor) {
             let lines = message.text.split(separator: "\n").map(String.init)
             received.withLock { $0 += lines }
@@ -44,7 +43,7 @@ final class NotifySocket: Sendable {
     }
 
     /// The descriptors that the service has stored for the next start (systemd.service(5), FileDescriptorStoreMax=).
-    var kept: [(descriptor: Int32, name: String)] {
+    public var kept: [(descriptor: Int32, name: String)] {
         _ = lines
         return store.withLock { $0 }
     }
@@ -62,5 +61,5 @@ final class NotifySocket: Sendable {
         }
     }
 
-    func count(_ line: String) -> Int { lines.count { $0 == line } }
+    public func count(_ line: String) -> Int { lines.count { $0 == line } }
 }

@@ -1,0 +1,146 @@
+// SPDX-License-Identifier: Apache-2.0
+
+internal import ArgumentParser
+internal import FanoutCore
+internal import LinuxNet
+internal import ReusePortLB
+
+struct ExecCommand: AsyncParsableCommand {
+    static let configuration = CommandConfiguration(
+        commandName: "exec",
+        abstract: "Run any program with its socket in a slot.",
+        discussion: """
+            The program needs no change: the socket that it binds to the address of --listen gets SO_REUSEPORT and \
+            joins the slot. The slot is empty when the program closes the socket or ends. This process becomes the \
+            program, so exit status, signals and standard streams are the program's own. It must be dynamically \
+            linked, unless it takes its socket as LISTEN_FDS.
+            """)
+
+    @Option(help: ArgumentHelp("The group's name.", valueName: "name"))
+    var group: String
+
+    @Option(
+        help: ArgumentHelp(
+            "How many slots the group has; a group with another count is resized.",
+            discussion: "Default: the group's count; a new group needs one.", valueName: "number"))
+    var count: Int?
+
+    @Option(
+        help: ArgumentHelp(
+            "The slot, 0 to the group's count - 1, or auto for the first one without a member.",
+            valueName: "index|auto"))
+    var slot: Slot
+
+    @Option(
+        help: ArgumentHelp(
+            "The address that the program binds, exactly as it does: 0.0.0.0:2055, [::]:514.",
+            valueName: "address:port"),
+        transform: { text in
+            guard let endpoint = try? Endpoint(parsing: text), endpoint.port != 0 else {
+                throw ValidationError("'\(text)' is not ADDRESS:PORT")
+            }
+            return endpoint
+        })
+    var listen: Endpoint
+
+    @Flag(help: "Replace the live member of the slot.")
+    var replace = false
+
+    @Option(
+        help: ArgumentHelp(
+            "With --replace: end this process with SIGTERM, a second after the program has the slot.",
+            discussion:
+                "The program then runs in the background. If it ends before, the other process stays.",
+            valueName: "pid"))
+    var stop: Int32?
+
+    @Flag(
+        help: ArgumentHelp(
+            "Bind the UDP socket here and pass it as LISTEN_FDS (sd_listen_fds(3)).",
+            discussion: "For programs that take it, also statically linked ones."))
+    var listenFds = false
+
+    @OptionGroup var root: PinRootFlag
+    @OptionGroup var balance: BalanceFlags
+
+    @Argument(parsing: .postTerminator, help: "The program and its arguments, after --.")
+    var command: [String] = []
+
+    func validate() throws {
+        try checkName(group)
+        if let count { try checkCount(count) }
+        try slot.check(count: count, replaces: replace)
+        guard !command.isEmpty else { throw ValidationError("no program: -- COMMAND ...") }
+        guard stop == nil || replace else { throw ValidationError("--stop needs --replace") }
+        guard stop.map({ $0 > 1 }) ?? true else {
+            throw ValidationError("--stop takes the pid of a process")
+        }
+    }
+
+    func run() async throws {
+        do {
+            let program = try Program(
+                command[0], searchPath: Environment["PATH"] ?? "/usr/bin:/bin")
+            let preload = listenFds ? nil : try preload(for: program)
+            // Opened here, so that a wrong option is reported before the program starts.
+            let opened = try GroupOpening.open(group, GroupOptions(balance, root, count: count))
+            if let stop, case .number(let number) = slot {
+                try await Replacement(previous: stop, slot: number).run(execWords, in: opened)
+            } else if let preload {
+                throw ThisProcess.execute(
+                    program.path, command,
+                    adding: Preload.environment(preload, listen: listen, adopt: adoptWords))
+            } else {
+                let socket = try joinedSocket(in: opened)
+                throw ThisProcess.execute(
+                    program.path, command, adding: [], passing: socket.descriptor)
+            }
+        } catch let error as ExecError {
+            throw report("\(error)")
+        } catch let error as SystemError {
+            throw report("\(error)")
+        }
+    }
+
+    private func report(_ error: String) -> ExitCode {
+        StandardStream.error.write("collector: \(error)\n")
+        return ExitCode(1)
+    }
+
+    private func preload(for program: Program) throws(ExecError) -> String {
+        if let reason = program.refusalOfPreload() {
+            throw ExecError(
+                "run \(program.path)",
+                "\(reason), so it loads no preload library; --listen-fds passes a socket to a program that takes "
+                    + "LISTEN_FDS, collector adopt takes that of a program that sets SO_REUSEPORT")
+        }
+        return try Preload.find()
+    }
+
+    private func joinedSocket(in group: borrowing ReusePortGroup) throws -> ReusePortSocket {
+        let socket = try ReusePortSocket(boundTo: listen)
+        let descriptor = socket.descriptor
+        try slot.take(in: group, count: count) { number in
+            try group.adopt(descriptor: descriptor, slot: number, replacing: replace)
+        }
+        return socket
+    }
+
+    /// The options that `exec` and `adopt` share.
+    private var sharedWords: [String] {
+        var words = ["--group", group, "--slot", "\(slot)", "--pin-root", root.pinRoot]
+        if let count { words += ["--count", "\(count)"] }
+        if replace { words.append("--replace") }
+        if let key = balance.key { words += ["--key", key.rawValue] }
+        if let seed = balance.seed { words += ["--seed", "\(seed)"] }
+        return words
+    }
+
+    private var adoptWords: [String] { ["adopt"] + sharedWords }
+
+    /// This command without --stop.
+    private var execWords: [String] {
+        ["collector", "exec"] + sharedWords + ["--listen", "\(listen)"]
+            + (listenFds ? ["--listen-fds"] : []) + ["--"] + command
+    }
+}
