@@ -12,7 +12,7 @@ extension ThisProcess {
             decoding: bytes.prefix(max(0, count)).map(UInt8.init(bitPattern:)), as: UTF8.self)
     }
 
-    /// Replaces this process by a program, with default handling of SIGPIPE. Returns only when that fails.
+    /// Replaces this process by a program, with SIGPIPE as usual and no signal blocked. Returns only when that fails.
     ///
     /// - Parameters:
     ///   - arguments: the first one is the program's name.
@@ -30,6 +30,10 @@ extension ThisProcess {
             variables += [("LISTEN_PID", "\(number)"), ("LISTEN_FDS", "1")]
         }
         signal(SIGPIPE, SIG_DFL)
+        // Threads of the task pool block signals, and a program keeps the mask of the thread that executes it.
+        var none = sigset_t()
+        unsafe sigemptyset(&none)
+        unsafe pthread_sigmask(SIG_SETMASK, &none, nil)
         var words = unsafe copies(of: arguments)
         var environment = unsafe copies(of: Environment.all(with: variables))
         // SAFETY: both arrays and their strings are NUL-terminated. They are not freed: the program replaces them, and

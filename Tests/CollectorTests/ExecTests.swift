@@ -106,7 +106,8 @@ extension CollectorTests.ExecTests {
         let process = try Self.exec(
             "2", endpoint, pins, [], ["python3", "-c", program, "\(endpoint.port)"])
         // The program ends, and its child has the sockets.
-        #expect(try await process.exit() == .exited(0))
+        let ending = try await process.record.wait("the program ends") { $0.ending }
+        #expect(ending == .exited(0))
         let state = process.record.state
         #expect(
             state.output.dropLast() == [

@@ -10,6 +10,7 @@
 #include <arpa/inet.h>
 #include <netinet/in.h>
 #include <signal.h>
+#include <stdbool.h>
 #include <stdint.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -45,6 +46,18 @@ static void count(struct in_addr address)
 	sources[i].count++;
 }
 
+static bool receive(int fd, int flags)
+{
+	struct sockaddr_in from;
+	socklen_t bytes = sizeof(from);
+	char payload[2048];
+
+	if (recvfrom(fd, payload, sizeof(payload), flags, (struct sockaddr *)&from, &bytes) < 0)
+		return false;
+	count(from.sin_addr);
+	return true;
+}
+
 static int open_socket(char **words, const char *mode)
 {
 	struct sockaddr_in address = {.sin_family = AF_INET};
@@ -78,15 +91,11 @@ int main(int argc, char **words)
 	fflush(stdout);
 	if (!strcmp(mode, "quit"))
 		return 4;
-	while (!ends) {
-		struct sockaddr_in from;
-		socklen_t bytes = sizeof(from);
-		char payload[2048];
-
-		if (recvfrom(fd, payload, sizeof(payload), 0, (struct sockaddr *)&from, &bytes) >=
-		    0)
-			count(from.sin_addr);
-	}
+	while (!ends)
+		receive(fd, 0);
+	/* A program without a mode loses what is still in its queue, as most programs do. */
+	while (*mode && receive(fd, MSG_DONTWAIT))
+		;
 	for (size_t i = 0; i < source_count; i++)
 		printf("%s %lu\n", inet_ntoa(sources[i].address), sources[i].count);
 	return 0;
