@@ -112,7 +112,7 @@ extension CollectorTests.AdoptTests {
         _ = try await alone.exit()
         let gone = try await Self.adopt(alone, 0, endpoint, pins)
         #expect(gone.code == 1 && gone.errors.joined().contains("no such process"), "\(gone)")
-        for words in [["--slot", "0"], ["--slot", "0", "--pid", "1", "--fd", "3"]] {
+        for words in [["--slot", "0"], ["--slot", "0", "--fd", "3", "--port", "1"]] {
             let usage = try await CollectorUnderTest.run(["adopt", "--group", "g"] + words)
             #expect(usage.code == 2, "\(usage)")
         }

@@ -235,8 +235,8 @@ extension CollectorTests.ExecTests {
         var runs: [ChildProcess] = []
         for slot in 0..<3 {
             let run = try Self.exec(
-                "\(slot)", endpoint, pins, ["--replace", "--stop", "\(programs[slot].pid)"], words,
-                environment: ["NOTIFY_SOCKET": manager.path])
+                "\(slot)", endpoint, pins, ["--replace", "--stop", "\(programs[slot].pid)"],
+                words + ["drain"], environment: ["NOTIFY_SOCKET": manager.path])
             runs.append(run)
             #expect(try await programs[slot].exit() == .exited(0))
         }

@@ -2,7 +2,7 @@
 /*
  * stranger.c: a program that does not know of groups, as collectors in other languages are
  *
- *   stranger ADDRESS PORT [share | passed | quit]
+ *   stranger ADDRESS PORT [share | passed | quit | drain]
  *
  * It counts datagrams by source, and prints `ADDRESS COUNT` for each one when SIGTERM ends it. With `share` it sets
  * SO_REUSEPORT itself, with `passed` it takes its socket as LISTEN_FDS, with `quit` it ends as soon as it is bound.
