@@ -52,6 +52,7 @@ packages_for() {
         echo netcat-openbsd curl python3        # independent clients
         echo ethtool procps binutils
         echo dnsperf dnsmasq-base               # DNS through xdp_nat
+        echo nfdump pmacct rsyslog softflowd bsdutils   # collectors and exporters
         echo systemd                            # systemd-analyze, which checks the units
         packages_for bench
         ;;

@@ -54,6 +54,11 @@ struct ExecCommand: AsyncParsableCommand {
             valueName: "pid"))
     var stop: Int32?
 
+    @Option(
+        help: ArgumentHelp(
+            "How long after SIGTERM --stop sends SIGKILL.", valueName: "seconds"))
+    var stopTimeout = 30
+
     @Flag(
         help: ArgumentHelp(
             "Bind the UDP socket here and pass it as LISTEN_FDS (sd_listen_fds(3)).",
@@ -75,6 +80,9 @@ struct ExecCommand: AsyncParsableCommand {
         guard stop.map({ $0 > 1 }) ?? true else {
             throw ValidationError("--stop takes the pid of a process")
         }
+        guard (0...86_400).contains(stopTimeout) else {
+            throw ValidationError("--stop-timeout takes seconds, 0 to 86400")
+        }
     }
 
     func run() async throws {
@@ -85,7 +93,9 @@ struct ExecCommand: AsyncParsableCommand {
             // Opened here, so that a wrong option is reported before the program starts.
             let opened = try GroupOpening.open(group, GroupOptions(balance, root, count: count))
             if let stop, case .number(let number) = slot {
-                try await Replacement(previous: stop, slot: number).run(execWords, in: opened)
+                try await Replacement(
+                    previous: stop, slot: number, stopTimeout: stopTimeout
+                ).run(execWords, in: opened)
             } else if let preload {
                 throw ThisProcess.execute(
                     program.path, command,

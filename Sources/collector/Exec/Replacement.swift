@@ -9,13 +9,13 @@ struct Replacement {
     /// The process that is to end.
     let previous: Int32
     let slot: Int
+    /// Seconds from SIGTERM to SIGKILL.
+    let stopTimeout: Int
 
     /// Packets on their way into the old socket arrive within milliseconds; then the program has this long to read them.
     private static let grace = Duration.seconds(1)
     /// How long the new program may take until it binds its socket.
     private static let start = Duration.seconds(60)
-    /// How long the old program may take to end.
-    private static let end = Duration.seconds(60)
 
     /// - Parameter words: the arguments of `collector` that run the program in the slot.
     func run(_ words: [String], in group: borrowing ReusePortGroup) async throws {
@@ -46,10 +46,12 @@ struct Replacement {
             throw error
         }
         _ = kill(previous, SIGTERM)
-        guard await hasEnded(watch) else {
-            throw ExecError(
-                "--stop \(previous)",
-                "it still runs 60 s after SIGTERM; its slot has the new program")
+        guard try await hasEnded(watch) else {
+            StandardStream.error.write(
+                "collector: process \(previous) still runs \(stopTimeout) s after SIGTERM; sending SIGKILL\n"
+            )
+            _ = kill(previous, SIGKILL)
+            return
         }
     }
 
@@ -80,11 +82,13 @@ struct Replacement {
         return false
     }
 
-    private func hasEnded(_ watch: ProcessWatch) async -> Bool {
-        for _ in 0..<600 {
-            if watch.hasEnded(within: .milliseconds(0)) { return true }
-            try? await Task.sleep(for: .milliseconds(100))
+    private func hasEnded(_ watch: ProcessWatch) async throws -> Bool {
+        let clock = ContinuousClock()
+        let end = clock.now + .seconds(stopTimeout)
+        while !watch.hasEnded(within: .zero) {
+            guard clock.now < end else { return false }
+            try await Task.sleep(for: .milliseconds(20))
         }
-        return false
+        return true
     }
 }
