@@ -217,11 +217,7 @@ extension CollectorTests.ExecTests {
             programs.append(try Self.exec("\(slot)", endpoint, pins, [], words))
             try await Self.isBound(programs[slot])
         }
-        let sources = try (1...64 as ClosedRange<UInt32>).map {
-            try Traffic(to: endpoint, from: .loopback($0))
-        }
-        let load = try Load(sources, rate: 10_000)
-        // A new program that ends at once leaves the old one in the slot.
+        // A new program that ends at once leaves the old one in the slot; what its queue had is lost with it.
         let failed = try Self.exec(
             "0", endpoint, pins, ["--replace", "--stop", "\(programs[0].pid)"], words + ["quit"])
         #expect(try await failed.exit() == .exited(1))
@@ -232,6 +228,10 @@ extension CollectorTests.ExecTests {
         #expect(try await wrong.exit() == .exited(1))
         #expect(try await Self.pids(pins) == programs.map(\.pid))
 
+        let sources = try (1...64 as ClosedRange<UInt32>).map {
+            try Traffic(to: endpoint, from: .loopback($0))
+        }
+        let load = try Load(sources, rate: 10_000)
         var runs: [ChildProcess] = []
         for slot in 0..<3 {
             let run = try Self.exec(
@@ -254,5 +254,37 @@ extension CollectorTests.ExecTests {
         }
         #expect(counts.flatMap(\.values).reduce(0, +) == Int(report.datagrams))
         #expect(counts.flatMap(\.keys).count == 64)
+    }
+
+    @Test("the template unit's commands start a member and replace it")
+    func unit() async throws {
+        let stranger = try await Stranger()
+        let manager = try NotifySocket(stranger.folder)
+        let unit = try Files.source("packaging/systemd/collector@.service").split(separator: "\n")
+        /// Starts the command of a line as systemd.service(5) describes it.
+        @Sendable func start(_ key: String, main: Int32 = 0) throws -> ChildProcess {
+            let line = try #require(unit.first { $0.hasPrefix("\(key)=") })
+            let values = [
+                "${GROUP}": "g", "${COUNT}": "2", "%i": "1", "${LISTEN}": "127.0.0.1:2055",
+                "$MAINPID": "\(main)",
+            ]
+            var words = line.dropFirst(key.count + 1).split(separator: " ").map(String.init)
+            words =
+                words.map { values[$0] ?? $0 }.dropLast() + [stranger.path, "127.0.0.1", "2055"]
+            #expect(words.removeFirst() == "/usr/bin/collector")
+            return try ChildProcess(
+                Files.product("collector"), words, environment: ["NOTIFY_SOCKET": manager.path])
+        }
+        try await Namespace.withOwnMounts(["link set lo up"]) {
+            let first = try start("ExecStart")
+            try await Self.isBound(first)
+            let reload = try start("ExecReload", main: first.pid)
+            #expect(try await first.exit() == .exited(0))
+            let ending = try await reload.record.wait("the reload is over") { $0.ending }
+            #expect(ending == .exited(0), "\(reload.record.state.errors)")
+            let next = try #require(manager.lines.last?.wholeMatch(of: /MAINPID=(\d+)/)?.output.1)
+            kill(try #require(Int32(next)), SIGTERM)
+            try await reload.record.wait("the program has ended") { $0.open.isEmpty ? true : nil }
+        }
     }
 }

@@ -36,6 +36,7 @@ enum DocumentedCommands {
     private static let lab = "Tests/DaemonTests/LabScriptTests.swift"
     private static let walk = "Tests/CollectorTests/WalkthroughTests.swift"
     private static let page = "Tests/CollectorTests/WalkthroughPageTests.swift"
+    private static let unmodified = "Tests/CollectorTests/UnmodifiedCollectorTests.swift"
     private static let installed = "Tests/CReusePortLBTests/installed.sh"
     private static let daemon = ".build/release/udp-fanout"
     private static let sbulb =
@@ -100,6 +101,12 @@ enum DocumentedCommands {
                 "10.0.2.15 10001 \\(index) 3")
         } + [
             Entry(
+                "collector exec --group netflow --count 3 --slot 1 --listen 192.0.2.1:2055 -- nfacctd -f nfacctd.conf",
+                unmodified, "\"exec\", \"--group\""),
+            Entry(
+                "collector exec --group netflow --slot 1 --listen 0.0.0.0:2055 --replace --stop PID -- nfcapd -p 2055 -w /var/cache/nfdump/1b",
+                unmodified, "\"--replace\", \"--stop\""),
+            Entry(
                 "collector adopt --group netflow --count 3 --slot 1 --pid PID --port 2055",
                 "Tests/CollectorTests/AdoptTests.swift", "\"adopt\", \"--group\""),
             Entry(
@@ -122,4 +129,13 @@ enum DocumentedCommands {
             "collector create netflow --count 3 --owner collector",
             "runuser -u collector -- collector 192.0.2.1 2055 0 3 --group netflow",
         ].map { Entry($0, page, "\"## Without privilege\"") }
+        + (0..<3).map {
+            Entry(
+                "collector exec --group netflow --count 3 --slot \($0) --listen 0.0.0.0:2055 -- nfcapd -p 2055 -w /var/cache/nfdump/\($0)",
+                unmodified, "[\"nfcapd\", \"-p\"")
+        }
+        + [
+            "systemctl enable --now collector@0 collector@1 collector@2",
+            "systemctl reload collector@1", "systemctl restart collector@1",
+        ].map { Entry($0, "Tests/CollectorTests/ExecTests.swift", "ExecReload") }
 }

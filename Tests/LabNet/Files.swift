@@ -23,6 +23,16 @@ public enum Files {
 
     /// An executable of this package, built together with these tests.
     public static func product(_ name: String) -> String { products.appending(path: name).path }
+
+    /// The root of the source tree, three folders above this file.
+    public static let sources = (0..<3).reduce(URL(filePath: #filePath)) { url, _ in
+        url.deletingLastPathComponent()
+    }
+
+    /// The text of a file of the source tree; `path` is relative to its root.
+    public static func source(_ path: String) throws -> String {
+        try String(contentsOf: sources.appending(path: path), encoding: .utf8)
+    }
 }
 
 /// A folder that is removed with its last reference. All users may read it.

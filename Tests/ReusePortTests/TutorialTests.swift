@@ -32,33 +32,26 @@ extension ReusePortTests {
 }
 
 extension ReusePortTests.TutorialTests {
-    private static func source(_ path: String) throws -> String {
-        let root = (0..<3).reduce(URL(filePath: #filePath)) { url, _ in
-            url.deletingLastPathComponent()
-        }
-        return try String(contentsOf: root.appending(path: path), encoding: .utf8)
-    }
-
     @Test("the article's program is the compiled one, and has ten lines")
     func quoted() throws {
-        let article = try Self.source(
+        let article = try Files.source(
             "Sources/ReusePortLB/ReusePortLB.docc/CollectorInTenLines.md")
         let quote = try #require(article.firstMatch(of: /```swift\n((?s:.*?))```/)).output.1
-        let here = try Self.source("Tests/ReusePortTests/TutorialTests.swift")
+        let here = try Files.source("Tests/ReusePortTests/TutorialTests.swift")
         #expect(here.contains("\n" + quote))
         #expect(quote.split(separator: "\n").count <= 10)
     }
 
     @Test("the front page's program is the compiled one")
     func frontPage() throws {
-        let page = try Self.source("README.md")
+        let page = try Files.source("README.md")
         let block = try #require(page.firstMatch(of: /```swift\n((?s:.*?))```/)).output.1
         let paragraphs = block.split(separator: "\n\n")
         try #require(paragraphs.count == 3)
         #expect(paragraphs[0] == "import ReusePortLB")
         #expect(paragraphs[2] == "try await receive(slot: 0)\n")
         let quote = paragraphs[1] + "\n"
-        let here = try Self.source("Tests/ReusePortTests/TutorialTests.swift")
+        let here = try Files.source("Tests/ReusePortTests/TutorialTests.swift")
         #expect(here.contains("\n" + quote))
     }
 

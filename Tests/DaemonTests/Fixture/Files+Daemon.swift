@@ -19,14 +19,4 @@ extension Files {
 
     /// The daemon as it was built together with these tests.
     static let daemon = product("udp-fanout")
-
-    /// The root of the source tree, four folders above this file.
-    static let sources = (0..<4).reduce(URL(filePath: #filePath)) { url, _ in
-        url.deletingLastPathComponent()
-    }
-
-    /// The text of a file of the source tree; `path` is relative to its root.
-    static func source(_ path: String) throws -> String {
-        try String(contentsOf: sources.appending(path: path), encoding: .utf8)
-    }
 }
