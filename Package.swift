@@ -349,7 +349,8 @@ let tests: [Target] = [
     .testTarget(
         name: "ReusePortTests",
         dependencies: [
-            "CDatapath", "CLibBPF", "CNet", "FanoutCore", "LabNet", "LinuxNet", "ReusePortLB",
+            "CDatapath", "CLibBPF", "CNet", "FanoutCore", "GoldenVectors", "LabNet", "LinuxNet",
+            "ReusePortLB",
         ],
         swiftSettings: strictTests),
     .testTarget(

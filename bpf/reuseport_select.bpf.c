@@ -2,7 +2,8 @@
 /*
  * reuseport_select.bpf.c: selects the socket of a SO_REUSEPORT group for a datagram or connection.
  *
- *   key       of the packet (source IP, four-tuple), a counter or a random number
+ *   key       of the packet (source IP, four-tuple, bytes of the payload), a counter, a random number or
+ *             the CPU
  *   slot      slots[key mod n] is the first choice among the members
  *   select    its socket in udp_balancing_targets or tcp_balancing_targets; while a socket is being replaced,
  *             the current one of its two places, or the other one when that is closed
@@ -21,16 +22,19 @@
 #include <linux/in.h>
 #include <linux/if_ether.h>
 #ifdef LB_DEBUG
-/* Formats are on the stack: so lb_key is the only constant, by which the library finds it. */
+/* Formats are on the stack: so lb_constants is the only constant, by which the library finds it. */
 #define BPF_NO_GLOBAL_DATA
 #endif
 #include <bpf/bpf_endian.h>
 #include <bpf/bpf_helpers.h>
+/* Also of a packet that is not linear. */
+#define LB_PAYLOAD_COPY(context, offset, to, bytes) bpf_skb_load_bytes(context, offset, to, bytes)
 #include <lb/reuseport.h>
 
 #define AF_INET 2
 #define IPV4_SOURCE 12 /* RFC 791, section 3.1 */
 #define IPV6_SOURCE 8  /* RFC 8200, section 3 */
+#define UDP_HEADER 8
 
 #ifdef LB_DEBUG
 #define trace(...) bpf_printk(__VA_ARGS__)
@@ -38,8 +42,8 @@
 #define trace(...) ((void)0)
 #endif
 
-/* enum lb_reuseport_key; a constant for the verifier, which skips the code of the other keys. */
-const volatile __u32 lb_key = LB_REUSEPORT_SOURCE_IP;
+/* A constant for the verifier, which skips the code of the other keys. */
+const volatile struct lb_reuseport_constants lb_constants = {.key = LB_REUSEPORT_SOURCE_IP};
 
 struct targets {
 	__uint(type, BPF_MAP_TYPE_REUSEPORT_SOCKARRAY);
@@ -168,6 +172,23 @@ static __always_inline void read_migrating(struct bpf_sock *sk, struct lb_flow *
 	flow->destination_port = sk->src_port;
 }
 
+/* The key of a packet's payload; TCP and a connection that migrates have none. */
+static __noinline __u32 key_of_payload(struct sk_reuseport_md *md, struct bpf_sock *migrating,
+				       const struct lb_flow *flow)
+{
+	struct lb_payload_key key = {
+		.kind = lb_constants.payload.kind,
+		.offset = lb_constants.payload.offset,
+		.length = lb_constants.payload.length,
+		.skip = lb_constants.payload.skip,
+	};
+	struct lb_payload payload = {.from = md, .start = UDP_HEADER};
+
+	if (!migrating && md->ip_protocol == IPPROTO_UDP && md->len > UDP_HEADER)
+		payload.bytes = md->len - UDP_HEADER;
+	return lb_key_payload(lb_table.seed, &key, &payload, flow);
+}
+
 static __always_inline __u32 key_of(struct sk_reuseport_md *md, struct bpf_sock *migrating,
 				    __u32 kind)
 {
@@ -179,6 +200,8 @@ static __always_inline __u32 key_of(struct sk_reuseport_md *md, struct bpf_sock 
 	}
 	if (kind == LB_REUSEPORT_RANDOM)
 		return bpf_get_prandom_u32();
+	if (kind == LB_REUSEPORT_CPU)
+		return bpf_get_smp_processor_id();
 	/* Without a header the kernel's hash of the flow is used: any choice is better than none. */
 	if (migrating)
 		read_migrating(migrating, &flow);
@@ -187,6 +210,8 @@ static __always_inline __u32 key_of(struct sk_reuseport_md *md, struct bpf_sock 
 		return md->hash;
 	if (kind == LB_REUSEPORT_FOUR_TUPLE)
 		return lb_key_four_tuple(lb_table.seed, &flow);
+	if (kind == LB_REUSEPORT_PAYLOAD)
+		return key_of_payload(md, migrating, &flow);
 	if (flow.source.high == 0)
 		return lb_key_of_hash(lb_hash_low(lb_table.seed_v4, flow.source.low));
 	return lb_key_source_ip(lb_table.seed, flow.source);
@@ -197,7 +222,7 @@ _Static_assert((LB_SLOTS_MIN & (LB_SLOTS_MIN - 1)) == 0, "the number of slots is
 static __always_inline __u32 owner_of(__u32 key, __u32 kind)
 {
 	/* A hashed table always has all slots, which spares the division. */
-	if (kind == LB_REUSEPORT_SOURCE_IP || kind == LB_REUSEPORT_FOUR_TUPLE)
+	if (lb_reuseport_is_hashed(kind))
 		return lb_table.owner[lb_slot(key, LB_SLOTS_MIN)];
 	/* The mask changes nothing; it is for the verifier, which cannot follow the remainder. */
 	return lb_table.owner[lb_slot(key, lb_table.slots) & (LB_SLOTS_MIN - 1)];
@@ -238,7 +263,7 @@ __noinline int lb_take(struct sk_reuseport_md *md, __u32 member)
 /* The fallback for a closed first choice; a separate function, to keep it out of the common path. */
 static __noinline int fallback(struct sk_reuseport_md *md, __u32 key, __u32 first)
 {
-	__u32 left = LB_REUSEPORT_LEFT, kind = lb_key, member, attempt;
+	__u32 left = LB_REUSEPORT_LEFT, kind = lb_constants.key, member, attempt;
 	struct lb_reuseport_counters *counts = bpf_map_lookup_elem(&counters, &first);
 
 	if (counts)
@@ -269,7 +294,8 @@ chosen:
 
 static __always_inline int select(struct sk_reuseport_md *md, struct bpf_sock *migrating)
 {
-	__u32 kind = lb_key, key = key_of(md, migrating, kind), first = owner_of(key, kind);
+	__u32 kind = lb_constants.key, key = key_of(md, migrating, kind),
+	      first = owner_of(key, kind);
 	struct lb_reuseport_counters *counts;
 
 	if (take(md, first))

@@ -17,7 +17,8 @@ struct text {
 static const struct text of_calls[] = {
 	{RPLB_CALL_OPEN, EINVAL,
 	 "an argument is malformed: a group's name has 1 to 64 characters without '/' and '.', a "
-	 "pin root is an absolute path, a build without a program needs one given"},
+	 "pin root is an absolute path, a payload key has 1 to 20 bytes, a build without a program "
+	 "needs one given"},
 	{RPLB_CALL_OPEN, ERANGE, "a group's count is 1 to 128"},
 	{RPLB_CALL_OPEN, ENOENT, "there is no such group; a new one needs a count"},
 	{RPLB_CALL_OPEN, EBUSY,
@@ -75,14 +76,15 @@ static const struct text of_calls[] = {
 
 	{RPLB_CALL_REPORT, ERANGE, "there are counters for slots 0 to 127"},
 	{RPLB_CALL_REPORT, EDESTADDRREQ,
-	 "the group balances by the four-tuple: name the destination too, both with ports"},
+	 "the packet goes by its four-tuple: name the destination too, both with ports"},
 	{RPLB_CALL_REPORT, EAFNOSUPPORT, "the address is neither IPv4 nor IPv6"},
 };
 
 static const struct text of_all[] = {
 	{0, EINVAL,
 	 "an argument is malformed: a group's name has 1 to 64 characters without '/' and '.', a "
-	 "pin root is an absolute path, a build without a program needs one given"},
+	 "pin root is an absolute path, a payload key has 1 to 20 bytes, a build without a program "
+	 "needs one given"},
 	{0, ERANGE, "the slot is not below the group's count, or the count is not 1 to 128"},
 	{0, ENODEV,
 	 "the pin root is on no BPF file system: name a folder on one, or make one with "
@@ -98,7 +100,9 @@ static const struct text of_all[] = {
 	 "the group's pins belong to another user, or the pin root cannot be searched: let its "
 	 "creator name the owner, and chmod 711 the root; of a socket: its port is below "
 	 "net.ipv4.ip_unprivileged_port_start"},
-	{0, ESTALE, "the group exists with another key or seed: use the same, or destroy it first"},
+	{0, ESTALE,
+	 "the group exists with another key, payload key or seed: use the same, or destroy it "
+	 "first"},
 	{0, EBUSY,
 	 "a live member prevents it: the socket is in a slot already, or a member would be "
 	 "cut off; end it first"},
@@ -109,7 +113,9 @@ static const struct text of_all[] = {
 	{0, ENOEXEC, "the kernel or libbpf refused the program; the log says why"},
 	{0, ETIMEDOUT,
 	 "another process has held the group's lock for 5 seconds: look for one that is stopped"},
-	{0, EDOM, "the group does not balance by source: each packet goes to another member"},
+	{0, EDOM,
+	 "the group's key is no property of a packet: a counter, a random number or the CPU"},
+	{0, ENODATA, "the group balances by bytes of the payload: give the payload of a datagram"},
 	{0, ESRCH, "there is no such process"},
 	{0, ENXIO, "the process has no bound UDP socket with SO_REUSEPORT, or none on that port"},
 	{0, ENOTUNIQ, "the process has several such UDP sockets: name the port of one"},

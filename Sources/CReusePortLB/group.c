@@ -104,14 +104,30 @@ void rplb_group_close(struct rplb_group *group)
 	free(group);
 }
 
+/* A specification has to be there with RPLB_KEY_PAYLOAD, and only then. */
+static int check_payload(const struct rplb_options *options)
+{
+	static const struct rplb_payload_key none;
+	struct lb_payload_key key = rplb_payload_of(&options->payload);
+
+	if (options->key != RPLB_KEY_PAYLOAD)
+		return memcmp(&options->payload, &none, sizeof(none)) ? -EINVAL : 0;
+	if (options->payload.offset > LB_PAYLOAD_OFFSET_MAX ||
+	    options->payload.length > LB_PAYLOAD_LENGTH_MAX || options->payload.skip > UINT8_MAX)
+		return -EINVAL;
+	return lb_payload_key_is_valid(&key) ? 0 : -EINVAL;
+}
+
 static int check_options(const char *name, const struct rplb_options *options)
 {
 	if (name && !rplb_name_is_valid(name))
 		return -EINVAL;
 	if (options->pin_root && options->pin_root[0] != '/')
 		return -EINVAL;
-	if (options->key > RPLB_KEY_RANDOM || (options->mode & ~(mode_t)0666) ||
+	if (options->key > RPLB_KEY_CPU || (options->mode & ~(mode_t)0666) ||
 	    (options->flags & ~(unsigned int)(RPLB_EXISTING | RPLB_MOUNT)))
+		return -EINVAL;
+	if (check_payload(options))
 		return -EINVAL;
 	return options->count > LB_MEMBERS_MAX ? -ERANGE : 0;
 }
@@ -143,6 +159,7 @@ static int create(struct rplb_group *group, const struct rplb_options *options)
  * refused after this changes nothing. */
 int rplb_group_agree(struct rplb_group *group, const struct rplb_options *options)
 {
+	struct lb_payload_key payload = rplb_payload_of(&options->payload);
 	struct lb_reuseport_group record;
 	uint64_t seed;
 	uint32_t count;
@@ -154,7 +171,8 @@ int rplb_group_agree(struct rplb_group *group, const struct rplb_options *option
 		error = rplb_count_read(group, &count);
 	if (error)
 		return error;
-	if ((options->key && options->key != record.key) ||
+	if ((options->key &&
+	     (options->key != record.key || memcmp(&payload, &record.payload, sizeof(payload)))) ||
 	    (options->seed && *options->seed != seed))
 		return -ESTALE;
 	if (!options->count || options->count == count)

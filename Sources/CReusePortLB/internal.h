@@ -157,6 +157,10 @@ void rplb_warn_of_another(struct rplb_group *group, int fd);
 int rplb_join_as(struct rplb_group *group, int fd, const struct rplb_socket *socket, uint32_t slot,
 		 bool replaces);
 
+/* lookup.c: a specification of payload bytes as in the record, and back. */
+struct lb_payload_key rplb_payload_of(const struct rplb_payload_key *key);
+struct rplb_payload_key rplb_payload_read(const struct lb_reuseport_group *record);
+
 /* group.c: compares the options with the group; sets `wanted`. */
 int rplb_group_agree(struct rplb_group *group, const struct rplb_options *options);
 /* Takes the lock for a call that changes the group; release *lock with rplb_group_unlock. */

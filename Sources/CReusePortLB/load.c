@@ -23,18 +23,19 @@ extern const size_t rplb_object_bytes;
  * (Linux 5.14). */
 static const char *const programs[] = {"lb_migrate", "lb_select"};
 
-/* The key is the one constant of the program. */
-static int set_key(struct bpf_object *object, uint32_t key)
+/* The key and its bytes are the one constant of the program. */
+static int set_key(struct bpf_object *object, const struct lb_reuseport_group *record)
 {
-	struct bpf_map *constants = bpf_object__find_map_by_name(object, ".rodata");
+	struct lb_reuseport_constants constants = {.key = record->key, .payload = record->payload};
+	struct bpf_map *map = bpf_object__find_map_by_name(object, ".rodata");
 
-	if (!constants || bpf_map__value_size(constants) != sizeof(key))
+	if (!map || bpf_map__value_size(map) != sizeof(constants))
 		return -ENOEXEC;
-	return bpf_map__set_initial_value(constants, &key, sizeof(key));
+	return bpf_map__set_initial_value(map, &constants, sizeof(constants));
 }
 
-static int open_object(const struct rplb_options *options, const char *wanted, uint32_t key,
-		       struct bpf_object **out)
+static int open_object(const struct rplb_options *options, const char *wanted,
+		       const struct lb_reuseport_group *record, struct bpf_object **out)
 {
 	LIBBPF_OPTS(bpf_object_open_opts, open_options, .object_name = RPLB_OBJECT);
 	const void *bytes = options->object;
@@ -62,7 +63,7 @@ static int open_object(const struct rplb_options *options, const char *wanted, u
 		found |= same;
 		bpf_program__set_autoload(program, same);
 	}
-	error = found ? set_key(object, key) : -ENOEXEC;
+	error = found ? set_key(object, record) : -ENOEXEC;
 	if (error) {
 		bpf_object__close(object);
 		return error;
@@ -129,7 +130,8 @@ static int explain_load(int error)
 	return -ENOEXEC;
 }
 
-static int load_object(struct rplb_group *group, const struct rplb_options *options, uint32_t key)
+static int load_object(struct rplb_group *group, const struct rplb_options *options,
+		       const struct lb_reuseport_group *record)
 {
 	struct bpf_object *object;
 	bool loaded;
@@ -138,7 +140,7 @@ static int load_object(struct rplb_group *group, const struct rplb_options *opti
 	if (error)
 		return error;
 	for (size_t i = 0; i < sizeof(programs) / sizeof(*programs); i++) {
-		error = open_object(options, programs[i], key, &object);
+		error = open_object(options, programs[i], record, &object);
 		if (error)
 			return error;
 		error = bpf_object__load(object);
@@ -162,13 +164,14 @@ int rplb_load(struct rplb_group *group, const struct rplb_options *options)
 		.abi = LB_REUSEPORT_ABI,
 		.state = group->name ? LB_REUSEPORT_BUILDING : LB_REUSEPORT_PRIVATE,
 		.key = options->key ? options->key : LB_REUSEPORT_SOURCE_IP,
+		.payload = rplb_payload_of(&options->payload),
 	};
 	uint64_t seed = options->seed ? *options->seed : 0;
 	uint32_t zero = 0;
 	int error;
 
 	rplb_hook_libbpf(group);
-	error = load_object(group, options, record.key);
+	error = load_object(group, options, &record);
 	rplb_unhook_libbpf();
 	if (!error && bpf_map_update_elem(group->maps[RPLB_MAP_NONCE], &zero, &seed, BPF_ANY))
 		error = -errno;

@@ -39,29 +39,81 @@ static int read_address(const struct sockaddr *from, struct lb_addr *address, ui
 	return -EAFNOSUPPORT;
 }
 
-static int read_key(const struct rplb_group *group, const struct lb_reuseport_table *table,
-		    const struct sockaddr *source, const struct sockaddr *destination,
-		    uint32_t *key)
+struct lb_payload_key rplb_payload_of(const struct rplb_payload_key *key)
 {
+	struct lb_payload_key found = {
+		.kind = (uint16_t)key->kind,
+		.offset = (uint16_t)key->offset,
+		.length = (uint8_t)key->length,
+		.skip = (uint8_t)key->skip,
+	};
+
+	return found;
+}
+
+struct rplb_payload_key rplb_payload_read(const struct lb_reuseport_group *record)
+{
+	struct rplb_payload_key found = {
+		.kind = (enum rplb_payload_kind)record->payload.kind,
+		.offset = record->payload.offset,
+		.length = record->payload.length,
+		.skip = record->payload.skip,
+	};
+
+	return found;
+}
+
+/* A packet whose member is looked up. */
+struct packet {
+	int protocol;
+	const struct sockaddr *source;
+	const struct sockaddr *destination;
+	const void *payload;
+	size_t bytes;
+};
+
+/* Whether the key of the group includes the destination. */
+static bool needs_destination(const struct lb_reuseport_group *record,
+			      const struct lb_payload *payload)
+{
+	__u64 words[LB_PAYLOAD_WORDS];
+
+	if (record->key != LB_REUSEPORT_PAYLOAD)
+		return record->key == LB_REUSEPORT_FOUR_TUPLE;
+	return !lb_payload_has_source(&record->payload) &&
+	       !lb_payload_read(&record->payload, payload, words);
+}
+
+static int read_key(const struct rplb_group *group, const struct lb_reuseport_table *table,
+		    const struct packet *packet, uint32_t *key)
+{
+	struct lb_payload payload = {.from = packet->payload};
 	struct lb_reuseport_group record;
-	struct lb_flow flow;
+	struct lb_flow flow = {0};
 	int error = rplb_record_read(group, &record);
 
-	if (!error)
-		error = read_address(source, &flow.source, &flow.source_port);
-	if (!error && record.key == LB_REUSEPORT_SOURCE_IP) {
-		*key = lb_key_source_ip(table->seed, flow.source);
-		return 0;
+	if (error)
+		return error;
+	if (!lb_reuseport_is_hashed(record.key))
+		return -EDOM;
+	if (packet->protocol == IPPROTO_UDP) {
+		if (record.key == LB_REUSEPORT_PAYLOAD && !packet->payload)
+			return -ENODATA;
+		payload.bytes = (uint32_t)packet->bytes;
 	}
-	if (!error && record.key != LB_REUSEPORT_FOUR_TUPLE)
-		error = -EDOM;
-	if (!error && !destination)
+	error = read_address(packet->source, &flow.source, &flow.source_port);
+	if (!error && packet->destination)
+		error = read_address(packet->destination, &flow.destination,
+				     &flow.destination_port);
+	else if (!error && needs_destination(&record, &payload))
 		error = -EDESTADDRREQ;
-	if (!error)
-		error = read_address(destination, &flow.destination, &flow.destination_port);
-	if (!error)
-		*key = lb_key_four_tuple(table->seed, &flow);
-	return error;
+	if (error)
+		return error;
+	*key = record.key == LB_REUSEPORT_SOURCE_IP ? lb_key_source_ip(table->seed, flow.source)
+	       : record.key == LB_REUSEPORT_FOUR_TUPLE
+		       ? lb_key_four_tuple(table->seed, &flow)
+		       : lb_key_payload(table->seed, &record.payload, &payload, &flow);
+	return 0;
 }
 
 /* The current member of a slot, or the previous one if that has closed. */
@@ -95,15 +147,17 @@ static int find(struct rplb_group *group, const struct lb_reuseport_table *table
 	return error;
 }
 
-int rplb_slot_of(struct rplb_group *group, int protocol, const struct sockaddr *source,
-		 const struct sockaddr *destination, uint32_t *slot, struct rplb_member *member)
+int rplb_slot_of_payload(struct rplb_group *group, int protocol, const struct sockaddr *source,
+			 const struct sockaddr *destination, const void *payload, size_t bytes,
+			 uint32_t *slot, struct rplb_member *member)
 {
+	struct packet packet = {protocol, source, destination, payload, bytes};
 	struct lb_reuseport_table *table;
 	struct rplb_member found = {0};
 	uint32_t key, first = 0, zero = 0;
 	int error;
 
-	if (!group || !source || !slot || !member ||
+	if (!group || !source || !slot || !member || bytes > UINT16_MAX ||
 	    (protocol != IPPROTO_UDP && protocol != IPPROTO_TCP))
 		return -EINVAL;
 	table = malloc(sizeof(*table));
@@ -111,7 +165,7 @@ int rplb_slot_of(struct rplb_group *group, int protocol, const struct sockaddr *
 		return -ENOMEM;
 	error = bpf_map_lookup_elem(group->maps[RPLB_MAP_SLOTS], &zero, table) ? -errno : 0;
 	if (!error)
-		error = read_key(group, table, source, destination, &key);
+		error = read_key(group, table, &packet, &key);
 	if (!error) {
 		first = table->owner[lb_slot(key, table->slots)];
 		error = find(group, table, protocol, key, first, &found);
@@ -122,4 +176,10 @@ int rplb_slot_of(struct rplb_group *group, int protocol, const struct sockaddr *
 	*slot = first;
 	*member = found;
 	return 0;
+}
+
+int rplb_slot_of(struct rplb_group *group, int protocol, const struct sockaddr *source,
+		 const struct sockaddr *destination, uint32_t *slot, struct rplb_member *member)
+{
+	return rplb_slot_of_payload(group, protocol, source, destination, NULL, 0, slot, member);
 }

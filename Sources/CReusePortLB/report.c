@@ -101,6 +101,7 @@ int rplb_info(struct rplb_group *group, struct rplb_info *info)
 		return error;
 	found.abi = record.abi;
 	found.key = (enum rplb_key)record.key;
+	found.payload = rplb_payload_read(&record);
 	write_address(&record, &found.address);
 	*info = found;
 	return 0;

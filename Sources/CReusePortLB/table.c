@@ -32,7 +32,7 @@ static void build_hashed(struct lb_reuseport_table *table, uint32_t count)
 void rplb_table_build(struct lb_reuseport_table *table, uint32_t count, uint32_t key)
 {
 	table->count = count;
-	if (key == LB_REUSEPORT_SOURCE_IP || key == LB_REUSEPORT_FOUR_TUPLE) {
+	if (lb_reuseport_is_hashed(key)) {
 		build_hashed(table, count);
 		return;
 	}

@@ -39,7 +39,7 @@ public struct ReusePortError: Error, Equatable, Sendable {
         /// The pins belong to another user, or the caller may not search a folder above them; of a socket: its port is
         /// privileged.
         case accessDenied
-        /// The group exists with another key or seed.
+        /// The group exists with another key, payload key or seed.
         case settingsDiffer
         /// The pins were made by another version, or by another program.
         case otherVersion
@@ -140,7 +140,8 @@ func check(
 }
 
 // Code with `import ReusePortLB` must be able to create addresses. A typealias would name the types but hide their
-// initialisers and members, which belong to the module that declares them. So exactly these two declarations are
+// initialisers and members, which belong to the module that declares them. So exactly these three declarations are
 // exported.
 @_exported public import struct FanoutCore.Endpoint
 @_exported public import struct FanoutCore.IPAddress
+@_exported public import struct FanoutCore.PayloadKey

@@ -24,6 +24,7 @@ static const struct {
 	{"EDOM", EDOM},
 	{"EEXIST", EEXIST},
 	{"EINVAL", EINVAL},
+	{"ENODATA", ENODATA},
 	{"ENODEV", ENODEV},
 	{"ENOENT", ENOENT},
 	{"ENOEXEC", ENOEXEC},

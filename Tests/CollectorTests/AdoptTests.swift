@@ -98,6 +98,36 @@ extension CollectorTests.AdoptTests {
         for program in programs { program.send(SIGKILL) }
     }
 
+    @Test("explain names the slot of a payload, and asks for one if the group needs it")
+    func explainPayload() async throws {
+        let pins = try BPFFileSystem()
+        for words in [
+            "create ipfix --count 4 --key payload --payload-key ipfix_domain",
+            "create quic --count 4 --key payload --payload-key quic_server_id,offset=1,length=4",
+        ] {
+            let made = try await CollectorUnderTest.run(
+                words.split(separator: " ").map(String.init) + ["--pin-root", pins.path])
+            #expect(made.code == 0, "\(made)")
+        }
+        func explain(_ words: String) async throws -> (code: Int32, lines: [String]) {
+            let run = try await CollectorUnderTest.run(
+                words.split(separator: " ").map(String.init) + ["--pin-root", pins.path])
+            return (run.code, run.output + run.errors)
+        }
+        let one = try await explain("explain quic 192.0.2.7 --payload 40a0a1a2a3a4a5a6")
+        let other = try await explain("explain quic 192.0.2.8 --payload 40a0a1a2a3a4ffff")
+        #expect(one.code == 0 && other.code == 0)
+        let (first, second) = (try #require(one.lines.first), try #require(other.lines.first))
+        #expect(first.hasSuffix("by payload (quic_server_id,offset=1,length=4) and seed 0"))
+        #expect(first.dropFirst("192.0.2.7".count) == second.dropFirst("192.0.2.8".count))
+        let none = try await explain("explain ipfix 192.0.2.7")
+        #expect(none.code == 1 && none.lines.contains { $0.contains("ENODATA") }, "\(none)")
+        let short = try await explain("explain quic 192.0.2.7 --payload 40")
+        #expect(short.code == 1 && short.lines.contains { $0.contains("EDESTADDRREQ") }, "\(short)")
+        #expect(try await explain("explain ipfix 192.0.2.7 --payload 00").code == 0)
+        #expect(try await explain("status quic").lines[0].contains("payload (quic_server_id"))
+    }
+
     @Test("a refusal names the reason and the remedy")
     func refused() async throws {
         let pins = try BPFFileSystem()

@@ -29,7 +29,7 @@ extension CollectorTests.UsageTests {
             (["create", "--help"], ["--count", "--owner", "--mode", "--key", "--seed"]),
             (["status", "--help"], ["--json", "--pin-root"]),
             (["adopt", "--help"], ["--group", "--slot", "--pid", "--port", "--fd", "--replace"]),
-            (["explain", "--help"], ["<source>", "--tcp", "--pin-root"]),
+            (["explain", "--help"], ["<source>", "--payload", "--tcp", "--pin-root"]),
         ] {
             let run = try await CollectorUnderTest.run(words)
             #expect(run.code == 0 && run.errors == [])
@@ -50,6 +50,11 @@ extension CollectorTests.UsageTests {
             (["127.0.0.1", "9", "0", "129"], "1 to 128"),
             (["127.0.0.1", "9", "0", "0"], "1 to 128"),
             (["127.0.0.1", "9", "0", "1", "--key", "best"], "four_tuple"),
+            (["127.0.0.1", "9", "0", "1", "--key", "payload"], "--payload-key"),
+            (["127.0.0.1", "9", "0", "1", "--payload-key", "ipfix_domain"], "--key payload"),
+            (["create", "x", "--count", "1", "--payload-key", "length=21"], "1 to 20"),
+            (["create", "x", "--count", "1", "--payload-key", "dns_name"], "ipfix_domain"),
+            (["explain", "x", "192.0.2.1", "--payload", "0"], "hexadecimal"),
             (["127.0.0.1", "9", "0", "1", "--count", "0"], "--count"),
             (["127.0.0.1", "9", "0", "1", "--recv-buffer", "0"], "--recv-buffer"),
             (["127.0.0.1", "9", "0", "1", "--max-bytes", "70000"], "--max-bytes"),

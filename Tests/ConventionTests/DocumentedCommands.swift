@@ -110,6 +110,16 @@ enum DocumentedCommands {
                 "collector adopt --group netflow --count 3 --slot 1 --pid PID --port 2055",
                 "Tests/CollectorTests/AdoptTests.swift", "\"adopt\", \"--group\""),
             Entry(
+                "collector create ipfix --count 4 --key payload --payload-key ipfix_domain",
+                "Tests/CollectorTests/AdoptTests.swift", "create ipfix --count 4"),
+            Entry(
+                "collector create quic --count 4 --key payload"
+                    + " --payload-key quic_server_id,offset=1,length=4",
+                "Tests/CollectorTests/AdoptTests.swift", "create quic --count 4"),
+            Entry(
+                "collector explain quic 192.0.2.7 --payload 40a0a1a2a3a4a5a6",
+                "Tests/CollectorTests/AdoptTests.swift", "explain quic 192.0.2.7"),
+            Entry(
                 "collector 192.0.2.1 2055 0 3 --replace",
                 "Tests/CollectorTests/FailoverTests.swift",
                 "[\"--replace\"]"),

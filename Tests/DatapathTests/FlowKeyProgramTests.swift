@@ -12,11 +12,11 @@ import Tiers
 @Suite("Flow keys in the kernel", .tags(.network), .loadsPrograms)
 struct FlowKeyProgramTests {
     /// The program of flow_key.bpf.c, loaded under a seed.
-    private func program(seed: UInt64) throws -> BPFProgram {
+    private func program(seed: UInt64, _ name: String = "lb_flow_key") throws -> BPFProgram {
         var object = try BPFObject(opening: .flowKey)
         try object.set("lb_seed", to: seed)
         try object.load()
-        return try object.program(named: "lb_flow_key")
+        return try object.program(named: name)
     }
 
     private func bytes(from source: Endpoint, to destination: Endpoint) -> [UInt8] {
@@ -68,6 +68,22 @@ struct FlowKeyProgramTests {
             }
         }
         #expect(different == 0)
+    }
+
+    @Test(
+        "every golden payload has its key",
+        arguments: Set(PayloadVector.all.map(\.seed)).sorted())
+    func goldenPayloads(seed: UInt64) throws {
+        let program = try program(seed: seed, "lb_payload")
+        for vector in PayloadVector.all where vector.seed == seed {
+            let key = try #require(PayloadKey(vector.spec)).datapath
+            let packet = try bytes(
+                from: Endpoint(parsing: vector.source), to: Endpoint(parsing: vector.destination))
+            let payload = try #require([UInt8](hexadecimal: vector.payload))
+            let run = try program.testRun(
+                data: packet + withUnsafeBytes(of: key) { Array($0) } + payload)
+            #expect(run.verdict == vector.key, "\(vector)")
+        }
     }
 
     @Test("the rest of the packet is unchanged")

@@ -18,6 +18,21 @@ struct FlowKeyTests {
                 == vector.fourTuple)
     }
 
+    @Test(
+        "every golden payload has its key, computed from the C header", arguments: PayloadVector.all
+    )
+    func goldenPayloads(_ vector: PayloadVector) throws {
+        let key = try #require(PayloadKey(vector.spec))
+        #expect(key.fault == nil && key.description == vector.spec)
+        let source = try Endpoint(parsing: vector.source)
+        let destination = try Endpoint(parsing: vector.destination)
+        let payload = try #require([UInt8](hexadecimal: vector.payload))
+        #expect(
+            FlowKey.payload(
+                payload, key, source: source, destination: destination, seed: vector.seed)
+                == vector.key)
+    }
+
     @Test("the golden vectors cover both families, mapped addresses and seeds")
     func goldenCoverage() throws {
         #expect(GoldenVector.all.count >= 24)

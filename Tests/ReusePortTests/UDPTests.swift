@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 
 import FanoutCore
+import Glibc
+import GoldenVectors
 import LabNet
 import ReusePortLB
 import Testing
@@ -77,7 +79,7 @@ extension ReusePortTests.UDPTests {
 
     @Test(
         "round_robin and random use every member evenly; a four-tuple keeps a flow, not a source",
-        arguments: ReusePortGroup.Key.allCases)
+        arguments: ReusePortGroup.Key.plain)
     func keys(key: ReusePortGroup.Key) throws {
         let group = try Place().group(count: 4, key: key)
         let members = try Members(group, count: 4, on: try .free())
@@ -94,6 +96,56 @@ extension ReusePortTests.UDPTests {
             for count in counts { #expect(count % 25 == 0) }
         case .roundRobin, .random:
             for count in counts { #expect(abs(Int(count) - 250) < 100, "\(counts)") }
+        case .cpu:
+            let cpus = (0..<4).map { slot in (0..<processors).contains { $0 % 4 == slot } }
+            #expect(zip(counts, cpus).allSatisfy { $1 || $0 == 0 }, "\(counts)")
+        case .payload: Issue.record("no plain key")
         }
+    }
+
+    private var processors: Int { sysconf(Int32(_SC_NPROCESSORS_CONF)) }
+
+    @Test("every golden payload goes to the owner of its key, and placement(of:) predicts it")
+    func payloads() throws {
+        var groups: [String: [PayloadVector]] = [:]
+        for vector in PayloadVector.all { groups[vector.spec, default: []].append(vector) }
+        for (spec, vectors) in groups {
+            let key = try #require(PayloadKey(spec))
+            let group = try Place().group(count: 3, key: .payload(key), seed: 7)
+            #expect(try group.info().key == .payload(key))
+            let members = try Members(group, count: 3, on: try .free())
+            let prediction = Prediction(count: 3, seed: 7)
+            for vector in vectors {
+                let payload = try #require([UInt8](hexadecimal: vector.payload))
+                let traffic = try Traffic(to: members.endpoint)
+                let hash = FlowKey.payload(
+                    payload, key, source: traffic.source, destination: members.endpoint, seed: 7)
+                traffic.send(payload)
+                let owner = try #require(prediction.table.owner(of: hash))
+                #expect(try members.arrivals()[.loopback] == [owner: 1], "\(vector)")
+                let placement = try group.placement(
+                    of: traffic.source, to: members.endpoint, payload: payload)
+                #expect(placement.slot == owner, "\(vector)")
+            }
+        }
+    }
+
+    @Test("other bytes than those of the group are refused, and so is a lookup without a payload")
+    func payloadErrors() throws {
+        let place = try Place()
+        let key = PayloadKey(offset: 4, length: 8)
+        let group = try place.group(count: 2, key: .payload(key))
+        let stale = try #require(throws: ReusePortError.self) {
+            _ = try place.group(count: 2, key: .payload(PayloadKey(offset: 4, length: 7)))
+        }
+        #expect(stale.code == .settingsDiffer)
+        let invalid = try #require(throws: ReusePortError.self) {
+            _ = try place.group("h", count: 2, key: .payload(PayloadKey(.radiusID, length: 4)))
+        }
+        #expect(invalid.code == .invalid)
+        let blind = try #require(throws: ReusePortError.self) {
+            _ = try group.placement(of: Endpoint(.loopback, port: 1))
+        }
+        #expect(blind.errno == ENODATA && blind.remedy.contains("payload"))
     }
 }

@@ -52,6 +52,28 @@ enum rplb_key {
 	RPLB_KEY_FOUR_TUPLE = 2,  /* a flow (both addresses, both ports) goes to one member */
 	RPLB_KEY_ROUND_ROBIN = 3, /* each datagram or connection to the next member, per CPU */
 	RPLB_KEY_RANDOM = 4,	  /* each datagram or connection to a random member */
+	RPLB_KEY_PAYLOAD = 5,	  /* bytes of the UDP payload: rplb_options.payload */
+	RPLB_KEY_CPU = 6,	  /* each packet to the member of its CPU, CPU modulo count */
+};
+
+/* Which bytes of the UDP payload RPLB_KEY_PAYLOAD hashes. A datagram without them goes by its source address
+ * (RPLB_PAYLOAD_IPFIX_DOMAIN, RPLB_PAYLOAD_NETFLOW_SOURCE) or its four-tuple (all others). So does TCP. */
+enum rplb_payload_kind {
+	RPLB_PAYLOAD_BYTES = 1,		 /* `length` bytes at `offset` */
+	RPLB_PAYLOAD_IPFIX_DOMAIN = 2,	 /* source address and observation domain */
+	RPLB_PAYLOAD_NETFLOW_SOURCE = 3, /* source address and source ID (v9) or engine (v5) */
+	RPLB_PAYLOAD_RADIUS_ID = 4,	 /* the identifier */
+	RPLB_PAYLOAD_SIP_CALL_ID = 5,	 /* 64 bytes of a Call-ID within 1024 bytes */
+	RPLB_PAYLOAD_QUIC_SERVER_ID = 6, /* bytes of a connection ID that a server chose */
+	RPLB_PAYLOAD_DTLS_SERVER_ID = 7, /* bytes of a connection ID */
+};
+
+/* All zero unless the key is RPLB_KEY_PAYLOAD. */
+struct rplb_payload_key {
+	enum rplb_payload_kind kind;
+	uint32_t offset; /* of BYTES 0..1023; of server IDs within the connection ID; else 0 */
+	uint32_t length; /* of BYTES and server IDs 1..20; else 0 */
+	uint32_t skip;	 /* bytes of an encapsulation in front of the header, 0..255 */
 };
 
 /* Flags of rplb_options. */
@@ -99,6 +121,7 @@ struct rplb_options {
 	size_t object_bytes;
 	rplb_log_fn log; /* may be NULL */
 	void *log_context;
+	struct rplb_payload_key payload;
 };
 
 /* Options with these members, as in &RPLB_OPTIONS(.count = 3); the others have their defaults. */
@@ -123,7 +146,7 @@ struct rplb_group;
  * -ENOENT           the group does not exist, and RPLB_EXISTING is set or count is 0
  * -EPERM            the group does not exist, and the privilege to create it is missing
  * -EACCES           the pins belong to another user, or the pin root cannot be searched
- * -ESTALE           the group exists with another key or seed
+ * -ESTALE           the group exists with another key, payload key or seed
  * -EBUSY            a lower count would cut off a live member
  * -EPROTONOSUPPORT  another version of this library, or another program, made the pins
  * -EOPNOTSUPP       the kernel has no sk_reuseport programs (Linux 4.19)
@@ -281,6 +304,7 @@ struct rplb_info {
 	uint64_t seed;
 	/* The members' address; ss_family is 0 before the first one has joined. */
 	struct sockaddr_storage address;
+	struct rplb_payload_key payload;
 };
 
 /* Reports the properties of a group. */
@@ -330,12 +354,23 @@ int rplb_members(struct rplb_group *group, struct rplb_member *members, size_t c
  * @slot         the slot of the source
  * @member       the slot's member, or a member of another slot that is its fallback; cookie 0: the group has no member
  *
- * -EDOM          the group's key is no property of a packet (round robin, random)
+ * -EDOM          the group's key is no property of a packet (round robin, random, CPU)
  * -EDESTADDRREQ  the key needs a destination
+ * -ENODATA       the key needs a payload: call rplb_slot_of_payload
  * -EAFNOSUPPORT  an address is neither IPv4 nor IPv6
  */
 int rplb_slot_of(struct rplb_group *group, int protocol, const struct sockaddr *source,
 		 const struct sockaddr *destination, uint32_t *slot, struct rplb_member *member);
+
+/*
+ * As `rplb_slot_of`, for a datagram with this payload.
+ *
+ * @destination  may be NULL if the payload has the key's bytes
+ * @payload      the UDP payload; other keys than RPLB_KEY_PAYLOAD ignore it
+ */
+int rplb_slot_of_payload(struct rplb_group *group, int protocol, const struct sockaddr *source,
+			 const struct sockaddr *destination, const void *payload, size_t bytes,
+			 uint32_t *slot, struct rplb_member *member);
 
 /* Explains an error, errno or -errno, with its remedy. Returns a constant string, never NULL. */
 const char *rplb_explain(int error);

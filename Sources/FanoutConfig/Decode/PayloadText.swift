@@ -1,5 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 
+internal import FanoutCore
+
 /// The spelling of a probe's payload: text in which `\` begins an escape, or `hex:` and hexadecimal digits.
 enum PayloadText {
     /// Why the text is not a payload, and what to write.
@@ -30,14 +32,12 @@ enum PayloadText {
     }
 
     private static func hexadecimal(_ digits: Substring) throws(Fault) -> [UInt8] {
-        let nibbles = digits.filter { $0 != " " }.map { $0.isASCII ? $0.hexDigitValue : nil }
-        let known = nibbles.compactMap { $0.map(UInt8.init) }
-        guard known.count == nibbles.count, known.count.isMultiple(of: 2) else {
+        guard let bytes = [UInt8](hexadecimal: digits) else {
             throw Fault(
                 what: "is not pairs of hexadecimal digits",
                 remedy: "write them so: \"hex:000a ff\"; blanks do not count")
         }
-        return stride(from: 0, to: known.count, by: 2).map { known[$0] << 4 | known[$0 + 1] }
+        return bytes
     }
 
     private static func escaped(_ text: String) throws(Fault) -> [UInt8] {

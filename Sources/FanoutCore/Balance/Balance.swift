@@ -58,11 +58,7 @@ public enum FlowKey {
     public static func fourTuple(
         source: Endpoint, destination: Endpoint, seed: UInt64 = 0
     ) -> UInt32 {
-        var flow = lb_flow()
-        flow.source = source.address.datapath
-        flow.destination = destination.address.datapath
-        flow.source_port = source.port
-        flow.destination_port = destination.port
+        var flow = Self.flow(source, destination)
         // SAFETY: the C function reads the one value behind the pointer before it returns.
         return unsafe lb_key_four_tuple(seed, &flow)
     }

@@ -48,6 +48,7 @@ internal import KernelPrograms
         unsafe native.size = MemoryLayout<rplb_options>.size
         unsafe native.count = count
         unsafe native.key = options.key?.native ?? RPLB_KEY_ANY
+        if case .payload(let key) = options.key { unsafe native.payload = key.native }
         unsafe native.owner = options.owner ?? .max
         unsafe native.owner_group = options.ownerGroup ?? .max
         unsafe native.mode = options.mode ?? 0

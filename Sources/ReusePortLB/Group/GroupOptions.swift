@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 
+internal import CDatapath
 internal import CReusePortLB
+public import struct FanoutCore.PayloadKey
 
 /// How to open or create a group. The defaults open a group of any kind, or create one that balances by source
 /// address.
@@ -47,15 +49,19 @@ public struct GroupOptions: Sendable {
 
 extension ReusePortGroup {
     /// What is hashed, or counted, to find a member.
-    public enum Key: String, CaseIterable, Hashable, Sendable {
+    public enum Key: Hashable, Sendable {
         /// A source address goes to one member.
-        case sourceIP = "source_ip"
+        case sourceIP
         /// A flow (both addresses, both ports) goes to one member.
-        case fourTuple = "four_tuple"
+        case fourTuple
         /// Each datagram or connection to the next member, in a round for each CPU.
-        case roundRobin = "round_robin"
+        case roundRobin
         /// Each datagram or connection to a random member.
-        case random = "random"
+        case random
+        /// Datagrams with the same bytes in their payload go to one member.
+        case payload(PayloadKey)
+        /// Each packet to the member of the CPU that handles it: the CPU modulo the count.
+        case cpu
 
         var native: rplb_key {
             switch self {
@@ -63,12 +69,58 @@ extension ReusePortGroup {
             case .fourTuple: RPLB_KEY_FOUR_TUPLE
             case .roundRobin: RPLB_KEY_ROUND_ROBIN
             case .random: RPLB_KEY_RANDOM
+            case .payload: RPLB_KEY_PAYLOAD
+            case .cpu: RPLB_KEY_CPU
             }
         }
 
-        init?(_ native: rplb_key) {
-            guard let key = Self.allCases.first(where: { $0.native == native }) else { return nil }
+        init?(_ info: rplb_info) {
+            if info.key == RPLB_KEY_PAYLOAD {
+                guard let key = PayloadKey(native: info.payload) else { return nil }
+                self = .payload(key)
+                return
+            }
+            guard let key = Self.plain.first(where: { $0.native == info.key }) else { return nil }
             self = key
         }
+    }
+}
+
+extension ReusePortGroup.Key: CustomStringConvertible {
+    /// The keys without a specification of their own.
+    public static let plain: [Self] = [.sourceIP, .fourTuple, .roundRobin, .random, .cpu]
+
+    /// `source_ip`, `four_tuple`, `round_robin`, `random`, `payload` or `cpu`.
+    public var name: String {
+        switch self {
+        case .sourceIP: "source_ip"
+        case .fourTuple: "four_tuple"
+        case .roundRobin: "round_robin"
+        case .random: "random"
+        case .payload: "payload"
+        case .cpu: "cpu"
+        }
+    }
+
+    /// The name, and the bytes of a payload.
+    public var description: String {
+        if case .payload(let key) = self { return "\(name) (\(key))" }
+        return name
+    }
+}
+
+extension PayloadKey {
+    var native: rplb_payload_key {
+        let key = datapath
+        return rplb_payload_key(
+            kind: rplb_payload_kind(UInt32(key.kind)), offset: UInt32(key.offset),
+            length: UInt32(key.length), skip: UInt32(key.skip))
+    }
+
+    init?(native key: rplb_payload_key) {
+        self.init(
+            datapath: lb_payload_key(
+                kind: UInt16(key.kind.rawValue), offset: UInt16(key.offset),
+                length: UInt8(key.length), skip: UInt8(key.skip), reserved: 0))
     }
 }

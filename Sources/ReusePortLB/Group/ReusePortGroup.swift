@@ -164,7 +164,7 @@ extension ReusePortGroup {
         try check(
             unsafe rplb_info(handle.native, &info), "look at", handle.subject,
             RPLB_CALL_REPORT)
-        guard let key = Key(info.key) else {
+        guard let key = Key(info) else {
             throw ReusePortError("look at", handle.subject, errno: EPROTONOSUPPORT)
         }
         return GroupInfo(
@@ -205,11 +205,13 @@ extension ReusePortGroup {
     ///
     /// - Parameters:
     ///   - source: the sender; its port matters for ``Key/fourTuple`` alone.
-    ///   - destination: the receiver, for ``Key/fourTuple``.
-    /// - Throws: `.notBound` when the key needs a destination; with errno EDOM for a group that does not balance by a
-    ///   property of the packet.
+    ///   - destination: the receiver, for ``Key/fourTuple`` and payloads without the bytes of the key.
+    ///   - payload: of the datagram, for ``Key/payload(_:)``.
+    /// - Throws: `.notBound` when the key needs a destination; with errno ENODATA when it needs a payload, EDOM for a
+    ///   group that does not balance by a property of the packet.
     public borrowing func placement(
-        of source: Endpoint, to destination: Endpoint? = nil, transport: Member.Transport = .udp
+        of source: Endpoint, to destination: Endpoint? = nil, payload: [UInt8]? = nil,
+        transport: Member.Transport = .udp
     ) throws(ReusePortError) -> Placement {
         let number = Int32(transport == .udp ? IPPROTO_UDP : IPPROTO_TCP)
         var (slot, member) = (UInt32(0), rplb_member())
@@ -219,11 +221,14 @@ extension ReusePortGroup {
         // SAFETY: sockaddr_storage begins as a sockaddr does and has room for each family.
         let result = unsafe withUnsafeBytes(of: from) { from in
             unsafe withUnsafeBytes(of: to) { to in
-                unsafe rplb_slot_of(
-                    group, number, from.baseAddress?.assumingMemoryBound(to: sockaddr.self),
-                    destination == nil
-                        ? nil : to.baseAddress?.assumingMemoryBound(to: sockaddr.self),
-                    &slot, &member)
+                // An empty array may have no address, which would mean no payload.
+                unsafe ((payload ?? []) + [0]).withUnsafeBytes { bytes in
+                    unsafe rplb_slot_of_payload(
+                        group, number, from.baseAddress?.assumingMemoryBound(to: sockaddr.self),
+                        destination == nil
+                            ? nil : to.baseAddress?.assumingMemoryBound(to: sockaddr.self),
+                        payload == nil ? nil : bytes.baseAddress, bytes.count - 1, &slot, &member)
+                }
             }
         }
         try check(result, "look up \(source) in", handle.subject, RPLB_CALL_REPORT)

@@ -58,7 +58,7 @@ struct CreateCommand: ParsableCommand {
         if try group.info().count != count { try group.resize(count: count) }
         let info = try group.info()
         StandardStream.output.write(
-            "group \(name) below \(root.pinRoot): \(info.count) slots, \(info.key.rawValue), "
+            "group \(name) below \(root.pinRoot): \(info.count) slots, \(info.key), "
                 + "seed \(info.seed)\n")
         if let account { warn(account) }
     }

@@ -141,7 +141,8 @@ struct ExecCommand: AsyncParsableCommand {
         var words = ["--group", group, "--slot", "\(slot)", "--pin-root", root.pinRoot]
         if let count { words += ["--count", "\(count)"] }
         if replace { words.append("--replace") }
-        if let key = balance.key { words += ["--key", key.rawValue] }
+        if let key = balance.key { words += ["--key", key] }
+        if let bytes = balance.payloadKey { words += ["--payload-key", "\(bytes)"] }
         if let seed = balance.seed { words += ["--seed", "\(seed)"] }
         return words
     }

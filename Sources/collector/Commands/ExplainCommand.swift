@@ -23,6 +23,18 @@ struct ExplainCommand: ParsableCommand {
         transform: endpoint)
     var destination: Endpoint?
 
+    @Option(
+        help: ArgumentHelp(
+            "The payload of a datagram, in hexadecimal, for a group that balances by payload.",
+            valueName: "hex"),
+        transform: { text in
+            guard let bytes = [UInt8](hexadecimal: text) else {
+                throw ValidationError("write pairs of hexadecimal digits")
+            }
+            return bytes
+        })
+    var payload: [UInt8]?
+
     @Flag(help: "Look at the TCP members.")
     var tcp = false
 
@@ -44,10 +56,10 @@ struct ExplainCommand: ParsableCommand {
         let group = try GroupOpening.open(name, options)
         let info = try group.info()
         let placement = try group.placement(
-            of: source, to: destination, transport: tcp ? .tcp : .udp)
+            of: source, to: destination, payload: payload, transport: tcp ? .tcp : .udp)
         let sender = source.port == 0 ? "\(source.address)" : "\(source)"
         StandardStream.output.write(
-            "\(sender): slot \(placement.slot) of \(info.count), by \(info.key.rawValue) and seed "
+            "\(sender): slot \(placement.slot) of \(info.count), by \(info.key) and seed "
                 + "\(info.seed)\n" + Self.reason(placement) + "\n")
     }
 

@@ -24,28 +24,55 @@ struct PinRootFlag: ParsableArguments {
 struct BalanceFlags: ParsableArguments {
     @Option(
         help: ArgumentHelp(
-            "The flow key: source_ip, four_tuple, round_robin or random.",
+            "The flow key: source_ip, four_tuple, round_robin, random, payload or cpu.",
             discussion: "Default: the group's key; source_ip for a new group.", valueName: "key"),
         transform: { text in
-            guard let key = ReusePortGroup.Key(rawValue: text) else {
-                let keys = ReusePortGroup.Key.allCases.map(\.rawValue).joined(separator: ", ")
-                throw ValidationError("must be one of \(keys)")
+            let names = ReusePortGroup.Key.plain.map(\.name) + ["payload"]
+            guard names.contains(text) else {
+                throw ValidationError("must be one of \(names.joined(separator: ", "))")
             }
+            return text
+        })
+    var key: String?
+
+    @Option(
+        help: ArgumentHelp(
+            "The bytes of the UDP payload, with --key payload: offset=N,length=N or a preset.",
+            discussion: "Presets: ipfix_domain, netflow_source, radius_id, sip_call_id; "
+                + "quic_server_id,offset=N,length=N and dtls_server_id,offset=N,length=N, within the "
+                + "connection ID. ',skip=N' skips an encapsulation in front.",
+            valueName: "bytes"),
+        transform: { text in
+            guard let key = PayloadKey(text) else {
+                throw ValidationError("write offset=N,length=N, or a preset such as ipfix_domain")
+            }
+            if let fault = key.fault { throw ValidationError(fault) }
             return key
         })
-    var key: ReusePortGroup.Key?
+    var payloadKey: PayloadKey?
 
     @Option(
         help: ArgumentHelp(
             "Mixed into the hash; hosts with the same seed and count choose alike.",
             discussion: "Default: the group's seed; 0 for a new group.", valueName: "number"))
     var seed: UInt64?
+
+    func validate() throws {
+        guard (key == "payload") == (payloadKey != nil) else {
+            throw ValidationError("--key payload and --payload-key go together")
+        }
+    }
+
+    var groupKey: ReusePortGroup.Key? {
+        if let payloadKey { return .payload(payloadKey) }
+        return ReusePortGroup.Key.plain.first { $0.name == key }
+    }
 }
 
 extension GroupOptions {
     /// The options that every command of the collector opens a group with.
     init(_ balance: BalanceFlags, _ root: PinRootFlag, count: Int?) {
-        self.init(count: count, key: balance.key, pinRoot: root.pinRoot)
+        self.init(count: count, key: balance.groupKey, pinRoot: root.pinRoot)
         seed = balance.seed
         // As bpftool does. At any other path a missing file system is probably a wrong path.
         mountsFileSystem = geteuid() == 0 && root.pinRoot == ReusePortGroup.defaultPinRoot

@@ -48,7 +48,7 @@ struct GroupStatus {
             let info = details.info
             let place = info.address.map { "at \($0)" } ?? "at no address yet"
             let head =
-                "group \(Printable.line(name)) \(place): \(info.key.rawValue), seed \(info.seed), "
+                "group \(Printable.line(name)) \(place): \(info.key), seed \(info.seed), "
                 + "\(info.count) slots, \(details.leftToKernel) packets left to the kernel\n"
             return head + Self.table(details)
         }
@@ -102,7 +102,7 @@ struct GroupStatus {
             return .object([
                 ("name", .string(name)),
                 ("address", info.address.map { .string("\($0)") } ?? .null),
-                ("key", .string(info.key.rawValue)),
+                ("key", .string(info.key.name)),
                 ("seed", .number(info.seed)),
                 ("count", .number(UInt64(info.count))),
                 ("left_to_kernel", .number(details.leftToKernel)),

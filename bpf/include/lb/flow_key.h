@@ -23,6 +23,15 @@
 #define LB_INLINE static inline
 #endif
 
+/* Hides from the compiler where a number comes from. The compiler would split
+ * `a + 20 <= 134 ? data + a + 20 : 0` and add the two parts separately, and verifiers before Linux 6.18 do
+ * not see that the compared number is the added one. */
+#ifdef __bpf__
+#define LB_OPAQUE(number) __asm__ volatile("" : "+r"(number))
+#else
+#define LB_OPAQUE(number) ((void)0)
+#endif
+
 #define LB_V4_MAPPED_PREFIX 0x0000ffff00000000ULL
 
 struct lb_addr {

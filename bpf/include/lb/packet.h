@@ -89,15 +89,6 @@ struct lb_packet {
  * that differ only in that as one path; otherwise it would walk thousands. */
 #define LB_FORGET(field) (*(volatile __typeof__(field) *)&(field))
 
-/* Hides from the compiler where a number comes from. The compiler would split
- * `a + 20 <= 134 ? data + a + 20 : 0` and add the two parts separately, and verifiers before Linux 6.18 do
- * not see that the compared number is the added one. */
-#ifdef __bpf__
-#define LB_OPAQUE(number) __asm__ volatile("" : "+r"(number))
-#else
-#define LB_OPAQUE(number) ((void)0)
-#endif
-
 /* The VLAN of a tag (IEEE 802.1Q); 0 in a priority tag, which hosts ignore. */
 #define LB_VLAN_ID 0x0fff
 

@@ -8,6 +8,7 @@
 
 #include "flow_key.h"
 #include "limits.h"
+#include "payload_key.h"
 
 /* The version of the pins' layout, in the record of the group. */
 #define LB_REUSEPORT_ABI 3
@@ -30,7 +31,22 @@ enum lb_reuseport_key {
 	LB_REUSEPORT_FOUR_TUPLE = 2,
 	LB_REUSEPORT_ROUND_ROBIN = 3, /* a counter a CPU */
 	LB_REUSEPORT_RANDOM = 4,
+	LB_REUSEPORT_PAYLOAD = 5, /* bytes of the UDP payload (payload_key.h) */
+	LB_REUSEPORT_CPU = 6,	  /* the CPU that handles the packet */
 };
+
+/* The one constant of the program, in its map .rodata. */
+struct lb_reuseport_constants {
+	__u32 key;		       /* enum lb_reuseport_key */
+	struct lb_payload_key payload; /* of LB_REUSEPORT_PAYLOAD; else zero */
+};
+
+/* Whether a group has a hashed table, with all slots. */
+LB_INLINE int lb_reuseport_is_hashed(__u32 key)
+{
+	return key == LB_REUSEPORT_SOURCE_IP || key == LB_REUSEPORT_FOUR_TUPLE ||
+	       key == LB_REUSEPORT_PAYLOAD;
+}
 
 /* Map `slots`, one value: the slot table. The library writes it byte by byte while the program reads,
  * which is safe since each byte is a valid owner before and after. */
@@ -75,6 +91,7 @@ struct lb_reuseport_group {
 	__u64 netns;		/* the members' network namespace (SO_NETNS_COOKIE); 0: unknown */
 	__u32 device;		/* the interface they are bound to (SO_BINDTOIFINDEX); 0: none */
 	__u32 v6only;		/* 1: IPV6_V6ONLY */
+	struct lb_payload_key payload; /* of LB_REUSEPORT_PAYLOAD; else zero */
 };
 
 /* Maps `udp_members` and `tcp_members`, written by the library when a socket joins: row
@@ -91,7 +108,8 @@ _Static_assert(sizeof(struct lb_reuseport_table) ==
 		       24 + LB_SLOTS_MIN + LB_REUSEPORT_PROTOCOLS * LB_MEMBERS_MAX,
 	       "no hidden padding");
 _Static_assert(sizeof(struct lb_reuseport_counters) == 24, "three words");
-_Static_assert(sizeof(struct lb_reuseport_group) == 48, "no hidden padding");
+_Static_assert(sizeof(struct lb_reuseport_group) == 56, "no hidden padding");
+_Static_assert(sizeof(struct lb_reuseport_constants) == 12, "no hidden padding");
 _Static_assert(sizeof(struct lb_reuseport_member) == 32, "no hidden padding");
 _Static_assert(LB_MEMBERS_MAX <= 256, "an owner is a byte");
 _Static_assert((LB_MEMBERS_MAX & (LB_MEMBERS_MAX - 1)) == 0, "a slot is masked");
