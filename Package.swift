@@ -274,8 +274,8 @@ let tests: [Target] = [
         ],
         path: "Tests/LabNet", swiftSettings: strictTests),
     .target(
-        name: "PlaneContract", dependencies: ["FanoutCore", "LabNet"], path: "Tests/PlaneContract",
-        swiftSettings: strictTests),
+        name: "PlaneContract", dependencies: ["FanoutCore", "GoldenVectors", "LabNet"],
+        path: "Tests/PlaneContract", swiftSettings: strictTests),
     .testTarget(
         name: "UserspacePlaneTests",
         dependencies: [

@@ -144,3 +144,20 @@ for name, text in CONFIGS.items():
     write("config", name, text.encode())
 for number in range(3):
     write("words", f"{number}", bytes((7 * number + 31 * index) % 256 for index in range(112)))
+# The kinds of lb/payload_key.h: kind, offset, length, skip, then a payload that has the key.
+PAYLOADS = {
+    "bytes": (1, 4, 8, 2, bytes(range(24))),
+    "ipfix": (2, 0, 0, 0, bytes.fromhex("000a00105f5e10000000000100000007")),
+    "netflow9": (3, 0, 0, 0, bytes.fromhex("0009000100000000") + bytes(12)),
+    "netflow5": (3, 0, 0, 0, bytes.fromhex("0005000100000000") + bytes(16)),
+    "radius": (4, 0, 0, 0, bytes.fromhex("012a0014") + bytes(16)),
+    "sip": (5, 0, 0, 0, b"BYE sip:b@h SIP/2.0\r\nVia: SIP/2.0/UDP h\r\nCall-ID \t: a@h \r\ni:x\r\n\r\n"),
+    "sip_compact": (5, 0, 0, 3, b"\0\0\0SIP/2.0 200 OK\ni: " + b"v" * 70 + b"\n\n"),
+    "quic_short": (6, 1, 4, 0, b"\x40" + bytes(range(24))),
+    "quic_handshake": (6, 1, 4, 0, bytes.fromhex("e00000000108") + bytes(range(24))),
+    "quic_v2": (6, 0, 8, 0, bytes.fromhex("f06b3343cf08") + bytes(range(24))),
+    "dtls12": (7, 0, 2, 0, bytes.fromhex("19fefd0001000000000001") + bytes(range(24))),
+    "dtls13": (7, 0, 2, 0, b"\x30" + bytes(range(24))),
+}
+for name, (kind, offset, length, skip, payload) in PAYLOADS.items():
+    write("payload", name, struct.pack("<HHBBH", kind, offset, length, skip, 0) + payload)

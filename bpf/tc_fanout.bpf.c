@@ -22,6 +22,9 @@
 #include <linux/bpf.h>
 #include <linux/pkt_cls.h>
 #include <bpf/bpf_helpers.h>
+
+#define LB_CONTEXT struct __sk_buff
+#define LB_PAYLOAD_COPY(context, offset, to, bytes) bpf_skb_load_bytes(context, offset, to, bytes)
 #include <lb/packet.h>
 #include <lb/tables.h>
 
@@ -100,6 +103,20 @@ static __always_inline __u64 datagrams(const struct __sk_buff *skb, const struct
 	return (packet->payload + skb->gso_size - 1) / skb->gso_size;
 }
 
+/* The receiver of the datagram. A super-packet goes by its first datagram. */
+static __always_inline struct lb_receiver *choose_for(struct __sk_buff *skb, struct lb_table *table,
+						      const struct lb_packet *packet,
+						      __u32 listener)
+{
+	__u32 bytes = lb_payload_in(packet);
+
+	if (table->key != LB_KEY_PAYLOAD)
+		return choose(table, key_of(table, packet, listener));
+	if (skb->gso_size && bytes > skb->gso_size)
+		bytes = skb->gso_size;
+	return choose(table, lb_payload_key_of(skb, table, &packet->flow, packet->udp + 8u, bytes));
+}
+
 /* The drop reason of the datagram, or -1; then it fills in the path. */
 static __always_inline int obstacle(struct __sk_buff *skb, const struct lb_packet *packet,
 				    const struct lb_table *table,
@@ -140,7 +157,7 @@ int udp_fanout(struct __sk_buff *skb)
 	table = find_table(&packet, skb->ingress_ifindex, &listener);
 	if (!table)
 		return TC_ACT_UNSPEC;
-	receiver = choose(table, key_of(table, &packet, listener));
+	receiver = choose_for(skb, table, &packet, listener);
 	reason = obstacle(skb, &packet, table, receiver, &way);
 	if (kind == LB_PARSE_FIRST && !lead(skb, &packet, receiver, reason))
 		return TC_ACT_UNSPEC;

@@ -28,6 +28,10 @@
 #include <linux/bpf.h>
 #include <bpf/bpf_endian.h>
 #include <bpf/bpf_helpers.h>
+
+#define LB_CONTEXT struct xdp_md
+#define LB_PAYLOAD_COPY(context, offset, to, bytes)                                                \
+	bpf_xdp_load_bytes((struct xdp_md *)(context), offset, to, bytes)
 #include <lb/nat.h>
 #include <lb/packet.h>
 
@@ -145,6 +149,21 @@ static __always_inline int translate_error(struct xdp_md *ctx, const struct lb_p
 	return verdict;
 }
 
+/* Decides again about a client's first packet, with the key of its payload. */
+static __always_inline int decide_by_payload(struct xdp_md *ctx, const struct lb_packet *packet,
+					     struct nat_move *move)
+{
+	void *map = bpf_map_lookup_elem(&tables, &move->listener);
+	__u32 zero = 0;
+	struct lb_table *table = map ? bpf_map_lookup_elem(map, &zero) : 0;
+
+	if (table)
+		move->key = lb_payload_key_of(ctx, table, &packet->flow, packet->udp + 8u,
+					      lb_payload_in(packet));
+	move->has_key = 1;
+	return decide(ctx, packet, move);
+}
+
 /* Any packet; the verdict. `is_begun`: the fast path has associated its client; `in_stack`: it is in the
  * network stack. A separate function, as leave_to_stack is: the fast path needs no stack frame for it. */
 static __noinline int go_the_long_way(struct xdp_md *ctx, int is_begun, int in_stack)
@@ -169,6 +188,8 @@ static __noinline int go_the_long_way(struct xdp_md *ctx, int is_begun, int in_s
 	}
 	packet.in_stack = (__u8)in_stack;
 	decision = decide(ctx, &packet, &move);
+	if (decision == NAT_NEEDS_KEY)
+		decision = decide_by_payload(ctx, &packet, &move);
 	if (is_begun && move.event == LB_NAT_INGRESS_REUSED_NAT)
 		move.event = LB_NAT_INGRESS_NEW_NAT;
 	if (decision == NAT_UNTOUCHED) {

@@ -57,17 +57,17 @@ run() {
 
 mkdir -p "$folder"
 if [ "$seconds" -eq 0 ]; then
-    for name in frame nat words; do
+    for name in frame nat payload words; do
         build "$name"
         run "$name" -runs=0 "$(seeds "$name")"
         echo "fuzz: $name: every input of $(seeds "$name") passes"
     done
     exit
 fi
-for name in frame nat words config; do
+for name in frame nat payload words config; do
     mkdir -p "$folder/corpus/$name"
     if [ "$name" = config ]; then build_config; else build "$name"; fi
-    run "$name" -max_total_time=$((seconds / 4 + 1)) -max_len=4096 -print_final_stats=1 \
+    run "$name" -max_total_time=$((seconds / 5 + 1)) -max_len=4096 -print_final_stats=1 \
         "$folder/corpus/$name" "$(seeds "$name")"
     sed -n "s/^stat::number_of_executed_units: */fuzz: $name: nothing found; inputs tried: /p" \
         "$folder/$name.log"

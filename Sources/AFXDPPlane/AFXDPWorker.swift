@@ -143,7 +143,7 @@ extension AFXDPWorker {
             store.put(packet.address)
             return
         }
-        let slot = unsafe slot(of: &parsed, service)
+        let slot = unsafe slot(of: &parsed, frame, service)
         let target = unsafe service.pointee.targets + Int(service.pointee.slots[Int(slot)])
         unsafe steer(packet, frame, &parsed, service, target)
     }
@@ -159,7 +159,8 @@ extension AFXDPWorker {
 
     @_noLocks @_noAllocation @inline(__always)
     private mutating func slot(
-        of parsed: inout lb_packet, _ service: UnsafeMutablePointer<Service>
+        of parsed: inout lb_packet, _ frame: UnsafeMutablePointer<UInt8>,
+        _ service: UnsafeMutablePointer<Service>
     ) -> UInt32 {
         let slots = unsafe service.pointee.slotCount
         switch unsafe service.pointee.key {
@@ -182,6 +183,13 @@ extension AFXDPWorker {
         case .fourTuple:
             return unsafe lb_slot(
                 lb_key_four_tuple(service.pointee.seed, &parsed.flow), slots)
+        case .payload:
+            var payload = unsafe lb_payload(
+                from: frame, start: UInt32(parsed.udp) &+ 8, bytes: lb_payload_in(&parsed))
+            return unsafe lb_slot(
+                lb_key_payload(
+                    service.pointee.seed, &service.pointee.payloadKey, &payload, &parsed.flow),
+                slots)
         }
     }
 

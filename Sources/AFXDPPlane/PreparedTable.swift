@@ -65,7 +65,9 @@ internal import XDPSockets
             let owners = listener.slotTable.slots
             let slots = unsafe Self.copy(owners)
             let service = unsafe Service(
-                key: listener.balance.keySource, seed: listener.settings.seed,
+                key: listener.balance.keySource,
+                payloadKey: listener.payloadKey?.datapath ?? lb_payload_key(),
+                seed: listener.settings.seed,
                 maxPacketSize: UInt32(listener.settings.maxPacketSize),
                 slotCount: UInt32(owners.count), slots: slots, targets: targets,
                 counters: kept.own.counters, nextSlot: kept.own.nextSlot)

@@ -45,6 +45,8 @@ struct Destination {
 /// A listener in a worker's table.
 @safe struct Service {
     let key: Balance.KeySource
+    /// The bytes of `payload`.
+    var payloadKey: lb_payload_key
     /// The seed of the hash.
     let seed: UInt64
     let maxPacketSize: UInt32

@@ -45,7 +45,9 @@ extension lb_table {
             case .randomNumber: LB_KEY_RANDOM.rawValue
             case .sourceAddress: LB_KEY_SOURCE_IP.rawValue
             case .fourTuple: LB_KEY_FOUR_TUPLE.rawValue
+            case .payload: LB_KEY_PAYLOAD.rawValue
             }
+        payload = listener.payloadKey?.datapath ?? lb_payload_key()
         slots = UInt32(listener.slotTable.slots.count)
         max_packet_size = UInt32(listener.settings.maxPacketSize)
         self.row = row

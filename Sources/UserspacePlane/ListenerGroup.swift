@@ -100,7 +100,8 @@ final class ListenerGroup {
         _ socket: borrowing Socket, _ listener: Listener, _ logger: Logger
     ) throws(SystemError) {
         socket.acceptSuperPackets()
-        if listener.balance.keySource == .fourTuple, listener.bind.address.isWildcard {
+        let key = listener.balance.keySource
+        if key == .fourTuple || key == .payload, listener.bind.address.isWildcard {
             try socket.reportDestination(family: listener.bind.address.nativeFamily)
         }
         let wanted = listener.settings.receiveBufferBytes

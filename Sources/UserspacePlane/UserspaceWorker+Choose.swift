@@ -103,6 +103,16 @@ extension UserspaceWorker {
             var flow = flow(of: Int(run.message), facts)
             let slot = unsafe lb_slot(lb_key_four_tuple(seed, &flow), slots)
             unsafe append(run, to: Int32(table.pointee.slots[Int(slot)]), table)
+        case .payload:
+            // Datagram by datagram, as above.
+            var (rest, flow, key) = (run, flow(of: Int(run.message), facts), payloadKey)
+            while rest.count > 0 {
+                let one = rest.takeFirst()
+                var payload = unsafe lb_payload(
+                    from: one.base, start: 0, bytes: UInt32(bitPattern: one.length))
+                let slot = unsafe lb_slot(lb_key_payload(seed, &key, &payload, &flow), slots)
+                unsafe append(one, to: Int32(table.pointee.slots[Int(slot)]), table)
+            }
         }
     }
 

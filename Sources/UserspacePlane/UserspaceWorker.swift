@@ -10,7 +10,7 @@ internal import LinuxNet
 //
 //   receive   recvmmsg with UDP_GRO: up to `BatchWindow.size` messages, each a datagram or a super-packet
 //   admit     count it; too long: `oversize`; no receiver ready: `no_healthy`
-//   key       counter, random number, hash of the source or of the four-tuple
+//   key       counter, random number, hash of the source, the four-tuple or bytes of the payload
 //   slot      slots[key mod n] names the receiver; the datagram joins the receiver's chain of runs
 //   send      receiver by receiver: runs of equal-sized datagrams leave as UDP_SEGMENT super-packets,
 //             the rest one by one, all by sendmmsg on the receiver's own connected socket
@@ -22,6 +22,8 @@ internal import LinuxNet
 @safe struct UserspaceWorker: ~Copyable, WorkerLoop {
     let descriptor: Int32
     let key: Balance.KeySource
+    /// The bytes of `payload`.
+    let payloadKey: lb_payload_key
     /// The seed of the hash.
     let seed: UInt64
     let maxPacketSize: Int32
@@ -75,6 +77,7 @@ internal import LinuxNet
         let settings = plan.listener.settings
         self.descriptor = descriptor
         key = plan.listener.balance.keySource
+        payloadKey = plan.listener.payloadKey?.datapath ?? lb_payload_key()
         seed = settings.seed
         maxPacketSize = Int32(settings.maxPacketSize)
         self.counters = counters

@@ -147,13 +147,20 @@ extension Daemon {
                     remedy: "\(from) is \(from.family.rawValue) and \(to) \(to.family.rawValue): "
                         + "use one family for both"))
         }
+        let payload = request.payload.map { [UInt8](hexadecimal: $0) }
+        if let payload, payload == nil {
+            return .failure(
+                ControlFailure(
+                    "the payload cannot be read", remedy: "write pairs of hexadecimal digits"))
+        }
         let state = await reconciler.view.active
         let obstructions = await reconciler.obstructions()
         let reasons = reasons(for: ends[1], among: state.listeners, obstructions)
         let serving = state.listeners.filter { reasons[$0.name] == nil }
         guard
             var explanation = Explanation(
-                from: ends[0], to: ends[1], in: DesiredState(listeners: serving))
+                from: ends[0], to: ends[1], payload: payload ?? nil,
+                in: DesiredState(listeners: serving))
         else {
             return .failure(
                 ControlFailure(
@@ -163,6 +170,12 @@ extension Daemon {
         let server = await reconciler.receiver(
             associatedWith: ends[0], to: ends[1], of: explanation.listener)
         if let server { explanation.associate(with: server) }
+        guard !explanation.lacksPayload else {
+            return .failure(
+                ControlFailure(
+                    "listener \(explanation.listener.name) balances by bytes of the payload",
+                    remedy: "give the payload of a datagram: --payload HEX"))
+        }
         var report = ExplanationReport(explanation, from: ends[0], to: ends[1])
         for obstruction in obstructions where obstruction.listener == report.listener {
             guard let name = report.receiver, obstruction.receivers.contains(name) else { continue }

@@ -168,6 +168,41 @@ extension DaemonTests.ControlTests {
         }
     }
 
+    @Test("explain needs the payload of a datagram for balance payload, and status shows its bytes")
+    func explainPayload() async throws {
+        let sinks = try tallyingSinks(3)
+        var config = try ConfigText.simple(receivers: sinks.ports)
+        config.listeners[0].balance = "payload\n    payload_key: {offset: 1, length: 2}"
+        let port = config.listeners[0].port
+        try await DaemonUnderTest.running(config.yaml) { daemon in
+            let traffic = try Traffic(to: Endpoint(.loopback, port: port))
+            let words = ["explain", "\(traffic.source)", "127.0.0.1:\(port)"]
+            let none = try await daemon.command(words)
+            #expect(none.code == 1 && none.errors.contains("--payload HEX"))
+            let odd = try await daemon.command(words + ["--payload", "0a0"])
+            #expect(odd.code == 2 && odd.errors.contains("hexadecimal"))
+            for number in 0..<6 as Range<UInt8> {
+                let text = try await daemon.command(words + ["--payload", "00 0\(number) ff"])
+                #expect(
+                    text.code == 0 && text.output.contains("the bytes 0\(number)ff of the payload"))
+                let before = sinks.map(\.arrivals)
+                traffic.send([0, number, 0xff])
+                try await eventually("it arrives where explain says") {
+                    sinks.indices.contains {
+                        sinks[$0].arrivals == before[$0] + 1 && text.output.contains("r\($0 + 1) (")
+                    }
+                }
+            }
+            let status = try daemon.status().listeners.first
+            #expect(status?.balance == "payload" && status?.payloadKey == "offset=1,length=2")
+            config.listeners[0].balance = "payload\n    payload_key: {offset: 0, length: 2}"
+            try daemon.folder.replace(DaemonUnderTest.configName, with: config.yaml)
+            let reload = try await daemon.command(["reload"])
+            #expect(reload.code == 0, "\(reload)")
+            #expect(try daemon.status().listeners.first?.payloadKey == "offset=0,length=2")
+        }
+    }
+
     @Test("reload says what changed, or every problem, and exits accordingly")
     func reload() async throws {
         var config = try ConfigText.simple()

@@ -14,7 +14,7 @@ struct BPFObjectTests {
     func opening() throws {
         let object = try BPFObject(opening: .flowKey)
         #expect(object.name == "flow_key")
-        #expect(object.programNames == ["lb_flow_key"])
+        #expect(object.programNames == ["lb_flow_key", "lb_payload"])
         #expect(object.constantNames == ["lb_seed"])
     }
 
@@ -57,7 +57,7 @@ struct BPFObjectTests {
         }
         #expect(
             error.description
-                == "find program flow_key/lb_flow: ENOENT: the object has lb_flow_key")
+                == "find program flow_key/lb_flow: ENOENT: the object has lb_flow_key, lb_payload")
     }
 
     @Test("a program is not available before its object is loaded")

@@ -85,6 +85,31 @@ struct BalanceTests {
         #expect(try fixture.listenerCounts().forwarded == 10_000)
     }
 
+    @Test("every golden payload goes to the owner of its key, whatever padding is behind it")
+    func payloads() throws {
+        let fixture = try TCFixture()
+        let service = try Endpoint(parsing: TCFixture.service4)
+        let receivers = try (1...7).map { try Receiver("10.1.0.\($0):514") }
+        try fixture.serve(service)
+        let table = Balance.payload.slotTable(for: receivers.map(\.downstream), capacity: 8)
+        for vector in PayloadVector.all {
+            let key = try #require(PayloadKey(vector.spec))
+            try fixture.fill(.payload, receivers, seed: vector.seed, payload: key)
+            var packet = try PacketCase.datagram(.v4)
+            packet.source = try Endpoint(parsing: "192.0.2.9:4000")
+            packet.payload = try #require([UInt8](hexadecimal: vector.payload))
+            let hash = FlowKey.payload(
+                packet.payload, key, source: packet.source, destination: service, seed: vector.seed)
+            let owner = try #require(table.owner(of: hash))
+            for padding in [0, 30] {
+                let frame = packet.frame + [UInt8](repeating: 0xa5, count: padding)
+                let outcome = try fixture.run(frame)
+                #expect(
+                    try destination(of: outcome) == receivers[owner].endpoint.address, "\(vector)")
+            }
+        }
+    }
+
     @Test("a table of the largest size is read to its end")
     func largest() throws {
         let fixture = try TCFixture(

@@ -112,6 +112,31 @@ struct FragmentTests {
         #expect(counts.received == 1 && counts[.noHealthy] == 1 && counts.dropped == 1)
     }
 
+    @Test(
+        "a payload key within the first fragment counts, one beyond it does not",
+        arguments: families, [UInt16(12), 14])
+    func payloadKey(family: IPAddress.Family, offset: UInt16) throws {
+        let fixture = try TCFixture.withBothFamilies()
+        let receivers = try Receiver.three(family)
+        let key = PayloadKey(offset: offset, length: 4)
+        try fixture.fill(listener: family == .v4 ? 0 : 1, .payload, receivers, payload: key)
+        let whole = try datagram(family)
+        // 16 bytes of the payload are in the first fragment.
+        let hash = FlowKey.payload(
+            Array(whole.payload.prefix(16)), key, source: whole.source,
+            destination: whole.destination)
+        let fourTuple = FlowKey.fourTuple(source: whole.source, destination: whole.destination)
+        #expect((hash == fourTuple) == (offset == 14))
+        let table = Balance.payload.slotTable(for: receivers.map(\.downstream), capacity: 8)
+        let owner = receivers[try #require(table.owner(of: hash))].endpoint
+        let left = fragments(of: whole.led(to: owner), 5)
+        for (fragment, expected) in zip(fragments(of: whole, 5), left) {
+            let outcome = try fixture.run(fragment.frame + [UInt8](repeating: 0xa5, count: 30))
+            #expect(outcome.verdict == .redirected)
+            #expect(outcome.output.starts(with: expected.frame))
+        }
+    }
+
     private func datagram(_ family: IPAddress.Family) throws -> Datagram {
         var datagram = try PacketCase.datagram(family)
         datagram.payload = (0..<60).map { UInt8($0) }

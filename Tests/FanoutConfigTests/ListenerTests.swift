@@ -245,4 +245,50 @@ struct ListenerTests {
                     + "write at most 1024 receivers and max_downstream: 1024"
             ])
     }
+
+    private func balance(_ lines: String) -> Reading {
+        Reading(
+            listener: "bind: 0.0.0.0:1\ndownstream: [{name: r, address: '192.0.2.1:2'}]\n" + lines)
+    }
+
+    @Test(
+        "payload_key holds bytes or a preset",
+        arguments: [
+            ("{offset: 4, length: 8, skip: 2}", PayloadKey(offset: 4, length: 8, skip: 2)),
+            ("{length: 1}", PayloadKey(length: 1)),
+            ("{preset: ipfix_domain}", PayloadKey(.ipfixDomain)),
+            ("{preset: sip_call_id, skip: 4}", PayloadKey(.sipCallID, skip: 4)),
+            (
+                "{preset: quic_server_id, offset: 1, length: 4}",
+                PayloadKey(.quicServerID, offset: 1, length: 4)
+            ),
+        ])
+    func payloadKey(text: String, key: PayloadKey) throws {
+        let reading = balance("balance: payload\npayload_key: \(text)")
+        #expect(reading.errors.isEmpty)
+        let listener = try #require(reading.configuration?.listeners.first)
+        #expect(listener.payloadKey == key && listener.listener.payloadKey == key)
+        #expect(listener.listener.balance == .payload)
+    }
+
+    @Test(
+        "a wrong payload_key is refused",
+        arguments: [
+            ("balance: payload", "payload_key: is missing"),
+            ("payload_key: {length: 4}", "has no meaning with balance round_robin"),
+            ("balance: payload\npayload_key: {}", "needs a length of 1 to 20"),
+            ("balance: payload\npayload_key: {length: 21}", "21"),
+            ("balance: payload\npayload_key: {offset: 1024, length: 1}", "1024"),
+            ("balance: payload\npayload_key: {preset: radius_id, length: 1}", "has its own bytes"),
+            ("balance: payload\npayload_key: {preset: quic_server_id}", "needs a length"),
+            (
+                "balance: payload\npayload_key: {preset: quic_server_id, offset: 17, length: 4}",
+                "20 bytes"
+            ),
+            ("balance: payload\npayload_key: {preset: quic}", "'quic' is not a preset"),
+        ])
+    func wrongPayloadKey(lines: String, says: String) {
+        let errors = balance(lines).errors
+        #expect(errors.count == 1 && errors[0].contains(says), "\(errors)")
+    }
 }

@@ -162,7 +162,7 @@ struct ValueTests {
         ),
         (
             "balance: four_tupel",
-            "balance: 'four_tupel' is not a balance; write four_tuple (or round_robin, random or source_ip)"
+            "balance: 'four_tupel' is not a balance; write four_tuple (or round_robin, random, source_ip or payload)"
         ),
         (
             "settings: {steer: sourceip}",

@@ -60,8 +60,8 @@ extension SlotTable {
 
 extension Balance {
     /// Those whose key is a hash.
-    static let hashed: [Balance] = [.sourceIP, .fourTuple]
+    static let hashed: [Balance] = [.sourceIP, .fourTuple, .payload]
 
-    /// One for each way to build a table; the other two share them (`SlotTableTests.builders`).
+    /// One for each way to build a table; the others share them (`SlotTableTests.builders`).
     static let builders: [Balance] = [.roundRobin, .sourceIP]
 }

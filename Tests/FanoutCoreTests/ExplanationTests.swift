@@ -108,4 +108,44 @@ struct ExplanationTests {
             from: client, to: to, in: DesiredState(listeners: [listener]))
         #expect(random?.reasons.last?.contains("the client does not determine") == true)
     }
+
+    @Test("a payload names the receiver by its bytes, or says why it does not")
+    func payload() throws {
+        var listener = try listener("in", "192.0.2.1:514", balance: .payload)
+        listener.payloadKey = PayloadKey(offset: 1, length: 2)
+        let (client, to) = (
+            try Endpoint(parsing: "192.0.2.9:7"), try Endpoint(parsing: "192.0.2.1:514")
+        )
+        func explain(_ payload: [UInt8]?) throws -> Explanation {
+            try #require(
+                Explanation(
+                    from: client, to: to, payload: payload,
+                    in: DesiredState(listeners: [listener])))
+        }
+        #expect(try explain(nil).lacksPayload && explain(nil).receiver == nil)
+        let one = try explain([0, 0x0a, 0xff, 9])
+        #expect(!one.lacksPayload && one.receiver != nil)
+        #expect(
+            one.key
+                == FlowKey.payload(
+                    [0, 0x0a, 0xff], PayloadKey(offset: 1, length: 2), source: to, destination: to))
+        #expect(
+            one.reasons.contains {
+                $0.contains("the bytes 0aff of the payload (offset=1,length=2)")
+            })
+        let short = try explain([1, 2])
+        #expect(short.key == FlowKey.fourTuple(source: client, destination: to))
+        #expect(short.reasons.contains { $0.contains("no bytes") && $0.contains("both ports") })
+        listener.payloadKey = PayloadKey(.ipfixDomain)
+        #expect(try explain([]).key == FlowKey.sourceIP(client.address))
+        #expect(try explain([]).reasons.contains { $0.contains("the source address") })
+    }
+
+    @Test("a listener with other bytes needs new sockets or tables")
+    func otherBytes() throws {
+        let one = try listener("in", "192.0.2.1:514", balance: .payload)
+        var other = one
+        other.payloadKey = PayloadKey(length: 4)
+        #expect(!one.sharesSockets(with: other))
+    }
 }

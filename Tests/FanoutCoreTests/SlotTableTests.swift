@@ -31,12 +31,13 @@ struct SlotTableTests {
         #expect(!table.slots.isEmpty && table.slots.allSatisfy { $0 == 1 })
     }
 
-    @Test("random has round robin's table, four_tuple that of source_ip")
+    @Test("random has round robin's table, four_tuple and payload that of source_ip")
     func builders() {
         let set = DownstreamSet.weighted([3, 2, 1])
         let tables = Balance.allCases.map { $0.slotTable(for: set, capacity: 64) }
         #expect(tables[0] == tables[1] && tables[2] == tables[3] && tables[0] != tables[2])
-        #expect(Balance.allCases == [.roundRobin, .random, .sourceIP, .fourTuple])
+        #expect(Balance.payload.slotTable(for: set, capacity: 64) == tables[2])
+        #expect(Balance.allCases == [.roundRobin, .random, .sourceIP, .fourTuple, .payload])
     }
 
     @Test("each balance looks up its own key")
@@ -45,6 +46,7 @@ struct SlotTableTests {
         #expect(Balance.random.keySource == .randomNumber)
         #expect(Balance.sourceIP.keySource == .sourceAddress)
         #expect(Balance.fourTuple.keySource == .fourTuple)
+        #expect(Balance.payload.keySource == .payload)
     }
 
     @Test(
@@ -101,6 +103,11 @@ struct SlotTableTests {
                 case .sourceAddress: FlowKey.sourceIP(IPAddress(v4: UInt32(round)))
                 case .fourTuple:
                     FlowKey.fourTuple(source: random.endpoint(), destination: set[0].endpoint)
+                case .payload:
+                    FlowKey.payload(
+                        [UInt8(round & 0xff), UInt8(round >> 8 & 0xff), UInt8(round >> 16)],
+                        PayloadKey(length: 3), source: set[0].endpoint,
+                        destination: set[0].endpoint)
                 }
             if let owner = table.owner(of: key) { hits[owner] += 1 }
         }

@@ -105,9 +105,7 @@ struct SlowStartTests {
             let share = Double(slots.count { $0 == 4 }) / Double(slots.count)
             let wanted = Double(tenths) / Double(40 + tenths)
             #expect(abs(share - wanted) < 0.012, "\(tenths) tenths have \(share)")
-            guard balance.keySource == .sourceAddress || balance.keySource == .fourTuple else {
-                continue
-            }
+            guard Balance.hashed.contains(balance) else { continue }
             let others = zip(previous, slots).count { $0 != $1 && $1 != 4 }
             #expect(
                 Double(others) / Double(slots.count) <= 0.02, "\(others) of \(slots.count) moved")

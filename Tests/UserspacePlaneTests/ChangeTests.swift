@@ -32,6 +32,11 @@ extension UserspacePlaneTests {
                 let next = (all.firstIndex(of: $0[0].balance) ?? 0) + 1
                 $0[0].balance = all[next % all.count]
             },
+            Step("other bytes of the payload") {
+                $0[0].balance = .payload
+                let length = $0[0].payloadKey?.length ?? 0
+                $0[0].payloadKey = PayloadKey(length: length % 20 + 1)
+            },
             Step("other steering") {
                 $0[0].settings.steer = $0[0].settings.steer == .kernel ? .sourceIP : .kernel
             },

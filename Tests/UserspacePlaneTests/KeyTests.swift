@@ -32,6 +32,29 @@ extension UserspacePlaneTests {
             try await rig.settled(at: 40)
         }
 
+        @Test("sends each datagram of a super-packet by its own payload")
+        func superPacket() async throws {
+            let stage = Stage.userspace
+            let sinks = try stage.sinks(5)
+            var listener = try stage.listener("in", .payload, to: sinks.downstreams())
+            let key = PayloadKey(offset: 1, length: 1)
+            listener.payloadKey = key
+            let rig = try await stage.rig([listener])
+            let traffic = try stage.traffic(to: listener)
+            let datagrams = (0..<40).map { [0, UInt8($0), 7] }
+            #expect(traffic.sendSuperPacket(datagrams.flatMap(\.self), segment: 3) == 40)
+            for datagram in datagrams {
+                let hash = FlowKey.payload(
+                    datagram, key, source: traffic.source, destination: listener.bind)
+                let owner = try #require(listener.slotTable.owner(of: hash))
+                try await eventually("\(datagram) reaches receiver \(owner)") {
+                    sinks[owner].datagrams.contains { $0.payload == datagram }
+                }
+            }
+            #expect(sinks.total == 40)
+            try await rig.settled(at: 40)
+        }
+
         @Test("gives an IPv4 client of a dual-stack listener the same receiver as an IPv4 listener")
         func dualStack() async throws {
             let sinks = try Stage.userspace.sinks(5)

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: (BSD-2-Clause OR GPL-2.0-only) */
 /*
  * balance.bpf.h: the tables of the kernel modes and the lookups in them: key, slot, receiver. Every
- * program that includes this has its own maps.
+ * program that includes this has its own maps; it defines LB_CONTEXT, the type of its context, and
+ * LB_PAYLOAD_COPY (payload_key.h) before.
  */
 #ifndef LB_BALANCE_BPF_H
 #define LB_BALANCE_BPF_H
@@ -51,6 +52,21 @@ struct {
 	__type(value, __u32);
 } turns SEC(".maps");
 
+/* The key of LB_KEY_PAYLOAD: `bytes` of UDP payload are at `start` of the packet. Global, so that the verifier walks
+ * it once. */
+__noinline __u32 lb_payload_key_of(LB_CONTEXT *context, const struct lb_table *table,
+				   const struct lb_flow *flow, __u32 start, __u32 bytes)
+{
+	struct lb_payload payload = {.from = context, .start = start, .bytes = bytes};
+	struct lb_payload_key key;
+
+	if (!table || !flow)
+		return 0;
+	key = table->payload;
+	return lb_key_payload(table->seed, &key, &payload, flow);
+}
+
+/* The other keys. */
 static __always_inline __u32 key_of_flow(const struct lb_table *table, const struct lb_flow *flow,
 					 int is_v6, __u32 listener)
 {

@@ -108,6 +108,8 @@ struct nat_move {
 	__u8 direction; /* enum lb_nat_direction: ingress replaces the destination */
 	__u8 to_stack;	/* the stack sends it, and lowers its TTL */
 	__u32 mtu;	/* of a way that is too short for it, bytes of IP packet; else 0 */
+	__u32 key;	/* of the payload, if has_key */
+	__u32 has_key;
 };
 
 static __always_inline struct lb_nat_endpoint *find_places(void)

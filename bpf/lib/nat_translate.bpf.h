@@ -17,6 +17,7 @@ enum nat_decision {
 	NAT_MOVE,      /* the move has the replacement */
 	NAT_DROP,      /* the move has the reason */
 	NAT_UNTOUCHED, /* not for this program */
+	NAT_NEEDS_KEY, /* of the payload, for the listener of the move; then decide again */
 };
 
 static __always_inline int dropped(struct nat_move *move, enum lb_nat_event event,
@@ -72,9 +73,13 @@ __noinline int lb_nat_begin(const struct lb_flow *flow, const struct nat_client 
 		known = find_association(&client);
 	map = bpf_map_lookup_elem(&tables, &move->listener);
 	table = map ? bpf_map_lookup_elem(map, &zero) : 0;
+	/* This function has no room on the stack for the payload. */
+	if (table && table->key == LB_KEY_PAYLOAD && !move->has_key)
+		return NAT_NEEDS_KEY;
 	if (table)
-		receiver =
-			choose(table, key_of_flow(table, flow, (int)client.is_v6, move->listener));
+		receiver = choose(table, move->has_key ? move->key
+						       : key_of_flow(table, flow, (int)client.is_v6,
+								     move->listener));
 	number = receiver ? receiver->row : LB_SERVERS_MAX;
 	server = bpf_map_lookup_elem(&servers, &number);
 	if (!server || !server->generation)

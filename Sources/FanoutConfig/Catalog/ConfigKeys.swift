@@ -9,7 +9,7 @@ internal import FanoutCore
 extension ConfigSection {
     /// In documentation order.
     public static let all = [
-        Configuration.section.outline, ListenerConfiguration.section.outline, DownstreamConfiguration.section.outline,
+        Configuration.section.outline, ListenerConfiguration.section.outline, PayloadKey.section.outline, DownstreamConfiguration.section.outline,
         KubernetesConfiguration.section.outline, FileConfiguration.section.outline, DNSQuery.section.outline,
         SettingsSection.section.outline, HealthConfiguration.section.outline, MetricsConfiguration.section.outline,
         ControlConfiguration.section.outline,
@@ -40,6 +40,8 @@ extension ListenerConfiguration: SectionModel {
         Key("mode", \.mode, .choice(), "Which data plane carries the datagrams.")
         Key("balance", \.balance, .choice(spellings: ["roundrobin": .roundRobin, "iphash": .sourceIP]),
             "How a receiver is chosen; roundrobin and iphash are read as round_robin and source_ip.")
+        Key("payload_key", section: \.payloadKey, unset: "required for balance: payload",
+            "The bytes of the UDP payload that balance: payload hashes.")
         Key("preserve_source", \.preserveSource, .boolean, unset: "false in userspace, true in the kernel modes",
             "Whether receivers see the client's address and port.")
         Key("interface", \.interface, .interface, unset: "required for the kernel modes",
@@ -63,6 +65,21 @@ extension ListenerConfiguration: SectionModel {
         Key("dns", section: \.dns, unset: "no discovery", "A name that stands for the receivers.")
         Key("settings", section: \.settingsSection, "Knobs of this listener; each key overrides the one at the top.")
     }
+}
+
+extension PayloadKey: SectionModel {
+    static let section = Section<Self>("payload_key", at: "listeners[].payload_key") {
+        Key("preset", \.preset, .choice(), unset: "the bytes at offset",
+            "The bytes of a protocol; offset and length of server IDs count within the connection ID.")
+        Key("offset", \.offset, .integer(0...1023), if: { $0.preset?.takesBytes ?? true },
+            "Where the bytes begin in the payload.")
+        Key("length", \.length, .integer(1...20), unset: "required, except for presets without it",
+            if: { $0.preset?.takesBytes ?? true }, "How many bytes are hashed.")
+        Key("skip", \.skip, .integer(0...255),
+            "Bytes of an encapsulation in front of the protocol's own header.")
+    }
+
+    init() { self.init(nil) }
 }
 
 extension DownstreamConfiguration: SectionModel {
@@ -129,7 +146,7 @@ extension SettingsSection: SectionModel {
         Key("tc_attach", \.listener.tcAttach, .choice(),
             "How tc_ebpf hooks into the interface; auto = tcx where the kernel has it.")
         Key("seed", \.listener.seed, .integer(0...Int.max),
-            "Mixed into the hash of source_ip and four_tuple; hosts with one seed choose alike.")
+            "Mixed into the hash of source_ip, four_tuple and payload; hosts with one seed choose alike.")
         Key("xdp_mode", \.listener.xdpMode, .choice(),
             "Where af_xdp and xdp_nat meet packets: native = in the driver, skb = in the network stack.")
         Key("busy_poll", \.listener.busyPoll, .boolean,

@@ -20,6 +20,7 @@ struct ListenerCheck {
 
     func run() {
         checkBind()
+        checkPayloadKey()
         if let mode = listener.mode { checkMode(mode) }
         checkReceivers()
         for receiver in receivers { check(receiver) }
@@ -54,6 +55,35 @@ struct ListenerCheck {
         findings.warning(
             at: bind.origin, "\(bind.value.address) is a group address, and no group is joined",
             "write an address of this host, or join the group by other means")
+    }
+
+    /// `payload_key`, with `balance: payload` and only then.
+    private func checkPayloadKey() {
+        guard !listener.isUnreadable(\.balance) else { return }
+        let (balance, place) = (listener.value.balance, listener.keyOrigin(\.payloadKey))
+        guard let place else {
+            if balance == .payload {
+                findings.error(
+                    at: listener.missing(\.payloadKey),
+                    "is missing, and balance payload hashes its bytes",
+                    "write offset and length, or a preset, below payload_key")
+            }
+            return
+        }
+        guard balance == .payload else {
+            findings.error(
+                at: place, "has no meaning with balance \(balance.rawValue)",
+                "remove it, or write balance: payload")
+            return
+        }
+        // An invalid preset is read as none.
+        guard let section = listener.section(\.payloadKey), section.origins.isMapping,
+            section.keyOrigin(\.preset) == nil || section.value.preset != nil,
+            !section.isUnreadable(\.offset), !section.isUnreadable(\.length),
+            !section.isUnreadable(\.skip),
+            let fault = section.value.fault
+        else { return }
+        findings.error(at: place, fault, "write offset and length within these limits, or a preset")
     }
 
     private func checkMode(_ mode: ForwardingMode) {

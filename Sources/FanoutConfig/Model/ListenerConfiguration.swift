@@ -10,6 +10,8 @@ public struct ListenerConfiguration: Equatable, Sendable {
     public var bind: Endpoint
     public var mode: ForwardingMode
     public var balance: Balance
+    /// With `balance: payload` only.
+    public var payloadKey: PayloadKey?
     /// Whether receivers see the client's address and port.
     public var preserveSource: Bool
     /// The interface that a kernel mode attaches to; always set in those modes.
@@ -64,7 +66,8 @@ public struct ListenerConfiguration: Equatable, Sendable {
     /// The listener for the data planes, without receivers from discovery.
     public var listener: Listener {
         Listener(
-            name: name, bind: bind, mode: mode, balance: balance, preserveSource: preserveSource,
+            name: name, bind: bind, mode: mode, balance: balance,
+            payloadKey: payloadKey, preserveSource: preserveSource,
             downstreams: downstreams.map(\.downstream), settings: settings,
             interface: mode.needsInterface ? interface : nil, served: addresses,
             discovery: discovery, nat: nat)

@@ -32,6 +32,8 @@ public struct ControlRequest: Codable, Equatable, Sendable {
     public var from: String?
     /// Of `explain`: the destination.
     public var to: String?
+    /// Of `explain`: the UDP payload in hexadecimal digits, for `balance: payload`.
+    public var payload: String?
     /// Of `takeover`.
     public var step: TakeoverStep?
     /// Of the step `begin`: the process ID of the new daemon.
@@ -40,11 +42,15 @@ public struct ControlRequest: Codable, Equatable, Sendable {
     /// them.
     public var unused: [String]?
 
-    public init(_ request: Kind, name: String? = nil, from: String? = nil, to: String? = nil) {
+    public init(
+        _ request: Kind, name: String? = nil, from: String? = nil, to: String? = nil,
+        payload: String? = nil
+    ) {
         self.request = request
         self.name = name
         self.from = from
         self.to = to
+        self.payload = payload
     }
 }
 

@@ -12,10 +12,12 @@ public enum Balance: String, CaseIterable, Hashable, Sendable {
     case sourceIP = "source_ip"
     /// All datagrams of one flow (both addresses, both ports) go to one receiver.
     case fourTuple = "four_tuple"
+    /// All datagrams with the same bytes in their payload, which `Listener.payloadKey` names, go to one receiver.
+    case payload
 
     /// The number that selects the slot.
     public enum KeySource: Hashable, Sendable {
-        case counter, randomNumber, sourceAddress, fourTuple
+        case counter, randomNumber, sourceAddress, fourTuple, payload
     }
 
     public var keySource: KeySource {
@@ -24,6 +26,7 @@ public enum Balance: String, CaseIterable, Hashable, Sendable {
         case .random: .randomNumber
         case .sourceIP: .sourceAddress
         case .fourTuple: .fourTuple
+        case .payload: .payload
         }
     }
 
@@ -36,7 +39,8 @@ public enum Balance: String, CaseIterable, Hashable, Sendable {
     public func slotTable(for downstreams: [Downstream], capacity: Int) -> SlotTable {
         switch self {
         case .roundRobin, .random: SmoothWeightedTable.build(downstreams)
-        case .sourceIP, .fourTuple: MaglevTable.build(downstreams, capacity: capacity)
+        case .sourceIP, .fourTuple, .payload:
+            MaglevTable.build(downstreams, capacity: capacity)
         }
     }
 }

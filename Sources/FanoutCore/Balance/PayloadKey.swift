@@ -114,6 +114,27 @@ extension PayloadKey: LosslessStringConvertible {
     }
 }
 
+extension PayloadKey {
+    /// The bytes of a payload that are hashed; nil if it does not have them.
+    public func bytes(in payload: [UInt8]) -> [UInt8]? {
+        var key = datapath
+        var words = [UInt64](repeating: 0, count: Int(LB_PAYLOAD_WORDS))
+        // SAFETY: the C function reads no more of the payload than there is, and has as many words as it writes.
+        let length = unsafe payload.withUnsafeBytes { bytes in
+            var payload = unsafe lb_payload(
+                from: bytes.baseAddress, start: 0, bytes: UInt32(bytes.count))
+            return unsafe lb_payload_read(&key, &payload, &words)
+        }
+        guard length > 0 else { return nil }
+        return (0..<Int(length)).map {
+            UInt8(truncatingIfNeeded: words[$0 / 8].littleEndian >> (8 * UInt64($0 % 8)))
+        }
+    }
+
+    /// Whether the source address is hashed too, and datagrams without the bytes go by it.
+    public var hasSource: Bool { preset == .ipfixDomain || preset == .netflowSource }
+}
+
 extension FlowKey {
     /// The key of `payload`.
     public static func payload(

@@ -27,8 +27,15 @@ public struct Explanation: Equatable, Sendable {
     /// Every receiver of the listener, in its order.
     public let shares: [Share]
 
+    /// The payload, if one was given.
+    private let payload: [UInt8]?
+
+    /// - Parameter payload: of the datagram, for `balance: payload`.
     /// - Returns: nil if no listener of `state` matches `destination`.
-    public init?(from source: Endpoint, to destination: Endpoint, in state: DesiredState) {
+    public init?(
+        from source: Endpoint, to destination: Endpoint, payload: [UInt8]? = nil,
+        in state: DesiredState
+    ) {
         let takers = state.listeners.compactMap { listener in
             listener.match(destination).map { (listener: listener, match: $0) }
         }
@@ -39,6 +46,7 @@ public struct Explanation: Equatable, Sendable {
         else { return nil }
         (listener, match) = taker
         port = destination.port
+        self.payload = payload
         let table = listener.slotTable
         slotCount = table.slots.count
         key =
@@ -48,12 +56,23 @@ public struct Explanation: Equatable, Sendable {
             case .fourTuple:
                 FlowKey.fourTuple(
                     source: source, destination: destination, seed: listener.settings.seed)
+            case .payload:
+                payload.map { [listener] in
+                    FlowKey.payload(
+                        $0, listener.payloadKey ?? PayloadKey(), source: source,
+                        destination: destination, seed: listener.settings.seed)
+                }
             }
         slot = key.flatMap { [slotCount] in slotCount == 0 ? nil : Int($0 % UInt32(slotCount)) }
         receiver = key.flatMap(table.owner(of:)).map { [listener] in listener.downstreams[$0] }
         var owned = [Int](repeating: 0, count: listener.downstreams.count)
         for owner in table.slots { owned[Int(owner)] += 1 }
         shares = zip(listener.downstreams, owned).map(Share.init)
+    }
+
+    /// Whether the payload determines the receiver, and none was given.
+    public var lacksPayload: Bool {
+        listener.balance.keySource == .payload && payload == nil && !isAssociated
     }
 
     /// Selects the receiver at `server`, because the sender has an association with it.
@@ -111,6 +130,18 @@ extension Explanation {
     /// Whether a client keeps its receiver.
     private var remembers: Bool { listener.mode == .xdpNAT }
 
+    private var sentenceOfPayload: String {
+        let key = listener.payloadKey ?? PayloadKey()
+        guard let bytes = key.bytes(in: payload ?? []) else {
+            return "the payload has no bytes for \(key), so its key is a hash of "
+                + (key.hasSource ? "the source address" : "both addresses and both ports")
+        }
+        let digits = bytes.map { String(UInt16($0) + 0x100, radix: 16).dropFirst() }.joined()
+        return "its key is a hash of "
+            + (key.hasSource ? "the source address and of " : "")
+            + "the bytes \(digits) of the payload (\(key))"
+    }
+
     private var sentenceOfKey: String {
         switch listener.balance.keySource {
         case .counter where remembers:
@@ -124,6 +155,7 @@ extension Explanation {
             "its key is a random number: the datagram does not determine its receiver"
         case .sourceAddress: "its key is a hash of the source address"
         case .fourTuple: "its key is a hash of both addresses and both ports"
+        case .payload: sentenceOfPayload
         }
     }
 }

@@ -7,6 +7,8 @@ public struct Listener: Hashable, Sendable {
     public var bind: Endpoint
     public var mode: ForwardingMode
     public var balance: Balance { didSet { built = BuiltTable() } }
+    /// The bytes of `balance: payload`; nil with another balance.
+    public var payloadKey: PayloadKey?
     /// Whether receivers see the client's address and port as the source.
     public var preserveSource: Bool
     /// With `discovery`: the receivers found so far.
@@ -25,7 +27,7 @@ public struct Listener: Hashable, Sendable {
 
     public init(
         name: String, bind: Endpoint, mode: ForwardingMode = .userspace,
-        balance: Balance = .roundRobin, preserveSource: Bool = false,
+        balance: Balance = .roundRobin, payloadKey: PayloadKey? = nil, preserveSource: Bool = false,
         downstreams: [Downstream], settings: ListenerSettings = ListenerSettings(),
         interface: String? = nil, served: ServedAddresses = .listed([]),
         discovery: ListenerDiscovery? = nil, nat: NATSettings = NATSettings()
@@ -34,6 +36,7 @@ public struct Listener: Hashable, Sendable {
         self.bind = bind
         self.mode = mode
         self.balance = balance
+        self.payloadKey = payloadKey
         self.preserveSource = preserveSource
         self.downstreams = downstreams
         self.settings = settings
@@ -66,7 +69,8 @@ public struct Listener: Hashable, Sendable {
     /// Whether `other` can take over this listener's sockets unchanged: only receivers and weights may differ.
     public func sharesSockets(with other: Listener) -> Bool {
         bind == other.bind && mode == other.mode && balance == other.balance
-            && preserveSource == other.preserveSource && settings == other.settings
+            && payloadKey == other.payloadKey && preserveSource == other.preserveSource
+            && settings == other.settings
             && interface == other.interface && served == other.served && nat == other.nat
     }
 }

@@ -24,7 +24,7 @@ struct DemoCommand: AsyncParsableCommand {
     @Option(
         help: "round_robin, random, source_ip or four_tuple. (default: round_robin)",
         transform: {
-            guard let balance = Balance(rawValue: $0) else {
+            guard let balance = Balance(rawValue: $0), balance != .payload else {
                 throw ValidationError("must be round_robin, random, source_ip or four_tuple")
             }
             return balance

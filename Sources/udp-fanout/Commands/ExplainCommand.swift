@@ -19,9 +19,18 @@ struct ExplainCommand: ParsableCommand {
     @Argument(help: "The destination, ip:port or [ip6]:port.")
     var to: String
 
+    @Option(
+        help: ArgumentHelp(
+            "The UDP payload in hexadecimal digits, for a listener with balance: payload.",
+            valueName: "hex"))
+    var payload: String?
+
     @OptionGroup var control: ControlOptions
 
     func validate() throws {
+        if let payload, [UInt8](hexadecimal: payload) == nil {
+            throw ValidationError("--payload takes pairs of hexadecimal digits")
+        }
         for text in [from, to] {
             do throws(Endpoint.Malformed) {
                 _ = try Endpoint(parsing: text)
@@ -32,7 +41,7 @@ struct ExplainCommand: ParsableCommand {
     }
 
     func run() throws {
-        let request = ControlRequest(.explain, from: from, to: to)
+        let request = ControlRequest(.explain, from: from, to: to, payload: payload)
         guard let explanation = try control.ask(request).explanation else { return }
         try control.show(Self.text(explanation))
     }

@@ -68,7 +68,7 @@ struct NATService: Sendable {
 
     /// A balance by its own name or featherlb's.
     @Sendable static func balance(_ text: String) throws -> Balance {
-        if let balance = Balance(rawValue: text) { return balance }
+        if let balance = Balance(rawValue: text), balance != .payload { return balance }
         switch text {
         case "roundrobin": return .roundRobin
         case "iphash": return .sourceIP

@@ -45,7 +45,7 @@ struct StatusText {
         let furtherPorts = (listener.ports ?? []).dropFirst().map { ",\($0)" }.joined()
         var title = [
             "listener \(paint.strong(listener.name))", listener.bind + furtherPorts, listener.mode,
-            listener.balance,
+            listener.balance + (listener.payloadKey.map { " (\($0))" } ?? ""),
         ]
         if let interface = listener.interface { title.append("on \(interface)") }
         if listener.workers > 0 {

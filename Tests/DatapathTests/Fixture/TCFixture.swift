@@ -67,7 +67,7 @@ final class TCFixture {
     /// - Parameter row: the row of the listener's counters; its receivers have those from `firstRow` on.
     func fill(
         listener number: UInt32 = 0, _ balance: Balance, _ receivers: [Receiver], seed: UInt64 = 0,
-        maxPacketSize: UInt32 = 9000, firstRow: UInt32 = 0
+        payload: PayloadKey? = nil, maxPacketSize: UInt32 = 9000, firstRow: UInt32 = 0
     ) throws {
         let slots = balance.slotTable(
             for: receivers.map(\.downstream), capacity: receiversMax
@@ -76,6 +76,7 @@ final class TCFixture {
         head.seed = seed
         head.seed_v4 = lb_hash_high(seed, 0)
         head.key = Self.key(balance).rawValue
+        head.payload = payload?.datapath ?? lb_payload_key()
         head.slots = UInt32(slots.count)
         head.max_packet_size = maxPacketSize
         head.row = number
@@ -113,6 +114,7 @@ final class TCFixture {
         case .randomNumber: LB_KEY_RANDOM
         case .sourceAddress: LB_KEY_SOURCE_IP
         case .fourTuple: LB_KEY_FOUR_TUPLE
+        case .payload: LB_KEY_PAYLOAD
         }
     }
 

@@ -4,7 +4,7 @@
 #define LB_LIMITS_H
 
 /* Raised whenever a layout, a hash or a meaning in these headers changes. */
-#define LB_ABI_VERSION 2
+#define LB_ABI_VERSION 3
 
 /* Receivers that one listener can name; a slot holds an index below this. */
 #define LB_DOWNSTREAMS_MAX 1024

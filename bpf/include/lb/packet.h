@@ -85,6 +85,16 @@ struct lb_packet {
 #define LB_IP_FRAGMENT 44
 #define LB_IP_ICMPV6 58
 
+/* Bytes of UDP payload in the packet. A first fragment does not have all of them; padding does not count. */
+LB_INLINE __u32 lb_payload_in(const struct lb_packet *packet)
+{
+	__u32 room = (__u32)packet->ip + packet->bytes - packet->udp - 8;
+
+	if (packet->protocol != LB_IP_UDP)
+		return 0;
+	return packet->payload < room ? packet->payload : room;
+}
+
 /* Reads a field back. The verifier then does not know its value, so it treats paths through the headers
  * that differ only in that as one path; otherwise it would walk thousands. */
 #define LB_FORGET(field) (*(volatile __typeof__(field) *)&(field))

@@ -13,6 +13,7 @@
 #include "counters.h"
 #include "flow_key.h"
 #include "limits.h"
+#include "payload_key.h"
 
 /* Listeners of one kernel mode. */
 #define LB_LISTENERS_MAX 64
@@ -38,6 +39,7 @@ enum lb_key_source {
 	LB_KEY_RANDOM = 2,
 	LB_KEY_SOURCE_IP = 3,
 	LB_KEY_FOUR_TUPLE = 4,
+	LB_KEY_PAYLOAD = 5, /* bytes of the UDP payload (payload_key.h) */
 };
 
 /* The path to a receiver; user space finds it by the routes, and follows their changes. */
@@ -80,7 +82,8 @@ struct lb_table {
 	__u32 row;		/* in `listener_rows` */
 	struct lb_addr address; /* where the map `ports` leads here: the destination, */
 	__u32 ifindex;		/* and where its datagrams come in */
-	__u32 reserved[3];
+	__u32 reserved;
+	struct lb_payload_key payload; /* of LB_KEY_PAYLOAD; else zero */
 };
 
 /* A row of counters (counters.h), per CPU. */

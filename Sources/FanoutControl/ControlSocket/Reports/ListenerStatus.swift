@@ -10,6 +10,8 @@ public struct ListenerStatus: Codable, Equatable, Sendable {
     public var ports: [UInt16]?
     public var mode: String
     public var balance: String
+    /// The bytes of `balance: payload`, such as `offset=4,length=8`; nil with another balance.
+    public var payloadKey: String?
     /// The interface of a kernel mode.
     public var interface: String?
     /// Threads, in modes that have some; otherwise 0.
@@ -88,6 +90,7 @@ extension ListenerStatus {
         ports = listener.ports.count > 1 ? listener.ports : nil
         mode = listener.mode.rawValue
         balance = listener.balance.rawValue
+        payloadKey = listener.payloadKey.map { "\($0)" }
         interface = listener.interface
         workers = own.workers
         packetsReceived = own.packetsReceived
