@@ -62,18 +62,24 @@ extension Promise {
             for number in 0..<8 as Range<UInt8> {
                 let payload = [number, UInt8(round), 255 - number]
                 let traffic = try stage.traffic(to: listener, client: round * 8 + Int(number))
-                try claim(traffic.send(payload), "a send failed")
-                let hash = FlowKey.payload(
-                    payload, key, source: traffic.source, destination: listener.bind)
-                guard let owner = listener.slotTable.owner(of: hash) else {
-                    throw Broken(what: "no owner")
-                }
-                try await eventually("\(payload) reaches receiver \(owner) by \(key)") {
-                    sinks[owner].datagrams.count { $0.payload == payload } == 1
-                }
+                try await checkOwner(of: payload, key, from: traffic, listener, sinks)
             }
         }
         await rig.stop()
+    }
+
+    /// Sends a payload and waits until the owner of its key has it.
+    private static func checkOwner(
+        of payload: [UInt8], _ key: PayloadKey, from traffic: Traffic, _ listener: Listener,
+        _ sinks: [Sink]
+    ) async throws {
+        try claim(traffic.send(payload), "a send failed")
+        let hash = FlowKey.payload(
+            payload, key, source: traffic.source, destination: listener.bind)
+        guard let owner = listener.slotTable.owner(of: hash) else { throw Broken(what: "no owner") }
+        try await eventually("\(payload) reaches receiver \(owner) by \(key)") {
+            sinks[owner].datagrams.count { $0.payload == payload } == 1
+        }
     }
 
     /// Sends each golden payload of a key, and other payloads, from a client of its own.
@@ -89,15 +95,7 @@ extension Promise {
             guard let payload = [UInt8](hexadecimal: vector.payload) else { continue }
             guard payloads.insert(payload).inserted else { continue }
             let traffic = try stage.traffic(to: listener, client: payloads.count)
-            try claim(traffic.send(payload), "a send failed")
-            let hash = FlowKey.payload(
-                payload, key, source: traffic.source, destination: listener.bind)
-            guard let owner = listener.slotTable.owner(of: hash) else {
-                throw Broken(what: "no owner")
-            }
-            try await eventually("\(vector) reaches receiver \(owner)") {
-                sinks[owner].datagrams.count { $0.payload == payload } == 1
-            }
+            try await checkOwner(of: payload, key, from: traffic, listener, sinks)
         }
         try claim(sinks.total, is: UInt64(payloads.count), "datagrams of all receivers")
         await rig.stop()

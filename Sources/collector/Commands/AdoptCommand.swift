@@ -14,14 +14,7 @@ struct AdoptCommand: ParsableCommand {
             same user or root.
             """)
 
-    @Option(help: ArgumentHelp("The group's name.", valueName: "name"))
-    var group: String
-
-    @Option(
-        help: ArgumentHelp(
-            "The slot, 0 to the group's count - 1, or auto for the first one without a member.",
-            valueName: "index|auto"))
-    var slot: Slot
+    @OptionGroup var place: SlotFlags
 
     @Option(help: ArgumentHelp("The program's process.", valueName: "pid"))
     var pid: Int32?
@@ -38,22 +31,7 @@ struct AdoptCommand: ParsableCommand {
             valueName: "descriptor"))
     var fd: Int32?
 
-    @Option(
-        help: ArgumentHelp(
-            "How many slots the group has; a group with another count is resized.",
-            discussion: "Default: the group's count; a new group needs one.", valueName: "number"))
-    var count: Int?
-
-    @Flag(help: "Replace the live member of the slot.")
-    var replace = false
-
-    @OptionGroup var root: PinRootFlag
-    @OptionGroup var balance: BalanceFlags
-
     func validate() throws {
-        try checkName(group)
-        if let count { try checkCount(count) }
-        try slot.check(count: count, replaces: replace)
         guard pid != nil || fd != nil else {
             throw ValidationError("--pid or --fd names the socket")
         }
@@ -64,14 +42,14 @@ struct AdoptCommand: ParsableCommand {
     }
 
     func run() throws {
-        let opened = try GroupOpening.open(group, GroupOptions(balance, root, count: count))
-        try slot.take(in: opened, count: count) { number in
+        let opened = try place.open()
+        try place.slot.take(in: opened, count: place.count) { number in
             if let fd {
                 try opened.adopt(
                     descriptor: fd, process: pid ?? ThisProcess.parent, slot: number,
-                    replacing: replace)
+                    replacing: place.replace)
             } else if let pid {
-                try opened.adopt(process: pid, port: port, slot: number, replacing: replace)
+                try opened.adopt(process: pid, port: port, slot: number, replacing: place.replace)
             }
         }
     }

@@ -16,20 +16,7 @@ struct ExecCommand: AsyncParsableCommand {
             linked, unless it takes its socket as LISTEN_FDS.
             """)
 
-    @Option(help: ArgumentHelp("The group's name.", valueName: "name"))
-    var group: String
-
-    @Option(
-        help: ArgumentHelp(
-            "How many slots the group has; a group with another count is resized.",
-            discussion: "Default: the group's count; a new group needs one.", valueName: "number"))
-    var count: Int?
-
-    @Option(
-        help: ArgumentHelp(
-            "The slot, 0 to the group's count - 1, or auto for the first one without a member.",
-            valueName: "index|auto"))
-    var slot: Slot
+    @OptionGroup var place: SlotFlags
 
     @Option(
         help: ArgumentHelp(
@@ -42,9 +29,6 @@ struct ExecCommand: AsyncParsableCommand {
             return endpoint
         })
     var listen: Endpoint
-
-    @Flag(help: "Replace the live member of the slot.")
-    var replace = false
 
     @Option(
         help: ArgumentHelp(
@@ -65,18 +49,12 @@ struct ExecCommand: AsyncParsableCommand {
             discussion: "For programs that take it, also statically linked ones."))
     var listenFds = false
 
-    @OptionGroup var root: PinRootFlag
-    @OptionGroup var balance: BalanceFlags
-
     @Argument(parsing: .postTerminator, help: "The program and its arguments, after --.")
     var command: [String] = []
 
     func validate() throws {
-        try checkName(group)
-        if let count { try checkCount(count) }
-        try slot.check(count: count, replaces: replace)
         guard !command.isEmpty else { throw ValidationError("no program: -- COMMAND ...") }
-        guard stop == nil || replace else { throw ValidationError("--stop needs --replace") }
+        guard stop == nil || place.replace else { throw ValidationError("--stop needs --replace") }
         guard stop.map({ $0 > 1 }) ?? true else {
             throw ValidationError("--stop takes the pid of a process")
         }
@@ -91,8 +69,8 @@ struct ExecCommand: AsyncParsableCommand {
                 command[0], searchPath: Environment["PATH"] ?? "/usr/bin:/bin")
             let preload = listenFds ? nil : try preload(for: program)
             // Opened here, so that a wrong option is reported before the program starts.
-            let opened = try GroupOpening.open(group, GroupOptions(balance, root, count: count))
-            if let stop, case .number(let number) = slot {
+            let opened = try place.open()
+            if let stop, case .number(let number) = place.slot {
                 try await Replacement(
                     previous: stop, slot: number, stopTimeout: stopTimeout
                 ).run(execWords, in: opened)
@@ -130,28 +108,17 @@ struct ExecCommand: AsyncParsableCommand {
     private func joinedSocket(in group: borrowing ReusePortGroup) throws -> ReusePortSocket {
         let socket = try ReusePortSocket(boundTo: listen)
         let descriptor = socket.descriptor
-        try slot.take(in: group, count: count) { number in
-            try group.adopt(descriptor: descriptor, slot: number, replacing: replace)
+        try place.slot.take(in: group, count: place.count) { number in
+            try group.adopt(descriptor: descriptor, slot: number, replacing: place.replace)
         }
         return socket
     }
 
-    /// The options that `exec` and `adopt` share.
-    private var sharedWords: [String] {
-        var words = ["--group", group, "--slot", "\(slot)", "--pin-root", root.pinRoot]
-        if let count { words += ["--count", "\(count)"] }
-        if replace { words.append("--replace") }
-        if let key = balance.key { words += ["--key", key] }
-        if let bytes = balance.payloadKey { words += ["--payload-key", "\(bytes)"] }
-        if let seed = balance.seed { words += ["--seed", "\(seed)"] }
-        return words
-    }
-
-    private var adoptWords: [String] { ["adopt"] + sharedWords }
+    private var adoptWords: [String] { ["adopt"] + place.words }
 
     /// This command without --stop.
     private var execWords: [String] {
-        ["collector", "exec"] + sharedWords + ["--listen", "\(listen)"]
+        ["collector", "exec"] + place.words + ["--listen", "\(listen)"]
             + (listenFds ? ["--listen-fds"] : []) + ["--"] + command
     }
 }

@@ -4,6 +4,52 @@ internal import ArgumentParser
 internal import LinuxNet
 internal import ReusePortLB
 
+/// The slot that `exec` and `adopt` put a program's socket into.
+struct SlotFlags: ParsableArguments {
+    @Option(help: ArgumentHelp("The group's name.", valueName: "name"))
+    var group: String
+
+    @Option(
+        help: ArgumentHelp(
+            "How many slots the group has; a group with another count is resized.",
+            discussion: "Default: the group's count; a new group needs one.", valueName: "number"))
+    var count: Int?
+
+    @Option(
+        help: ArgumentHelp(
+            "The slot, 0 to the group's count - 1, or auto for the first one without a member.",
+            valueName: "index|auto"))
+    var slot: Slot
+
+    @Flag(help: "Replace the live member of the slot.")
+    var replace = false
+
+    @OptionGroup var root: PinRootFlag
+    @OptionGroup var balance: BalanceFlags
+
+    func validate() throws {
+        try checkName(group)
+        if let count { try checkCount(count) }
+        try slot.check(count: count, replaces: replace)
+    }
+
+    /// Opens the group, and creates it if need be.
+    func open() throws -> ReusePortGroup {
+        try GroupOpening.open(group, GroupOptions(balance, root, count: count))
+    }
+
+    /// The same options on a command line.
+    var words: [String] {
+        var words = ["--group", group, "--slot", "\(slot)", "--pin-root", root.pinRoot]
+        if let count { words += ["--count", "\(count)"] }
+        if replace { words.append("--replace") }
+        if let key = balance.key { words += ["--key", key] }
+        if let bytes = balance.payloadKey { words += ["--payload-key", "\(bytes)"] }
+        if let seed = balance.seed { words += ["--seed", "\(seed)"] }
+        return words
+    }
+}
+
 /// The argument of --slot.
 enum Slot: ExpressibleByArgument, Equatable {
     case number(Int)
