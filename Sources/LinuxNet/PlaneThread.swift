@@ -38,41 +38,28 @@ public final class PlaneThread: SerialExecutor {
     }
 
     private let queue = Queue()
-    private let name: String
-    /// Started with the first job.
-    private let isStarted = Mutex(false)
 
+    /// Starts the thread at once: later the limit of threads may have been reached.
+    ///
     /// - Parameter name: what `top -H` shows.
-    public init(name: String) { self.name = name }
+    public init(name: String) {
+        // SAFETY: a job keeps the actor, and that the executor, which this names.
+        let (queue, executor) = unsafe (queue, UnownedSerialExecutor(ordinary: self))
+        do {
+            try Thread(name: name, stackBytes: 1 << 20) {
+                while let job = queue.next() { unsafe job.runSynchronously(on: executor) }
+            }.detach()  // Its owner may be freed while it still works.
+        } catch {
+            preconditionFailure("no thread for the plane: \(error)")
+        }
+    }
 
     deinit { queue.end() }
 
-    public func enqueue(_ job: consuming ExecutorJob) {
-        let job = UnownedJob(job)
-        start()
-        queue.add(job)
-    }
+    public func enqueue(_ job: consuming ExecutorJob) { queue.add(UnownedJob(job)) }
 
     // SAFETY: the actor that runs on it keeps it.
     public func asUnownedSerialExecutor() -> UnownedSerialExecutor {
         unsafe UnownedSerialExecutor(ordinary: self)
-    }
-
-    private func start() {
-        isStarted.withLock { started in
-            guard !started else { return }
-            started = true
-            // SAFETY: a job keeps the actor, and that the executor, which this names.
-            let (queue, executor) = unsafe (queue, UnownedSerialExecutor(ordinary: self))
-            do {
-                _ = try Thread(name: name, stackBytes: 1 << 20) {
-                    // Not joined: its owner may be freed while it still works.
-                    pthread_detach(pthread_self())
-                    while let job = queue.next() { unsafe job.runSynchronously(on: executor) }
-                }
-            } catch {
-                preconditionFailure("no thread for the plane: \(error)")
-            }
-        }
     }
 }
