@@ -43,11 +43,16 @@
 #endif
 
 /* A constant for the verifier, which skips the code of the other keys. */
-const volatile struct lb_reuseport_constants lb_constants = {.key = LB_REUSEPORT_SOURCE_IP};
+const volatile struct lb_reuseport_constants lb_constants = {
+	.key = LB_REUSEPORT_SOURCE_IP,
+	.capacity = LB_CAPACITY,
+};
+
+/* The library gives the maps the group's capacity. */
 
 struct targets {
 	__uint(type, BPF_MAP_TYPE_REUSEPORT_SOCKARRAY);
-	__uint(max_entries, LB_MEMBERS_MAX);
+	__uint(max_entries, LB_CAPACITY);
 	__type(key, __u32);
 	__type(value, __u64); /* user space reads the socket's cookie */
 };
@@ -75,7 +80,7 @@ struct lb_reuseport_table lb_table;
 
 struct {
 	__uint(type, BPF_MAP_TYPE_PERCPU_ARRAY);
-	__uint(max_entries, LB_MEMBERS_MAX + 1);
+	__uint(max_entries, LB_CAPACITY + LB_REUSEPORT_ROWS);
 	__type(key, __u32);
 	__type(value, struct lb_reuseport_counters);
 } counters SEC(".maps");
@@ -87,6 +92,14 @@ struct {
 	__type(value, __u32); /* the next key of round robin */
 } turns SEC(".maps");
 
+/* The slot of each flow, by its key. Flows with one key share a slot in the table too. */
+struct {
+	__uint(type, BPF_MAP_TYPE_LRU_HASH);
+	__uint(max_entries, 1);
+	__type(key, __u32);
+	__type(value, __u32);
+} flows SEC(".maps");
+
 struct {
 	__uint(type, BPF_MAP_TYPE_ARRAY);
 	__uint(max_entries, 1);
@@ -96,7 +109,7 @@ struct {
 
 struct members {
 	__uint(type, BPF_MAP_TYPE_ARRAY);
-	__uint(max_entries, LB_PLACES *LB_MEMBERS_MAX);
+	__uint(max_entries, LB_PLACES *LB_CAPACITY);
 	__type(key, __u32);
 	__type(value, struct lb_reuseport_member);
 };
@@ -260,14 +273,21 @@ __noinline int lb_take(struct sk_reuseport_md *md, __u32 member)
 	return take(md, member);
 }
 
-/* The fallback for a closed first choice; a separate function, to keep it out of the common path. */
-static __noinline int fallback(struct sk_reuseport_md *md, __u32 key, __u32 first)
+static __always_inline void count_missed(__u32 row)
 {
-	__u32 left = LB_REUSEPORT_LEFT, kind = lb_constants.key, member, attempt;
-	struct lb_reuseport_counters *counts = bpf_map_lookup_elem(&counters, &first);
+	struct lb_reuseport_counters *counts = bpf_map_lookup_elem(&counters, &row);
 
 	if (counts)
 		counts->missed++;
+}
+
+/* The fallback for a closed first choice; a separate function, to keep it out of the common path. */
+static __noinline int fallback(struct sk_reuseport_md *md, __u32 key, __u32 first)
+{
+	__u32 kind = lb_constants.key, member, attempt;
+	struct lb_reuseport_counters *counts;
+
+	count_missed(first);
 	for (attempt = 1; attempt <= LB_FALLBACK_KEYS; attempt++) {
 		member = owner_of(lb_fallback_key(key, attempt), kind);
 		if (!lb_take(md, member))
@@ -278,13 +298,14 @@ static __noinline int fallback(struct sk_reuseport_md *md, __u32 key, __u32 firs
 		if (!lb_take(md, member))
 			goto chosen;
 	}
-	counts = bpf_map_lookup_elem(&counters, &left);
-	if (counts)
-		counts->missed++;
+	count_missed(LB_REUSEPORT_LEFT(lb_constants.capacity));
 	trace("lb: key %x: no fallback for member %u", key, first);
 	return SK_PASS;
 
 chosen:
+	/* The flow stays with its fallback, which may have state of it by the time the member is back. */
+	if (lb_constants.flows)
+		bpf_map_update_elem(&flows, &key, &member, BPF_ANY);
 	counts = bpf_map_lookup_elem(&counters, &member);
 	if (counts)
 		counts->fallback++;
@@ -294,12 +315,17 @@ chosen:
 
 static __always_inline int select(struct sk_reuseport_md *md, struct bpf_sock *migrating)
 {
-	__u32 kind = lb_constants.key, key = key_of(md, migrating, kind),
-	      first = owner_of(key, kind);
+	__u32 kind = lb_constants.key, key = key_of(md, migrating, kind), first;
+	__u32 *known = lb_constants.flows ? bpf_map_lookup_elem(&flows, &key) : 0;
 	struct lb_reuseport_counters *counts;
 
+	first = known ? *known : owner_of(key, kind);
+	if (lb_constants.flows && !known)
+		count_missed(LB_REUSEPORT_FLOWS(lb_constants.capacity));
 	if (take(md, first))
 		return fallback(md, key, first);
+	if (lb_constants.flows && !known)
+		bpf_map_update_elem(&flows, &key, &first, BPF_ANY);
 	counts = bpf_map_lookup_elem(&counters, &first);
 	if (counts)
 		counts->selected++;

@@ -19,7 +19,8 @@ static const struct text of_calls[] = {
 	 "an argument is malformed: a group's name has 1 to 64 characters without '/' and '.', a "
 	 "pin root is an absolute path, a payload key has 1 to 20 bytes, a build without a program "
 	 "needs one given"},
-	{RPLB_CALL_OPEN, ERANGE, "a group's count is 1 to 128"},
+	{RPLB_CALL_OPEN, ERANGE,
+	 "a group's count is 1 to its capacity, which is 128 unless its creator gives it up to 1024"},
 	{RPLB_CALL_OPEN, ENOENT, "there is no such group; a new one needs a count"},
 	{RPLB_CALL_OPEN, EBUSY,
 	 "a live member is in a slot at or above that count: end it first, or give a higher "
@@ -53,7 +54,8 @@ static const struct text of_calls[] = {
 	{RPLB_CALL_LEAVE, EAGAIN, "no other live socket has the slot, so this one keeps it"},
 	{RPLB_CALL_LEAVE, ENOENT, "the socket is in no slot, or the group has been destroyed"},
 
-	{RPLB_CALL_RESIZE, ERANGE, "a group's count is 1 to 128"},
+	{RPLB_CALL_RESIZE, ERANGE,
+	 "a group's count is 1 to its capacity, which is 128 unless its creator gave it up to 1024"},
 	{RPLB_CALL_RESIZE, EBUSY,
 	 "a live member is in a slot at or above that count: end it first"},
 	{RPLB_CALL_RESIZE, ENOENT, "the group has been destroyed since it was opened"},
@@ -74,7 +76,7 @@ static const struct text of_calls[] = {
 	 "network namespace, "
 	 "or differ in IPV6_V6ONLY: use another group"},
 
-	{RPLB_CALL_REPORT, ERANGE, "there are counters for slots 0 to 127"},
+	{RPLB_CALL_REPORT, ERANGE, "there are counters for the slots below the group's capacity"},
 	{RPLB_CALL_REPORT, EDESTADDRREQ,
 	 "the packet goes by its four-tuple: name the destination too, both with ports"},
 	{RPLB_CALL_REPORT, EAFNOSUPPORT, "the address is neither IPv4 nor IPv6"},
@@ -85,7 +87,8 @@ static const struct text of_all[] = {
 	 "an argument is malformed: a group's name has 1 to 64 characters without '/' and '.', a "
 	 "pin root is an absolute path, a payload key has 1 to 20 bytes, a build without a program "
 	 "needs one given"},
-	{0, ERANGE, "the slot is not below the group's count, or the count is not 1 to 128"},
+	{0, ERANGE, "the slot is not below the group's count, or the count is not 1 to the group's capacity (128 by "
+	 "default, at most 1024)"},
 	{0, ENODEV,
 	 "the pin root is on no BPF file system: name a folder on one, or make one with "
 	 "mount -t bpf bpf /sys/fs/bpf"},
@@ -101,8 +104,8 @@ static const struct text of_all[] = {
 	 "creator name the owner, and chmod 711 the root; of a socket: its port is below "
 	 "net.ipv4.ip_unprivileged_port_start"},
 	{0, ESTALE,
-	 "the group exists with another key, payload key or seed: use the same, or destroy it "
-	 "first"},
+	 "the group exists with another key, payload key, seed, capacity or number of flows: use the "
+	 "same, or destroy it first"},
 	{0, EBUSY,
 	 "a live member prevents it: the socket is in a slot already, or a member would be "
 	 "cut off; end it first"},

@@ -129,7 +129,11 @@ static int check_options(const char *name, const struct rplb_options *options)
 		return -EINVAL;
 	if (check_payload(options))
 		return -EINVAL;
-	return options->count > LB_MEMBERS_MAX ? -ERANGE : 0;
+	/* A choice that depends on no property of the packet has no flows. */
+	if (options->flows > LB_FLOWS_MAX ||
+	    (options->flows && options->key && !lb_reuseport_is_hashed(options->key)))
+		return -EINVAL;
+	return options->count > LB_MEMBERS_MAX || options->capacity > LB_MEMBERS_MAX ? -ERANGE : 0;
 }
 
 /* Without a count a group is opened as it is. */
@@ -144,6 +148,8 @@ static int create(struct rplb_group *group, const struct rplb_options *options)
 
 	if (!may_create(options))
 		return group->name || options->flags & RPLB_EXISTING ? -ENOENT : -ERANGE;
+	if (options->count > (options->capacity ? options->capacity : LB_CAPACITY))
+		return -ERANGE;
 	error = rplb_load(group, options);
 	if (error || !group->name)
 		return error;
@@ -173,7 +179,9 @@ int rplb_group_agree(struct rplb_group *group, const struct rplb_options *option
 		return error;
 	if ((options->key &&
 	     (options->key != record.key || memcmp(&payload, &record.payload, sizeof(payload)))) ||
-	    (options->seed && *options->seed != seed))
+	    (options->seed && *options->seed != seed) ||
+	    (options->capacity && options->capacity != record.capacity) ||
+	    (options->flows && options->flows != record.flows))
 		return -ESTALE;
 	if (!options->count || options->count == count)
 		return 0;

@@ -26,12 +26,16 @@ enum rplb_map {
 	RPLB_MAP_TCP_MEMBERS,
 	RPLB_MAP_UDP_SECOND,
 	RPLB_MAP_TCP_SECOND,
+	RPLB_MAP_FLOWS,
 	RPLB_MAPS,
 };
 /* The name of a map in the program, and of its pin. */
 const char *rplb_map_name(enum rplb_map map);
-/* Whether a map has the type and size of a group's map. Reading a longer value would overflow the buffer. */
+/* Whether a map has the type and the sizes of keys and values of a group's map. Reading a longer value would overflow
+ * the buffer. */
 bool rplb_map_is_as_named(int fd, enum rplb_map map);
+/* How many entries a map of the group has. */
+uint32_t rplb_map_entries(enum rplb_map map, const struct lb_reuseport_group *record);
 /* Whether a map has the kernel's name of a group's map. */
 bool rplb_map_has_name(int fd, enum rplb_map map);
 #define RPLB_PROGRAM_PIN "program"
@@ -46,6 +50,7 @@ struct rplb_group {
 	int folder;    /* the pin folder; -1: private */
 	int program;
 	int maps[RPLB_MAPS];
+	uint32_t capacity; /* slots */
 	/* The count that the first join through this handle sets; 0: unchanged. */
 	uint32_t wanted;
 	/* The caller's options, with copies of the pin root and the seed, without the object. */
@@ -95,6 +100,8 @@ char *rplb_pin_path(const char *root, const char *name, const char *pin);
 int rplb_pins_read(const char *root, const char *name, int folder,
 		   struct lb_reuseport_group *record);
 int rplb_pins_adopt(struct rplb_group *group, const char *root);
+/* Whether the maps of a group have the number of entries that its record says; sets the capacity. */
+bool rplb_maps_fit(struct rplb_group *group);
 int rplb_pins_create(struct rplb_group *group, const char *root,
 		     const struct rplb_options *options);
 /* Removes the pins. When that is interrupted, the group counts as half-built, also in processes that have it
@@ -114,6 +121,9 @@ int rplb_cookie_read(const struct rplb_group *group, int protocol, uint32_t slot
 		     uint64_t *cookie);
 /* The place of the current socket of each slot: `places` has LB_MEMBERS_MAX bytes. */
 int rplb_places_read(const struct rplb_group *group, int protocol, uint8_t *places);
+/* The sockets of a slot, the current one first, at most LB_PLACES; `current` is its place. Adds to *count. */
+int rplb_slot_read(const struct rplb_group *group, int protocol, uint32_t slot, uint8_t current,
+		   struct rplb_member *members, size_t *count);
 int rplb_place_write(const struct rplb_group *group, int protocol, uint32_t slot, uint32_t place);
 /* Whether a live member is in slot `first` or above. */
 int rplb_is_alive(const struct rplb_group *group, uint32_t first, bool *alive);

@@ -23,15 +23,33 @@ extern const size_t rplb_object_bytes;
  * (Linux 5.14). */
 static const char *const programs[] = {"lb_migrate", "lb_select"};
 
-/* The key and its bytes are the one constant of the program. */
-static int set_key(struct bpf_object *object, const struct lb_reuseport_group *record)
+/* A map of the object. The slot table is a variable of the program, whose map libbpf calls .bss. */
+static struct bpf_map *find_map(struct bpf_object *object, enum rplb_map map)
 {
-	struct lb_reuseport_constants constants = {.key = record->key, .payload = record->payload};
+	return bpf_object__find_map_by_name(object,
+					    map == RPLB_MAP_SLOTS ? ".bss" : rplb_map_name(map));
+}
+
+/* Gives the program its constants, and the maps their sizes. */
+static int set_sizes(struct bpf_object *object, const struct lb_reuseport_group *record)
+{
+	struct lb_reuseport_constants constants = {
+		.key = record->key,
+		.capacity = record->capacity,
+		.flows = record->flows,
+		.payload = record->payload,
+	};
 	struct bpf_map *map = bpf_object__find_map_by_name(object, ".rodata");
+	int error;
 
 	if (!map || bpf_map__value_size(map) != sizeof(constants))
 		return -ENOEXEC;
-	return bpf_map__set_initial_value(map, &constants, sizeof(constants));
+	error = bpf_map__set_initial_value(map, &constants, sizeof(constants));
+	for (int i = 0; i < RPLB_MAPS && !error; i++) {
+		map = find_map(object, i);
+		error = map ? bpf_map__set_max_entries(map, rplb_map_entries(i, record)) : -ENOEXEC;
+	}
+	return error;
 }
 
 static int open_object(const struct rplb_options *options, const char *wanted,
@@ -63,7 +81,7 @@ static int open_object(const struct rplb_options *options, const char *wanted,
 		found |= same;
 		bpf_program__set_autoload(program, same);
 	}
-	error = found ? set_key(object, record) : -ENOEXEC;
+	error = found ? set_sizes(object, record) : -ENOEXEC;
 	if (error) {
 		bpf_object__close(object);
 		return error;
@@ -81,13 +99,7 @@ static int keep_descriptors(struct rplb_group *group, struct bpf_object *object,
 	if (group->program < 0)
 		return -errno;
 	for (int i = 0; i < RPLB_MAPS; i++) {
-		/* The slot table is a variable of the program, whose map libbpf calls .bss. */
-		const char *name = i == RPLB_MAP_SLOTS ? ".bss" : rplb_map_name(i);
-		struct bpf_map *map = bpf_object__find_map_by_name(object, name);
-
-		if (!map)
-			return -ENOEXEC;
-		group->maps[i] = fcntl(bpf_map__fd(map), F_DUPFD_CLOEXEC, 3);
+		group->maps[i] = fcntl(bpf_map__fd(find_map(object, i)), F_DUPFD_CLOEXEC, 3);
 		if (group->maps[i] < 0)
 			return -errno;
 		/* So that a group without pins can be found by its program (rejoin.c). Linux 5.10; an older
@@ -165,6 +177,8 @@ int rplb_load(struct rplb_group *group, const struct rplb_options *options)
 		.state = group->name ? LB_REUSEPORT_BUILDING : LB_REUSEPORT_PRIVATE,
 		.key = options->key ? options->key : LB_REUSEPORT_SOURCE_IP,
 		.payload = rplb_payload_of(&options->payload),
+		.capacity = options->capacity ? options->capacity : LB_CAPACITY,
+		.flows = options->flows,
 	};
 	uint64_t seed = options->seed ? *options->seed : 0;
 	uint32_t zero = 0;
@@ -173,6 +187,7 @@ int rplb_load(struct rplb_group *group, const struct rplb_options *options)
 	rplb_hook_libbpf(group);
 	error = load_object(group, options, &record);
 	rplb_unhook_libbpf();
+	group->capacity = record.capacity;
 	if (!error && bpf_map_update_elem(group->maps[RPLB_MAP_NONCE], &zero, &seed, BPF_ANY))
 		error = -errno;
 	if (!error)

@@ -117,33 +117,45 @@ static int read_key(const struct rplb_group *group, const struct lb_reuseport_ta
 }
 
 /* The current member of a slot, or the previous one if that has closed. */
-static int read_member(struct rplb_group *group, int protocol, uint32_t slot,
-		       struct rplb_member *member)
+static int read_member(struct rplb_group *group, const struct lb_reuseport_table *table,
+		       int protocol, uint32_t slot, struct rplb_member *member)
 {
-	struct rplb_member list[RPLB_MEMBERS_LISTED];
-	size_t found;
-	int error = rplb_members(group, list, RPLB_MEMBERS_LISTED, &found);
+	enum lb_reuseport_protocol row = protocol == IPPROTO_TCP ? LB_REUSEPORT_TCP
+								 : LB_REUSEPORT_UDP;
+	struct rplb_member list[LB_PLACES];
+	size_t found = 0;
+	int error = rplb_slot_read(group, protocol, slot, table->place[row][slot], list, &found);
 
-	for (size_t i = 0; i < found && !error; i++) {
-		if (list[i].slot == slot && list[i].protocol == protocol) {
-			*member = list[i];
-			return 0;
-		}
-	}
-	return error ? error : -ENOENT;
+	if (error || !found)
+		return error ? error : -ENOENT;
+	*member = list[0];
+	return 0;
+}
+
+/* The slot that the flow had before, or that of the table. */
+static uint32_t first_slot(const struct rplb_group *group, const struct lb_reuseport_table *table,
+			   uint32_t key)
+{
+	uint32_t slot;
+
+	if (!bpf_map_lookup_elem(group->maps[RPLB_MAP_FLOWS], &key, &slot) &&
+	    slot < group->capacity)
+		return slot;
+	return table->owner[lb_slot(key, table->slots)];
 }
 
 static int find(struct rplb_group *group, const struct lb_reuseport_table *table, int protocol,
 		uint32_t key, uint32_t first, struct rplb_member *member)
 {
-	int error = read_member(group, protocol, first, member);
+	int error = read_member(group, table, protocol, first, member);
 
 	for (uint32_t attempt = 1; attempt <= LB_FALLBACK_KEYS && error == -ENOENT; attempt++)
 		error = read_member(
-			group, protocol,
+			group, table, protocol,
 			table->owner[lb_slot(lb_fallback_key(key, attempt), table->slots)], member);
 	for (uint32_t attempt = 1; attempt < table->count && error == -ENOENT; attempt++)
-		error = read_member(group, protocol, (first + attempt) % table->count, member);
+		error = read_member(group, table, protocol, (first + attempt) % table->count,
+				    member);
 	return error;
 }
 
@@ -167,7 +179,7 @@ int rplb_slot_of_payload(struct rplb_group *group, int protocol, const struct so
 	if (!error)
 		error = read_key(group, table, &packet, &key);
 	if (!error) {
-		first = table->owner[lb_slot(key, table->slots)];
+		first = first_slot(group, table, key);
 		error = find(group, table, protocol, key, first, &found);
 	}
 	free(table);

@@ -63,7 +63,7 @@ static int attach(const struct rplb_group *group, int fd)
 static int read_row(const struct rplb_group *group, int protocol, uint32_t slot, uint32_t place,
 		    struct lb_reuseport_member *row)
 {
-	uint32_t index = place * LB_MEMBERS_MAX + slot;
+	uint32_t index = place * group->capacity + slot;
 
 	return bpf_map_lookup_elem(rows(group, protocol), &index, row) ? -errno : 0;
 }
@@ -72,7 +72,7 @@ static int read_row(const struct rplb_group *group, int protocol, uint32_t slot,
 static int write_row(const struct rplb_group *group, const struct rplb_socket *socket,
 		     uint32_t slot, uint32_t place)
 {
-	uint32_t index = place * LB_MEMBERS_MAX + slot;
+	uint32_t index = place * group->capacity + slot;
 	struct lb_reuseport_member row = {
 		.cookie = socket->cookie,
 		.pid = (uint32_t)socket->pid,
@@ -155,7 +155,7 @@ static int find(const struct rplb_group *group, const struct rplb_socket *socket
 {
 	uint64_t cookie;
 
-	for (*slot = 0; *slot < LB_MEMBERS_MAX; ++*slot) {
+	for (*slot = 0; *slot < group->capacity; ++*slot) {
 		for (*place = 0; *place < LB_PLACES; ++*place) {
 			if (!rplb_cookie_read(group, socket->protocol, *slot, *place, &cookie) &&
 			    cookie == socket->cookie)
@@ -385,48 +385,51 @@ static int read_member(const struct rplb_group *group, int protocol, uint32_t sl
 	return 0;
 }
 
-/* The members of one protocol, the current one of a slot before the previous one. */
-static int read_members(const struct rplb_group *group, int protocol, struct rplb_member *list,
-			size_t *count)
+int rplb_slot_read(const struct rplb_group *group, int protocol, uint32_t slot, uint8_t current,
+		   struct rplb_member *members, size_t *count)
 {
-	uint8_t current[LB_MEMBERS_MAX];
-	int error = rplb_places_read(group, protocol, current);
+	bool has_current = false;
 
-	for (uint32_t i = 0; i < LB_MEMBERS_MAX * LB_PLACES && !error; i++) {
-		uint32_t slot = i / LB_PLACES, order = i % LB_PLACES;
-		struct rplb_member *member = &list[*count];
-		bool has_current = *count > 0 && order && member[-1].slot == slot &&
-				   member[-1].protocol == protocol;
+	for (uint32_t order = 0; order < LB_PLACES; order++) {
+		int error = read_member(group, protocol, slot, current ^ order, &members[*count]);
 
-		error = read_member(group, protocol, slot, current[slot] ^ order, member);
-		if (error == -ENOENT) {
-			error = 0;
+		if (error == -ENOENT)
 			continue;
-		}
+		if (error)
+			return error;
 		/* The program uses the second place when the first one is empty. */
-		member->is_previous = has_current;
+		members[*count].is_previous = has_current;
+		has_current = true;
 		++*count;
 	}
-	return error;
+	return 0;
 }
 
 int rplb_members(struct rplb_group *group, struct rplb_member *members, size_t capacity,
 		 size_t *found)
 {
 	static const int protocols[] = {IPPROTO_UDP, IPPROTO_TCP};
-	struct rplb_member list[RPLB_MEMBERS_LISTED] = {0};
-	size_t count = 0;
+	uint8_t current[LB_MEMBERS_MAX];
+	size_t total = 0;
 
 	if (!group || !found || (capacity && !members))
 		return -EINVAL;
-	for (size_t i = 0; i < sizeof(protocols) / sizeof(*protocols); i++) {
-		int error = read_members(group, protocols[i], list, &count);
+	for (uint32_t i = 0; i < 2 * group->capacity; i++) {
+		uint32_t slot = i % group->capacity;
+		int protocol = protocols[i / group->capacity];
+		struct rplb_member list[LB_PLACES];
+		size_t count = 0;
+		int error = slot ? 0 : rplb_places_read(group, protocol, current);
 
+		if (!error)
+			error = rplb_slot_read(group, protocol, slot, current[slot], list, &count);
 		if (error)
 			return error;
+		for (size_t j = 0; j < count; j++, total++) {
+			if (total < capacity)
+				members[total] = list[j];
+		}
 	}
-	for (size_t i = 0; i < count && i < capacity; i++)
-		members[i] = list[i];
-	*found = count;
+	*found = total;
 	return 0;
 }

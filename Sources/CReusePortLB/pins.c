@@ -15,31 +15,30 @@
 #define PIN_MODE 0600
 #define ROW sizeof(struct lb_reuseport_member)
 
+#define COUNTERS sizeof(struct lb_reuseport_counters)
+#define SOCKETS BPF_MAP_TYPE_REUSEPORT_SOCKARRAY
+
 /* The types and sizes of the pins; keys have four bytes. */
 static const struct {
 	const char *name;
 	uint32_t type;
 	uint32_t value_bytes;
-	uint32_t entries;
+	uint32_t entries;  /* and for each slot: */
+	uint32_t per_slot;
 } maps[RPLB_MAPS] = {
-	[RPLB_MAP_GROUP] = {"group", BPF_MAP_TYPE_ARRAY, sizeof(struct lb_reuseport_group), 1},
-	[RPLB_MAP_UDP_TARGETS] = {"udp_balancing_targets", BPF_MAP_TYPE_REUSEPORT_SOCKARRAY,
-				  sizeof(uint64_t), LB_MEMBERS_MAX},
-	[RPLB_MAP_TCP_TARGETS] = {"tcp_balancing_targets", BPF_MAP_TYPE_REUSEPORT_SOCKARRAY,
-				  sizeof(uint64_t), LB_MEMBERS_MAX},
-	[RPLB_MAP_SIZE] = {"size", BPF_MAP_TYPE_ARRAY, sizeof(uint32_t), 1},
-	[RPLB_MAP_NONCE] = {"nonce", BPF_MAP_TYPE_ARRAY, sizeof(uint64_t), 1},
-	[RPLB_MAP_SLOTS] = {"slots", BPF_MAP_TYPE_ARRAY, sizeof(struct lb_reuseport_table), 1},
-	[RPLB_MAP_COUNTERS] = {"counters", BPF_MAP_TYPE_PERCPU_ARRAY,
-			       sizeof(struct lb_reuseport_counters), LB_MEMBERS_MAX + 1},
-	[RPLB_MAP_UDP_MEMBERS] = {"udp_members", BPF_MAP_TYPE_ARRAY, ROW,
-				  LB_PLACES *LB_MEMBERS_MAX},
-	[RPLB_MAP_TCP_MEMBERS] = {"tcp_members", BPF_MAP_TYPE_ARRAY, ROW,
-				  LB_PLACES *LB_MEMBERS_MAX},
-	[RPLB_MAP_UDP_SECOND] = {"udp_second_place", BPF_MAP_TYPE_REUSEPORT_SOCKARRAY,
-				 sizeof(uint64_t), LB_MEMBERS_MAX},
-	[RPLB_MAP_TCP_SECOND] = {"tcp_second_place", BPF_MAP_TYPE_REUSEPORT_SOCKARRAY,
-				 sizeof(uint64_t), LB_MEMBERS_MAX},
+	[RPLB_MAP_GROUP] = {"group", BPF_MAP_TYPE_ARRAY, sizeof(struct lb_reuseport_group), 1, 0},
+	[RPLB_MAP_UDP_TARGETS] = {"udp_balancing_targets", SOCKETS, sizeof(uint64_t), 0, 1},
+	[RPLB_MAP_TCP_TARGETS] = {"tcp_balancing_targets", SOCKETS, sizeof(uint64_t), 0, 1},
+	[RPLB_MAP_SIZE] = {"size", BPF_MAP_TYPE_ARRAY, sizeof(uint32_t), 1, 0},
+	[RPLB_MAP_NONCE] = {"nonce", BPF_MAP_TYPE_ARRAY, sizeof(uint64_t), 1, 0},
+	[RPLB_MAP_SLOTS] = {"slots", BPF_MAP_TYPE_ARRAY, sizeof(struct lb_reuseport_table), 1, 0},
+	[RPLB_MAP_COUNTERS] = {"counters", BPF_MAP_TYPE_PERCPU_ARRAY, COUNTERS, LB_REUSEPORT_ROWS,
+			       1},
+	[RPLB_MAP_UDP_MEMBERS] = {"udp_members", BPF_MAP_TYPE_ARRAY, ROW, 0, LB_PLACES},
+	[RPLB_MAP_TCP_MEMBERS] = {"tcp_members", BPF_MAP_TYPE_ARRAY, ROW, 0, LB_PLACES},
+	[RPLB_MAP_UDP_SECOND] = {"udp_second_place", SOCKETS, sizeof(uint64_t), 0, 1},
+	[RPLB_MAP_TCP_SECOND] = {"tcp_second_place", SOCKETS, sizeof(uint64_t), 0, 1},
+	[RPLB_MAP_FLOWS] = {"flows", BPF_MAP_TYPE_LRU_HASH, sizeof(uint32_t), 0, 0},
 };
 
 const char *rplb_map_name(enum rplb_map map)
@@ -78,8 +77,33 @@ bool rplb_map_is_as_named(int fd, enum rplb_map map)
 	uint32_t bytes = sizeof(info);
 
 	return !bpf_obj_get_info_by_fd(fd, &info, &bytes) && info.type == maps[map].type &&
-	       info.key_size == sizeof(uint32_t) && info.value_size == maps[map].value_bytes &&
-	       info.max_entries == maps[map].entries;
+	       info.key_size == sizeof(uint32_t) && info.value_size == maps[map].value_bytes;
+}
+
+uint32_t rplb_map_entries(enum rplb_map map, const struct lb_reuseport_group *record)
+{
+	/* The kernel makes no empty map. */
+	if (map == RPLB_MAP_FLOWS)
+		return record->flows ? record->flows : 1;
+	return maps[map].entries + maps[map].per_slot * record->capacity;
+}
+
+bool rplb_maps_fit(struct rplb_group *group)
+{
+	struct lb_reuseport_group record;
+
+	if (rplb_record_read(group, &record) || record.capacity > LB_MEMBERS_MAX)
+		return false;
+	for (int i = 0; i < RPLB_MAPS; i++) {
+		struct bpf_map_info info = {0};
+		uint32_t bytes = sizeof(info);
+
+		if (bpf_obj_get_info_by_fd(group->maps[i], &info, &bytes) ||
+		    info.max_entries != rplb_map_entries(i, &record))
+			return false;
+	}
+	group->capacity = record.capacity;
+	return true;
 }
 
 bool rplb_map_has_name(int fd, enum rplb_map map)
@@ -147,7 +171,7 @@ int rplb_pins_adopt(struct rplb_group *group, const char *root)
 		if (!rplb_map_is_as_named(group->maps[i], i))
 			return -EPROTONOSUPPORT;
 	}
-	return 0;
+	return rplb_maps_fit(group) ? 0 : -EPROTONOSUPPORT;
 }
 
 static int pin(const struct rplb_group *group, const char *root, const char *as, int fd,

@@ -123,7 +123,7 @@ int rplb_is_alive(const struct rplb_group *group, uint32_t first, bool *alive)
 	uint64_t cookie;
 
 	*alive = false;
-	for (uint32_t slot = first; slot < LB_MEMBERS_MAX; slot++) {
+	for (uint32_t slot = first; slot < group->capacity; slot++) {
 		for (uint32_t i = 0; i < LB_REUSEPORT_PROTOCOLS * LB_PLACES; i++) {
 			int error = rplb_cookie_read(group, protocols[i / LB_PLACES], slot,
 						     i % LB_PLACES, &cookie);
@@ -141,7 +141,7 @@ int rplb_count_check(const struct rplb_group *group, uint32_t count)
 	bool cut_off = false;
 	int error;
 
-	if (count == 0 || count > LB_MEMBERS_MAX)
+	if (count == 0 || count > group->capacity)
 		return -ERANGE;
 	error = rplb_is_alive(group, count, &cut_off);
 	return !error && cut_off ? -EBUSY : error;

@@ -71,7 +71,7 @@ static bool open_maps(struct rplb_group *living)
 		if (living->maps[i] < 0)
 			return false;
 	}
-	return true;
+	return rplb_maps_fit(living);
 }
 
 /* Whether this group has live members at the socket's address. Without the cookie of the network namespace
@@ -159,8 +159,10 @@ static int become(struct rplb_group *group, struct rplb_group *other)
 		if (dup3(other->maps[i], group->maps[i], O_CLOEXEC) < 0)
 			error = -errno;
 	}
-	if (!error)
+	if (!error) {
 		group->wanted = other->wanted;
+		group->capacity = other->capacity;
+	}
 	return error;
 }
 

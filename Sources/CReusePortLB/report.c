@@ -40,7 +40,7 @@ int rplb_counters(struct rplb_group *group, uint32_t slot, struct rplb_counters 
 
 	if (!group || !counters)
 		return -EINVAL;
-	if (slot >= LB_MEMBERS_MAX)
+	if (slot >= group->capacity)
 		return -ERANGE;
 	error = read_row(group, slot, &sum);
 	if (error)
@@ -51,17 +51,28 @@ int rplb_counters(struct rplb_group *group, uint32_t slot, struct rplb_counters 
 	return 0;
 }
 
-int rplb_left_to_kernel(struct rplb_group *group, uint64_t *packets)
+static int read_missed(const struct rplb_group *group, uint32_t row, uint64_t *packets)
 {
 	struct lb_reuseport_counters sum = {0};
-	int error;
+	int error = read_row(group, row, &sum);
 
-	if (!group || !packets)
-		return -EINVAL;
-	error = read_row(group, LB_REUSEPORT_LEFT, &sum);
 	if (!error)
 		*packets = sum.missed;
 	return error;
+}
+
+int rplb_left_to_kernel(struct rplb_group *group, uint64_t *packets)
+{
+	if (!group || !packets)
+		return -EINVAL;
+	return read_missed(group, LB_REUSEPORT_LEFT(group->capacity), packets);
+}
+
+int rplb_flows_missed(struct rplb_group *group, uint64_t *packets)
+{
+	if (!group || !packets)
+		return -EINVAL;
+	return read_missed(group, LB_REUSEPORT_FLOWS(group->capacity), packets);
 }
 
 static void write_address(const struct lb_reuseport_group *record, struct sockaddr_storage *out)
@@ -101,6 +112,8 @@ int rplb_info(struct rplb_group *group, struct rplb_info *info)
 		return error;
 	found.abi = record.abi;
 	found.key = (enum rplb_key)record.key;
+	found.capacity = record.capacity;
+	found.flows = record.flows;
 	found.payload = rplb_payload_read(&record);
 	write_address(&record, &found.address);
 	*info = found;

@@ -6,7 +6,7 @@
 
 #include "internal.h"
 
-#define FREE 0xff
+#define FREE 0xffff
 
 /* The daemon's table for as many receivers of weight 1 at 0.0.0.0, 0.0.0.1, ... port 0: one after another,
  * each member takes the first free slot of its own order. */
@@ -15,7 +15,7 @@ static void build_hashed(struct lb_reuseport_table *table, uint32_t count)
 	struct lb_preference preferences[LB_MEMBERS_MAX];
 
 	table->slots = LB_SLOTS_MIN;
-	memset(table->owner, FREE, sizeof(table->owner));
+	memset(table->owner, 0xff, sizeof(table->owner));
 	for (uint32_t member = 0; member < count; member++)
 		preferences[member] = lb_preference_of(lb_addr_v4(member), 0);
 	for (uint32_t taken = 0; taken < table->slots; taken++) {
@@ -25,7 +25,7 @@ static void build_hashed(struct lb_reuseport_table *table, uint32_t count)
 		do
 			slot = lb_preference_next(preference, table->slots);
 		while (table->owner[slot] != FREE);
-		table->owner[slot] = (uint8_t)(taken % count);
+		table->owner[slot] = (uint16_t)(taken % count);
 	}
 }
 
@@ -38,5 +38,5 @@ void rplb_table_build(struct lb_reuseport_table *table, uint32_t count, uint32_t
 	}
 	table->slots = count;
 	for (uint32_t member = 0; member < count; member++)
-		table->owner[member] = (uint8_t)member;
+		table->owner[member] = (uint16_t)member;
 }

@@ -22,7 +22,7 @@ public struct ReusePortError: Error, Equatable, Sendable {
     public enum Code: Hashable, Sendable, CaseIterable {
         /// A name, count or option is malformed.
         case invalid
-        /// The slot is not below the count, or the count not in 1...``ReusePortGroup/maximumCount``.
+        /// The slot is not below the count, or the count not in 1...capacity.
         case outOfRange
         /// A live member has the slot.
         case slotTaken

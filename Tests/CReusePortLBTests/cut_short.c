@@ -63,7 +63,7 @@ static void destroying(void)
 		if (destroy_and_die(deaths + 1))
 			destroyed += !rplb_group_destroy(NULL, "cut");
 	}
-	lab_ok(deaths == 12, "a group has twelve pins (%d)", deaths);
+	lab_ok(deaths == 13, "a group has thirteen pins (%d)", deaths);
 	lab_ok(opened == deaths, "a group whose destroyer died is built anew (%d)", opened);
 	lab_ok(destroyed == deaths, "and can be destroyed (%d)", destroyed);
 	lab_ok(stale == 2 * deaths,

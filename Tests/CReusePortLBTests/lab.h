@@ -62,4 +62,10 @@ struct lab_socket {
 };
 int lab_socket(struct lab_socket wanted);
 
+/* Sends a datagram from an address in 127.0.0.0/8 (host order; port 0 is any) to 127.0.0.1. */
+void lab_send(uint32_t source, uint16_t source_port, uint16_t port, const void *bytes,
+	      size_t length);
+/* Empties the sockets. Returns which one had a datagram, -1 if none had. */
+int lab_arrival(const int *fds, int count);
+
 #endif

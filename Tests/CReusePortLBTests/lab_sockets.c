@@ -69,3 +69,33 @@ int lab_tcp(uint16_t port)
 {
 	return lab_socket((struct lab_socket){.type = SOCK_STREAM, .port = port});
 }
+
+void lab_send(uint32_t source, uint16_t source_port, uint16_t port, const void *bytes,
+	      size_t length)
+{
+	struct sockaddr_in from = {.sin_family = AF_INET,
+				   .sin_port = htons(source_port),
+				   .sin_addr.s_addr = htonl(source)};
+	struct sockaddr_in to = {.sin_family = AF_INET,
+				 .sin_port = htons(port),
+				 .sin_addr.s_addr = htonl(INADDR_LOOPBACK)};
+	int one = 1, fd = socket(AF_INET, SOCK_DGRAM | SOCK_CLOEXEC, 0);
+
+	setsockopt(fd, SOL_SOCKET, SO_REUSEADDR, &one, sizeof(one));
+	if (bind(fd, (struct sockaddr *)&from, sizeof(from)) ||
+	    sendto(fd, bytes, length, 0, (struct sockaddr *)&to, sizeof(to)) != (ssize_t)length)
+		lab_need(-errno, "send");
+	close(fd);
+}
+
+int lab_arrival(const int *fds, int count)
+{
+	int found = -1;
+	char byte;
+
+	for (int i = 0; i < count; i++) {
+		while (recv(fds[i], &byte, 1, MSG_DONTWAIT) >= 0)
+			found = i;
+	}
+	return found;
+}

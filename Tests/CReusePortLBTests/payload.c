@@ -56,20 +56,8 @@ static void end(struct rplb_group *group)
 /* Sends a datagram from a source (127.0.0.0/8) and returns the slot that it arrives at. */
 static int slot_of(uint32_t source, uint16_t source_port, const void *payload, size_t bytes)
 {
-	struct sockaddr_in from = at(source, source_port), to = at(INADDR_LOOPBACK, port);
-	int one = 1, found = -1, fd = socket(AF_INET, SOCK_DGRAM | SOCK_CLOEXEC, 0);
-	char buffer[2048];
-
-	setsockopt(fd, SOL_SOCKET, SO_REUSEADDR, &one, sizeof(one));
-	if (bind(fd, (struct sockaddr *)&from, sizeof(from)) ||
-	    sendto(fd, payload, bytes, 0, (struct sockaddr *)&to, sizeof(to)) != (ssize_t)bytes)
-		lab_need(-errno, "send");
-	for (int slot = 0; slot < SLOTS; slot++) {
-		if (recv(members[slot], buffer, sizeof(buffer), MSG_DONTWAIT) >= 0)
-			found = slot;
-	}
-	close(fd);
-	return found;
+	lab_send(source, source_port, port, payload, bytes);
+	return lab_arrival(members, SLOTS);
 }
 
 /* Whether the program and rplb_slot_of_payload agree about a datagram. */

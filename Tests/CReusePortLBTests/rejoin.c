@@ -41,25 +41,9 @@ static struct rplb_group *open_group(const char *name, struct rplb_options optio
 /* Finds which socket each of SOURCES addresses reaches. */
 static void homes(const int fds[MEMBERS], int home[SOURCES])
 {
-	struct sockaddr_in to = {.sin_family = AF_INET,
-				 .sin_port = htons(PORT),
-				 .sin_addr.s_addr = htonl(INADDR_LOOPBACK)};
-	char byte;
-
-	for (int i = 0; i < SOURCES; i++) {
-		struct sockaddr_in from = {.sin_family = AF_INET,
-					   .sin_addr.s_addr = htonl(0x7f000100u + (uint32_t)i)};
-		int sender = socket(AF_INET, SOCK_DGRAM | SOCK_CLOEXEC, 0);
-
-		if (bind(sender, (struct sockaddr *)&from, sizeof(from)) ||
-		    sendto(sender, "x", 1, 0, (struct sockaddr *)&to, sizeof(to)) != 1)
-			lab_need(-errno, "send");
-		close(sender);
-		home[i] = -1;
-		for (int member = 0; member < MEMBERS; member++) {
-			while (recv(fds[member], &byte, 1, MSG_DONTWAIT) == 1)
-				home[i] = member;
-		}
+	for (uint32_t i = 0; i < SOURCES; i++) {
+		lab_send(0x7f000100u + i, 0, PORT, "x", 1);
+		home[i] = lab_arrival(fds, MEMBERS);
 	}
 }
 
@@ -271,7 +255,7 @@ static void cut_short(void)
 		deaths += died;
 		rplb_group_close(group);
 	}
-	lab_ok(deaths == 24, "twelve pins are removed and twelve created (%d)", deaths);
+	lab_ok(deaths == 26, "thirteen pins are removed and thirteen created (%d)", deaths);
 	homes(lives.fds, home);
 	lab_ok(!memcmp(home, lives.home, sizeof(home)),
 	       "after a process that died halfway, the next one joins the live group");

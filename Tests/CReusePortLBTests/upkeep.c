@@ -17,7 +17,7 @@ static void resize(void)
 	struct rplb_info info;
 
 	lab_error(rplb_resize(group, 0), -ERANGE, "a count is not 0");
-	lab_error(rplb_resize(group, RPLB_MEMBERS_MAX + 1), -ERANGE, "a count is not 129");
+	lab_error(rplb_resize(group, RPLB_CAPACITY + 1), -ERANGE, "a count is not 129");
 	lab_error(rplb_resize(NULL, 2), -EINVAL, "resizing needs a group");
 	lab_need(rplb_join(group, fd, 2), "join");
 	lab_error(rplb_resize(group, 2), -EBUSY, "a live member is not cut off");
@@ -29,9 +29,9 @@ static void resize(void)
 	lab_error(rplb_resize(group, 3), 0, "a free slot may be removed");
 	close(fd);
 	lab_error(rplb_resize(group, 1), 0, "so may the slot of a member that has left");
-	lab_error(rplb_resize(group, RPLB_MEMBERS_MAX), 0, "a count may be 128");
+	lab_error(rplb_resize(group, RPLB_CAPACITY), 0, "a count may be 128");
 	lab_need(rplb_info(group, &info), "info");
-	lab_ok(info.count == RPLB_MEMBERS_MAX, "and is then");
+	lab_ok(info.count == RPLB_CAPACITY, "and is then");
 	rplb_group_close(group);
 }
 
@@ -64,10 +64,10 @@ static void counting(void)
 	int sender = socket(AF_INET, SOCK_DGRAM | SOCK_CLOEXEC, 0);
 	uint64_t left = 99;
 
-	lab_error(rplb_counters(group, RPLB_MEMBERS_MAX, &kept), -ERANGE,
+	lab_error(rplb_counters(group, RPLB_CAPACITY, &kept), -ERANGE,
 		  "there are counters for 128 slots");
 	lab_ok(!memcmp(&kept, &untouched, sizeof(kept)), "the counters are not written");
-	lab_error(rplb_counters(group, RPLB_MEMBERS_MAX - 1, &kept), 0,
+	lab_error(rplb_counters(group, RPLB_CAPACITY - 1, &kept), 0,
 		  "slots beyond the count have counters too");
 	lab_error(rplb_counters(group, 0, NULL), -EINVAL, "counters need a place");
 	lab_error(rplb_counters(NULL, 0, &kept), -EINVAL, "counters need a group");

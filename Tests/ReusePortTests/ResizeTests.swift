@@ -35,6 +35,27 @@ extension ReusePortTests.ResizeTests {
         #expect(between.count <= 4096 * 2 / 100, "\(between.count) moved between survivors")
     }
 
+    @Test("a group that remembers flows moves none of them, and gives new ones to the fourth")
+    func remembered() throws {
+        let place = try Place()
+        let group = try ReusePortGroup("g", place.options(count: 3, flows: 100_000))
+        let members = try Members(group, count: 3, on: try .free())
+        let sources = IPAddress.v4Sources(4096)
+        let (known, new) = (sources.prefix(2048), sources.suffix(2048))
+        let spray = try Spray(to: members.endpoint)
+        try spray.send(from: Array(known))
+        let before = try members.homes()
+        #expect(try group.flowsMissed() == 2048)
+        try members.join(try place.group(count: 4), 3)
+        try spray.send(from: sources)
+        let after = try members.homes()
+        #expect(known.allSatisfy { before[$0] == after[$0] })
+        #expect(new.count { after[$0] == 3 } >= 2048 * 23 / 100)
+        #expect(try group.flowsMissed() == 4096)
+        let info = try group.info()
+        #expect(info.flows == 100_000 && info.capacity == ReusePortGroup.defaultCapacity)
+    }
+
     @Test("a lower count is refused while a member has a slot above it, and accepted afterwards")
     func lower() throws {
         let place = try Place()

@@ -21,10 +21,12 @@ struct Place: Sendable {
 
     func options(
         count: Int? = nil, key: ReusePortGroup.Key? = nil, seed: UInt64? = nil,
-        existingOnly: Bool = false
+        existingOnly: Bool = false, flows: Int? = nil
     ) -> GroupOptions {
         var options = GroupOptions(count: count, key: key, pinRoot: pins.path)
         options.seed = seed
+        options.flows = flows
+        if let count, count > ReusePortGroup.defaultCapacity { options.capacity = count }
         options.existingOnly = existingOnly
         return options
     }
@@ -49,7 +51,7 @@ struct Sums: Equatable {
     }
 
     init(_ group: borrowing ReusePortGroup) throws {
-        for slot in 0..<ReusePortGroup.maximumCount {
+        for slot in 0..<(try group.info().capacity) {
             let row = try group.counters(slot: slot)
             selected += row.selected
             fallback += row.fallback

@@ -37,10 +37,14 @@
 extern "C" {
 #endif
 
-/* Most slots of a group, and thus the highest count. */
-#define RPLB_MEMBERS_MAX 128
+/* The highest capacity of a group: its slots, and thus the highest count. */
+#define RPLB_MEMBERS_MAX 1024
+/* The capacity of a group unless rplb_options says otherwise. */
+#define RPLB_CAPACITY 128
 /* Most sockets that rplb_members lists: two of each slot, UDP and TCP. */
 #define RPLB_MEMBERS_LISTED (4 * RPLB_MEMBERS_MAX)
+/* The highest value of rplb_options.flows. */
+#define RPLB_FLOWS_MAX (1 << 20)
 
 /* Where groups are pinned by default. */
 #define RPLB_PIN_ROOT "/sys/fs/bpf"
@@ -101,7 +105,7 @@ struct rplb_options {
 	size_t size;
 	/* An absolute path on a BPF file system; NULL: RPLB_PIN_ROOT. */
 	const char *pin_root;
-	/* The number of members, 1..RPLB_MEMBERS_MAX; 0 keeps the group's count, and the group must exist.
+	/* The number of members, 1..capacity; 0 keeps the group's count, and the group must exist.
 	 * The first successful rplb_join through this handle resizes a group with another count, so that a
 	 * refused start changes nothing; rplb_resize resizes it at once. */
 	uint32_t count;
@@ -122,6 +126,13 @@ struct rplb_options {
 	rplb_log_fn log; /* may be NULL */
 	void *log_context;
 	struct rplb_payload_key payload;
+	/* The slots of a new group, 1..RPLB_MEMBERS_MAX; 0: the group's, a new group: RPLB_CAPACITY. */
+	uint32_t capacity;
+	/* How many flows a new group remembers, up to RPLB_FLOWS_MAX: a flow stays with its member as long as that is
+	 * in its slot, also when the count changes; a flow whose member has gone stays with its fallback. A flow is
+	 * what the key hashes, such as a source address. The kernel forgets those that were idle longest, in batches
+	 * of up to 128. 0: the group's, a new group: none. */
+	uint32_t flows;
 };
 
 /* Options with these members, as in &RPLB_OPTIONS(.count = 3); the others have their defaults. */
@@ -141,12 +152,12 @@ struct rplb_group;
  *
  * -EINVAL           name or options are malformed
  * -E2BIG            the options have a member that this version does not know
- * -ERANGE           count above RPLB_MEMBERS_MAX, or 0 for a private group
+ * -ERANGE           count above the capacity, or 0 for a private group; capacity above RPLB_MEMBERS_MAX
  * -ENODEV           the pin root is no BPF file system
  * -ENOENT           the group does not exist, and RPLB_EXISTING is set or count is 0
  * -EPERM            the group does not exist, and the privilege to create it is missing
  * -EACCES           the pins belong to another user, or the pin root cannot be searched
- * -ESTALE           the group exists with another key, payload key or seed
+ * -ESTALE           the group exists with another key, payload key, seed, capacity or number of flows
  * -EBUSY            a lower count would cut off a live member
  * -EPROTONOSUPPORT  another version of this library, or another program, made the pins
  * -EOPNOTSUPP       the kernel has no sk_reuseport programs (Linux 4.19)
@@ -289,10 +300,10 @@ int rplb_retire_replaced(struct rplb_group *group, int fd);
 int rplb_attach(struct rplb_group *group, int fd);
 
 /*
- * Changes the count of a group, 1..RPLB_MEMBERS_MAX. From N to N+1 about 1 source in N+1 moves.
+ * Changes the count of a group, 1..capacity. From N to N+1 about 1 source in N+1 moves.
  *
  * -EBUSY   a lower count would cut off a live member
- * -ERANGE  the count is not 1..RPLB_MEMBERS_MAX
+ * -ERANGE  the count is not 1..capacity
  */
 int rplb_resize(struct rplb_group *group, uint32_t count);
 
@@ -305,6 +316,8 @@ struct rplb_info {
 	/* The members' address; ss_family is 0 before the first one has joined. */
 	struct sockaddr_storage address;
 	struct rplb_payload_key payload;
+	uint32_t capacity;
+	uint32_t flows; /* how many flows it remembers; 0: none */
 };
 
 /* Reports the properties of a group. */
@@ -320,12 +333,16 @@ struct rplb_counters {
 /*
  * Reports the counters of a slot.
  *
- * -ERANGE  the slot is not below RPLB_MEMBERS_MAX
+ * -ERANGE  the slot is not below the capacity
  */
 int rplb_counters(struct rplb_group *group, uint32_t slot, struct rplb_counters *counters);
 
 /* Reports the number of packets without a member: the kernel chose among the sockets on the port. */
 int rplb_left_to_kernel(struct rplb_group *group, uint64_t *packets);
+
+/* Reports the number of packets of flows that the group did not remember, because they were new or forgotten; 0
+ * without rplb_options.flows. */
+int rplb_flows_missed(struct rplb_group *group, uint64_t *packets);
 
 /* A socket in a slot. */
 struct rplb_member {
@@ -384,7 +401,7 @@ enum rplb_call {
 	RPLB_CALL_JOIN,	   /* rplb_join, rplb_replace, rplb_attach */
 	RPLB_CALL_LEAVE,   /* rplb_leave, rplb_retire, rplb_retire_replaced, rplb_is_replaced */
 	RPLB_CALL_RESIZE,  /* rplb_resize */
-	RPLB_CALL_REPORT,  /* rplb_info, rplb_counters, rplb_left_to_kernel, rplb_members */
+	RPLB_CALL_REPORT,  /* rplb_info, rplb_counters, rplb_left_to_kernel, rplb_flows_missed, rplb_members */
 	RPLB_CALL_ADOPT,   /* rplb_adopt */
 };
 

@@ -40,13 +40,18 @@ internal import KernelPrograms
         _ name: String?, _ options: borrowing GroupOptions, _ log: LogBox?,
         _ group: inout OpaquePointer?
     ) -> Int32 {
-        guard let count = UInt32(exactly: options.count ?? 0) else { return -ERANGE }
+        guard let count = UInt32(exactly: options.count ?? 0),
+            let capacity = UInt32(exactly: options.capacity ?? 0)
+        else { return -ERANGE }
+        guard let flows = UInt32(exactly: options.flows ?? 0) else { return -EINVAL }
         guard let object = options.object ?? EmbeddedObject.reuseportSelect.bytes else {
             return -ENOEXEC
         }
         var native = unsafe rplb_options()
         unsafe native.size = MemoryLayout<rplb_options>.size
         unsafe native.count = count
+        unsafe native.capacity = capacity
+        unsafe native.flows = flows
         unsafe native.key = options.key?.native ?? RPLB_KEY_ANY
         if case .payload(let key) = options.key { unsafe native.payload = key.native }
         unsafe native.owner = options.owner ?? .max

@@ -14,6 +14,10 @@ public struct GroupInfo: Hashable, Sendable {
     public let address: Endpoint?
     /// Version of the layout of the pins.
     public let abi: Int
+    /// The highest count that it can have.
+    public let capacity: Int
+    /// How many flows it remembers; 0: none.
+    public let flows: Int
 }
 
 /// The counters of a slot since the group was created, UDP and TCP together.

@@ -10,7 +10,7 @@ public struct GroupOptions: Sendable {
     /// An absolute path on a BPF file system, below which the group is pinned; nil:
     /// ``ReusePortGroup/defaultPinRoot``.
     public var pinRoot: String?
-    /// The number of members, 1...``ReusePortGroup/maximumCount``; nil keeps the group's count, and the group must
+    /// The number of members, 1...capacity; nil keeps the group's count, and the group must
     /// exist. The first socket that joins through this value resizes a group with another count, so that a refused
     /// start changes nothing; ``ReusePortGroup/resize(count:)`` does it at once. From N to N+1 about one source in N+1
     /// moves.
@@ -20,6 +20,14 @@ public struct GroupOptions: Sendable {
     /// Mixed into the hash. Hosts with the same seed and count choose alike. nil: the group's seed, or 0 for a new
     /// group.
     public var seed: UInt64?
+    /// The slots of a new group, 1...``ReusePortGroup/maximumCapacity``; nil: the group's, or
+    /// ``ReusePortGroup/defaultCapacity`` for a new group.
+    public var capacity: Int?
+    /// How many flows a new group remembers, up to 1 048 576: a flow stays with its member as long as that is in its
+    /// slot, also when the count changes; a flow whose member has gone stays with its fallback. A flow is what the key
+    /// hashes, such as a source address. The kernel forgets those that were idle longest. nil: the group's, or none for
+    /// a new group.
+    public var flows: Int?
     /// The owner of a new group's pins, who may open it; nil: the caller's uid and group.
     public var owner: UInt32?
     public var ownerGroup: UInt32?

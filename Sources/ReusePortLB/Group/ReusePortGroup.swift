@@ -15,8 +15,10 @@ internal import Glibc
 public struct ReusePortGroup: ~Copyable, Sendable {
     /// Where groups are pinned by default: `/sys/fs/bpf`.
     public static let defaultPinRoot = RPLB_PIN_ROOT
-    /// Slots that a group can have: 128.
-    public static let maximumCount = Int(RPLB_MEMBERS_MAX)
+    /// Slots that a group can have, 128, unless ``GroupOptions/capacity`` says otherwise.
+    public static let defaultCapacity = Int(RPLB_CAPACITY)
+    /// The highest capacity of a group: 1024.
+    public static let maximumCapacity = Int(RPLB_MEMBERS_MAX)
 
     /// nil for a private group.
     public let name: String?
@@ -121,7 +123,7 @@ public struct ReusePortGroup: ~Copyable, Sendable {
             RPLB_CALL_JOIN)
     }
 
-    /// Gives the group another count, 1...``maximumCount``.
+    /// Gives the group another count, 1...capacity.
     ///
     /// - Throws: `.busy` when a live member would be cut off.
     public borrowing func resize(count: Int) throws(ReusePortError) {
@@ -169,12 +171,13 @@ extension ReusePortGroup {
         }
         return GroupInfo(
             count: Int(info.count), key: key, seed: info.seed,
-            address: Endpoint(storage: info.address), abi: Int(info.abi))
+            address: Endpoint(storage: info.address), abi: Int(info.abi),
+            capacity: Int(info.capacity), flows: Int(info.flows))
     }
 
     /// The counters of one slot.
     ///
-    /// - Parameter slot: 0..<``maximumCount``; slots that the group had before a resize keep theirs.
+    /// - Parameter slot: below the group's capacity; slots that the group had before a resize keep theirs.
     public borrowing func counters(slot: Int) throws(ReusePortError) -> SlotCounters {
         var row = rplb_counters()
         let number = UInt32(exactly: slot) ?? .max
@@ -197,6 +200,16 @@ extension ReusePortGroup {
         var packets: UInt64 = 0
         try check(
             unsafe rplb_left_to_kernel(handle.native, &packets), "read the counters of",
+            handle.subject, RPLB_CALL_REPORT)
+        return packets
+    }
+
+    /// Packets of flows that the group did not remember, because they were new or forgotten; 0 without
+    /// ``GroupOptions/flows``.
+    public borrowing func flowsMissed() throws(ReusePortError) -> UInt64 {
+        var packets: UInt64 = 0
+        try check(
+            unsafe rplb_flows_missed(handle.native, &packets), "read the counters of",
             handle.subject, RPLB_CALL_REPORT)
         return packets
     }
@@ -239,11 +252,11 @@ extension ReusePortGroup {
     /// The live members by transport and slot, the current one of a slot before the previous one.
     public borrowing func members() throws(ReusePortError) -> [Member] {
         // SAFETY: any bytes are a valid rplb_member, and there is room for as many as are announced.
-        let capacity = 4 * Self.maximumCount
-        var rows = [rplb_member](repeating: rplb_member(), count: capacity)
+        let most = try 4 * info().capacity
+        var rows = [rplb_member](repeating: rplb_member(), count: most)
         var found = 0
         try check(
-            unsafe rplb_members(handle.native, &rows, capacity, &found), "list the members of",
+            unsafe rplb_members(handle.native, &rows, most, &found), "list the members of",
             handle.subject, RPLB_CALL_REPORT)
         return rows.prefix(found).map(Member.init)
     }

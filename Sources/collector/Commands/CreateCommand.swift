@@ -19,7 +19,7 @@ struct CreateCommand: ParsableCommand {
     var name: String
 
     @Option(
-        name: .customLong("count"), help: ArgumentHelp("Slots, 1 to 128.", valueName: "number"))
+        name: .customLong("count"), help: ArgumentHelp("Slots, 1 to the capacity.", valueName: "number"))
     var count: Int
 
     @Option(help: ArgumentHelp("The user that may join: a name or uid.", valueName: "user"))
@@ -33,7 +33,7 @@ struct CreateCommand: ParsableCommand {
 
     func validate() throws {
         try checkName(name)
-        try checkCount(count)
+        try balance.check(count: count)
         guard permissions != nil else {
             throw ValidationError("--mode takes an octal number such as 0600 or 0660")
         }

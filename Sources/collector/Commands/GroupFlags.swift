@@ -20,7 +20,7 @@ struct PinRootFlag: ParsableArguments {
     }
 }
 
-/// What a group balances by.
+/// What a group balances by, and its size.
 struct BalanceFlags: ParsableArguments {
     @Option(
         help: ArgumentHelp(
@@ -57,7 +57,29 @@ struct BalanceFlags: ParsableArguments {
             discussion: "Default: the group's seed; 0 for a new group.", valueName: "number"))
     var seed: UInt64?
 
+    @Option(
+        parsing: .unconditional,
+        help: ArgumentHelp(
+            "How many flows a new group remembers: they keep their member when the count changes.",
+            discussion: "1 to 1048576. Default: the group's; none for a new group.",
+            valueName: "number"))
+    var flows: Int?
+
+    @Option(
+        parsing: .unconditional,
+        help: ArgumentHelp(
+            "The highest count of a new group, up to 1024.",
+            discussion: "Default: the group's; 128 for a new group.", valueName: "number"))
+    var capacity: Int?
+
     func validate() throws {
+        guard flows.map({ (1...1 << 20).contains($0) }) ?? true else {
+            throw ValidationError("--flows takes a number from 1 to 1048576")
+        }
+        guard capacity.map({ (1...ReusePortGroup.maximumCapacity).contains($0) }) ?? true else {
+            throw ValidationError(
+                "--capacity takes a number from 1 to \(ReusePortGroup.maximumCapacity)")
+        }
         guard (key == "payload") == (payloadKey != nil) else {
             throw ValidationError("--key payload and --payload-key go together")
         }
@@ -67,6 +89,25 @@ struct BalanceFlags: ParsableArguments {
         if let payloadKey { return .payload(payloadKey) }
         return ReusePortGroup.Key.plain.first { $0.name == key }
     }
+
+    /// Checks a count before the group is opened. An existing group has a capacity of its own.
+    func check(count: Int) throws {
+        let most = capacity ?? ReusePortGroup.maximumCapacity
+        guard (1...most).contains(count) else {
+            throw ValidationError("COUNT must be a number from 1 to \(most)")
+        }
+    }
+
+    /// The same options on a command line.
+    var words: [String] {
+        var words: [String] = []
+        if let key { words += ["--key", key] }
+        if let payloadKey { words += ["--payload-key", "\(payloadKey)"] }
+        if let seed { words += ["--seed", "\(seed)"] }
+        if let flows { words += ["--flows", "\(flows)"] }
+        if let capacity { words += ["--capacity", "\(capacity)"] }
+        return words
+    }
 }
 
 extension GroupOptions {
@@ -74,15 +115,10 @@ extension GroupOptions {
     init(_ balance: BalanceFlags, _ root: PinRootFlag, count: Int?) {
         self.init(count: count, key: balance.groupKey, pinRoot: root.pinRoot)
         seed = balance.seed
+        flows = balance.flows
+        capacity = balance.capacity
         // As bpftool does. At any other path a missing file system is probably a wrong path.
         mountsFileSystem = geteuid() == 0 && root.pinRoot == ReusePortGroup.defaultPinRoot
-    }
-}
-
-/// Checks that a count is 1...128.
-func checkCount(_ count: Int) throws {
-    guard (1...ReusePortGroup.maximumCount).contains(count) else {
-        throw ValidationError("COUNT must be a number from 1 to \(ReusePortGroup.maximumCount)")
     }
 }
 

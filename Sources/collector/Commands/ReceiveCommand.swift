@@ -33,7 +33,7 @@ struct ReceiveCommand: AsyncParsableCommand {
     var index: Int
 
     @Argument(
-        help: "The number of slots, 1 to 128; a group with another count is resized.")
+        help: "The number of slots, 1 to the group's capacity; a group with another count is resized.")
     var count: Int
 
     @Option(
@@ -77,7 +77,7 @@ struct ReceiveCommand: AsyncParsableCommand {
 
     func validate() throws {
         guard port != 0 else { throw ValidationError("PORT must be a number from 1 to 65535") }
-        try checkCount(count)
+        try balance.check(count: count)
         guard (0..<count).contains(index) else {
             throw ValidationError(
                 "INDEX must be a number from 0 to COUNT - 1, that is \(count - 1)")

@@ -29,7 +29,7 @@ struct SlotFlags: ParsableArguments {
 
     func validate() throws {
         try checkName(group)
-        if let count { try checkCount(count) }
+        if let count { try balance.check(count: count) }
         try slot.check(count: count, replaces: replace)
     }
 
@@ -43,10 +43,7 @@ struct SlotFlags: ParsableArguments {
         var words = ["--group", group, "--slot", "\(slot)", "--pin-root", root.pinRoot]
         if let count { words += ["--count", "\(count)"] }
         if replace { words.append("--replace") }
-        if let key = balance.key { words += ["--key", key] }
-        if let bytes = balance.payloadKey { words += ["--payload-key", "\(bytes)"] }
-        if let seed = balance.seed { words += ["--seed", "\(seed)"] }
-        return words
+        return words + balance.words
     }
 }
 
@@ -72,7 +69,7 @@ enum Slot: ExpressibleByArgument, Equatable {
         case .auto where replaces:
             throw ValidationError("--replace needs a number as --slot: that of the live member")
         case .number(let number)
-        where !(0..<(count ?? ReusePortGroup.maximumCount)).contains(number):
+        where !(0..<(count ?? ReusePortGroup.maximumCapacity)).contains(number):
             throw ValidationError("--slot takes auto, or a number from 0 to the group's count - 1")
         default: break
         }

@@ -11,12 +11,14 @@ struct GroupStatus {
         let counters: [SlotCounters]
         let members: [Member]
         let leftToKernel: UInt64
+        let flowsMissed: UInt64
 
         init(_ group: borrowing ReusePortGroup) throws(ReusePortError) {
             info = try group.info()
             counters = try group.counters()
             members = try group.members()
             leftToKernel = try group.leftToKernel()
+            flowsMissed = try group.flowsMissed()
         }
     }
 
@@ -47,10 +49,13 @@ struct GroupStatus {
         case .success(let details):
             let info = details.info
             let place = info.address.map { "at \($0)" } ?? "at no address yet"
+            let flows =
+                info.flows == 0
+                ? "" : ", \(info.flows) flows remembered, \(details.flowsMissed) missed"
             let head =
                 "group \(Printable.line(name)) \(place): \(info.key), seed \(info.seed), "
-                + "\(info.count) slots, \(details.leftToKernel) packets left to the kernel\n"
-            return head + Self.table(details)
+                + "\(info.count) slots, \(details.leftToKernel) packets left to the kernel"
+            return head + flows + "\n" + Self.table(details)
         }
     }
 
@@ -105,6 +110,9 @@ struct GroupStatus {
                 ("key", .string(info.key.name)),
                 ("seed", .number(info.seed)),
                 ("count", .number(UInt64(info.count))),
+                ("capacity", .number(UInt64(info.capacity))),
+                ("flows", .number(UInt64(info.flows))),
+                ("flows_missed", .number(details.flowsMissed)),
                 ("left_to_kernel", .number(details.leftToKernel)),
                 (
                     "slots",

@@ -11,10 +11,14 @@
 #include "payload_key.h"
 
 /* The version of the pins' layout, in the record of the group. */
-#define LB_REUSEPORT_ABI 3
+#define LB_REUSEPORT_ABI 4
 
-/* Slots for sockets, that is members of one group, of each protocol. */
-#define LB_MEMBERS_MAX 128
+/* The highest capacity of a group, that is slots for sockets of each protocol, and the default. */
+#define LB_MEMBERS_MAX 1024
+#define LB_CAPACITY 128
+
+/* The highest number of flows that a group remembers. */
+#define LB_FLOWS_MAX (1 << 20)
 
 /* Sockets of a slot: the current one and, while it is being replaced, the previous one. */
 #define LB_PLACES 2
@@ -37,7 +41,9 @@ enum lb_reuseport_key {
 
 /* The one constant of the program, in its map .rodata. */
 struct lb_reuseport_constants {
-	__u32 key;		       /* enum lb_reuseport_key */
+	__u32 key; /* enum lb_reuseport_key */
+	__u32 capacity;
+	__u32 flows;		       /* entries of the map `flows`; 0: the program does not use it */
 	struct lb_payload_key payload; /* of LB_REUSEPORT_PAYLOAD; else zero */
 };
 
@@ -48,30 +54,33 @@ LB_INLINE int lb_reuseport_is_hashed(__u32 key)
 	       key == LB_REUSEPORT_PAYLOAD;
 }
 
-/* Map `slots`, one value: the slot table. The library writes it byte by byte while the program reads,
- * which is safe since each byte is a valid owner before and after. */
+/* Map `slots`, one value: the slot table. The library writes it while the program reads, which is safe since each
+ * owner is valid before and after, and the kernel copies whole words. */
 struct lb_reuseport_table {
 	__u64 seed;    /* of the hash; the map `nonce` shows it */
 	__u64 seed_v4; /* lb_hash_high(seed, 0) */
 	__u32 count;   /* members that the group is meant to have; the map `size` shows it */
 	__u32 slots;   /* how many bytes of `owner` are in use */
-	__u8 owner[LB_SLOTS_MIN];
+	__u16 owner[LB_SLOTS_MIN];
 	/* Which place has the current socket of a slot: 0 is udp_balancing_targets or
 	 * tcp_balancing_targets, 1 is udp_second_place or tcp_second_place. A kernel's socket is in
 	 * one such map at most, so the current one never moves: the byte changes instead. */
 	__u8 place[LB_REUSEPORT_PROTOCOLS][LB_MEMBERS_MAX];
 };
 
-/* Map `counters`, a row a member and one more, per CPU, written by the program. Summed over all rows
- * selected + missed = datagrams and connections, and missed = fallback + left to the kernel. */
+/* Map `counters`, per CPU, written by the program: a row a slot, then LB_REUSEPORT_LEFT and LB_REUSEPORT_FLOWS. Summed
+ * over all slots, selected + missed = packets, and missed = fallback + left to the kernel. */
 struct lb_reuseport_counters {
 	__u64 selected; /* the member was the first choice and took it */
 	__u64 fallback; /* the member was the fallback for a closed one */
 	__u64 missed;	/* the member was the first choice and was closed */
 };
 
-/* The row whose `missed` counts packets that were left to the kernel's own choice: the group was empty. */
-#define LB_REUSEPORT_LEFT LB_MEMBERS_MAX
+/* The rows after those of the slots: `missed` counts packets that were left to the kernel's own choice, because the
+ * group was empty, and packets of flows that the map `flows` did not have. */
+#define LB_REUSEPORT_LEFT(capacity) (capacity)
+#define LB_REUSEPORT_FLOWS(capacity) ((capacity) + 1)
+#define LB_REUSEPORT_ROWS 2
 
 enum lb_reuseport_state {
 	LB_REUSEPORT_BUILDING = 0, /* its creator has not finished, or died */
@@ -91,11 +100,13 @@ struct lb_reuseport_group {
 	__u64 netns;		/* the members' network namespace (SO_NETNS_COOKIE); 0: unknown */
 	__u32 device;		/* the interface they are bound to (SO_BINDTOIFINDEX); 0: none */
 	__u32 v6only;		/* 1: IPV6_V6ONLY */
+	__u32 capacity;		/* 1..LB_MEMBERS_MAX */
+	__u32 flows;		/* entries of the map `flows`; 0: none */
 	struct lb_payload_key payload; /* of LB_REUSEPORT_PAYLOAD; else zero */
 };
 
 /* Maps `udp_members` and `tcp_members`, written by the library when a socket joins: row
- * place * LB_MEMBERS_MAX + slot. A row is valid as long as the socket in that place has this cookie. */
+ * place * capacity + slot. A row is valid as long as the socket in that place has this cookie. */
 struct lb_reuseport_member {
 	__u64 cookie;	 /* SO_COOKIE of the socket */
 	__u64 joined_ns; /* CLOCK_REALTIME */
@@ -105,13 +116,12 @@ struct lb_reuseport_member {
 };
 
 _Static_assert(sizeof(struct lb_reuseport_table) ==
-		       24 + LB_SLOTS_MIN + LB_REUSEPORT_PROTOCOLS * LB_MEMBERS_MAX,
+		       24 + 2 * LB_SLOTS_MIN + LB_REUSEPORT_PROTOCOLS * LB_MEMBERS_MAX,
 	       "no hidden padding");
 _Static_assert(sizeof(struct lb_reuseport_counters) == 24, "three words");
-_Static_assert(sizeof(struct lb_reuseport_group) == 56, "no hidden padding");
-_Static_assert(sizeof(struct lb_reuseport_constants) == 12, "no hidden padding");
+_Static_assert(sizeof(struct lb_reuseport_group) == 64, "no hidden padding");
+_Static_assert(sizeof(struct lb_reuseport_constants) == 20, "no hidden padding");
 _Static_assert(sizeof(struct lb_reuseport_member) == 32, "no hidden padding");
-_Static_assert(LB_MEMBERS_MAX <= 256, "an owner is a byte");
 _Static_assert((LB_MEMBERS_MAX & (LB_MEMBERS_MAX - 1)) == 0, "a slot is masked");
 
 /* Keys tried before the members one after another. If half of a group is closed, eight of them all miss in one
