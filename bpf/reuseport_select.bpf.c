@@ -46,6 +46,7 @@
 const volatile struct lb_reuseport_constants lb_constants = {
 	.key = LB_REUSEPORT_SOURCE_IP,
 	.capacity = LB_CAPACITY,
+	.slots = LB_SLOTS_MIN,
 };
 
 /* The library gives the maps the group's capacity. */
@@ -230,15 +231,13 @@ static __always_inline __u32 key_of(struct sk_reuseport_md *md, struct bpf_sock 
 	return lb_key_source_ip(lb_table.seed, flow.source);
 }
 
-_Static_assert((LB_SLOTS_MIN & (LB_SLOTS_MIN - 1)) == 0, "the number of slots is a mask plus one");
-
 static __always_inline __u32 owner_of(__u32 key, __u32 kind)
 {
 	/* A hashed table always has all slots, which spares the division. */
 	if (lb_reuseport_is_hashed(kind))
-		return lb_table.owner[lb_slot(key, LB_SLOTS_MIN)];
+		return lb_table.owner[key & (lb_constants.slots - 1)];
 	/* The mask changes nothing; it is for the verifier, which cannot follow the remainder. */
-	return lb_table.owner[lb_slot(key, lb_table.slots) & (LB_SLOTS_MIN - 1)];
+	return lb_table.owner[lb_slot(key, lb_table.slots) & (LB_SLOTS_MAX - 1)];
 }
 
 static __always_inline __u8 place_of(enum lb_reuseport_protocol protocol, __u32 member)

@@ -132,7 +132,8 @@ int rplb_count_check(const struct rplb_group *group, uint32_t count);
 int rplb_resize_locked(struct rplb_group *group, uint32_t count);
 
 /* table.c: the slot table of `count` members. */
-void rplb_table_build(struct lb_reuseport_table *table, uint32_t count, uint32_t key);
+void rplb_table_build(struct lb_reuseport_table *table, uint32_t count, uint32_t key,
+		      uint32_t capacity);
 
 /* socket.c: a socket that is to join; makes the checks that rplb_join documents. */
 struct rplb_socket {

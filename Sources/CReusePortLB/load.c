@@ -36,6 +36,7 @@ static int set_sizes(struct bpf_object *object, const struct lb_reuseport_group 
 	struct lb_reuseport_constants constants = {
 		.key = record->key,
 		.capacity = record->capacity,
+		.slots = lb_reuseport_slots(record->capacity),
 		.flows = record->flows,
 		.payload = record->payload,
 	};

@@ -53,7 +53,7 @@ int rplb_count_write(const struct rplb_group *group, uint32_t count, uint32_t ke
 		return -ENOMEM;
 	/* Keeps the places. */
 	error = read_value(group->maps[RPLB_MAP_SLOTS], table);
-	rplb_table_build(table, count, key);
+	rplb_table_build(table, count, key, group->capacity);
 	if (!error)
 		error = rplb_seed_read(group, &seed);
 	table->seed = seed;

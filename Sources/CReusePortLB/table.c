@@ -10,11 +10,11 @@
 
 /* The daemon's table for as many receivers of weight 1 at 0.0.0.0, 0.0.0.1, ... port 0: one after another,
  * each member takes the first free slot of its own order. */
-static void build_hashed(struct lb_reuseport_table *table, uint32_t count)
+static void build_hashed(struct lb_reuseport_table *table, uint32_t count, uint32_t capacity)
 {
 	struct lb_preference preferences[LB_MEMBERS_MAX];
 
-	table->slots = LB_SLOTS_MIN;
+	table->slots = lb_reuseport_slots(capacity);
 	memset(table->owner, 0xff, sizeof(table->owner));
 	for (uint32_t member = 0; member < count; member++)
 		preferences[member] = lb_preference_of(lb_addr_v4(member), 0);
@@ -29,11 +29,12 @@ static void build_hashed(struct lb_reuseport_table *table, uint32_t count)
 	}
 }
 
-void rplb_table_build(struct lb_reuseport_table *table, uint32_t count, uint32_t key)
+void rplb_table_build(struct lb_reuseport_table *table, uint32_t count, uint32_t key,
+		      uint32_t capacity)
 {
 	table->count = count;
 	if (lb_reuseport_is_hashed(key)) {
-		build_hashed(table, count);
+		build_hashed(table, count, capacity);
 		return;
 	}
 	table->slots = count;

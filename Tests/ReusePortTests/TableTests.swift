@@ -26,8 +26,8 @@ extension ReusePortTests.TableTests {
         var zero: UInt32 = 0
         guard bpf_map_lookup_elem(map, &zero, &value) == 0 else { throw Failed("lookup") }
         let field = try #require(MemoryLayout<lb_reuseport_table>.offset(of: \.slots))
-        // Swift does not import an array as long as that of the owners, which follows.
-        let offset = field + MemoryLayout<UInt32>.size
+        // Swift does not import an array as long as that of the owners, the last member.
+        let offset = value.count - 2 * Int(LB_SLOTS_MAX)
         let used = value.withUnsafeBytes { $0.load(fromByteOffset: field, as: UInt32.self) }
         return value.withUnsafeBytes { bytes in
             (0..<Int(used)).map {

@@ -389,6 +389,73 @@ int rplb_slot_of_payload(struct rplb_group *group, int protocol, const struct so
 			 const struct sockaddr *destination, const void *payload, size_t bytes,
 			 uint32_t *slot, struct rplb_member *member);
 
+/* What the kernel does for the reader of a UDP socket. */
+enum rplb_prepare {
+	/* Datagrams of one sender come merged (UDP_GRO, Linux 5.0), which makes bursts cheap. Whoever reads such a socket
+	 * without rplb_receive_batch gets several datagrams as one. Where the network card or a sender on this host
+	 * merges them, the group's counters count a merged packet once. */
+	RPLB_GRO = 1,
+	/* rplb_datagram.received_ns (SO_TIMESTAMPNS). */
+	RPLB_TIMESTAMPS = 2,
+	/* rplb_datagram.drops (SO_RXQ_OVFL). */
+	RPLB_DROPS = 4,
+};
+
+/*
+ * Prepares a UDP socket for rplb_receive_batch.
+ *
+ * @flags  enum rplb_prepare, combined
+ *
+ * -EINVAL       an unknown flag
+ * -ENOPROTOOPT  the kernel has no UDP_GRO
+ *
+ * Also errors of setsockopt(2).
+ */
+int rplb_socket_prepare(int fd, unsigned int flags);
+
+/* Memory for the datagrams of one call, for one thread at a time. */
+struct rplb_batch;
+
+/*
+ * Allocates a batch: 64 KiB of address space a message, of which the kernel provides what datagrams reach.
+ *
+ * @messages  1..1024: datagrams, or packets that the kernel has merged, received by one call
+ * @bytes     at least 1: what is kept of a datagram
+ * @batch     for rplb_batch_free
+ */
+int rplb_batch_new(uint32_t messages, uint32_t bytes, struct rplb_batch **batch);
+/* Frees a batch. NULL is allowed. */
+void rplb_batch_free(struct rplb_batch *batch);
+
+/* A received datagram. Its pointers are valid until the next call with the batch. */
+struct rplb_datagram {
+	const void *bytes;
+	uint32_t kept;	 /* at `bytes` */
+	uint32_t length; /* of the datagram; above `kept` if it was cut */
+	const struct sockaddr *source;
+	/* When the kernel received it, CLOCK_REALTIME; 0 without RPLB_TIMESTAMPS. */
+	uint64_t received_ns;
+	/* Datagrams that the kernel had dropped at the socket before it queued this one; wraps around at 2^32. 0 without
+	 * RPLB_DROPS. */
+	uint32_t drops;
+};
+
+enum rplb_receive { RPLB_DONT_WAIT = 1 };
+
+/*
+ * Receives what waits in a UDP socket in one recvmmsg(2), and splits merged datagrams without copying them. It waits for
+ * the first datagram; shutdown(fd, SHUT_RD) ends the wait.
+ *
+ * @limit      most messages to receive; 0: as many as the batch has room for
+ * @flags      RPLB_DONT_WAIT, or 0
+ * @datagrams  those received
+ * @count      how many; 0: the queue is empty, or the wait was ended
+ *
+ * Errors of recvmmsg(2); an interrupted call is repeated.
+ */
+int rplb_receive_batch(struct rplb_batch *batch, int fd, uint32_t limit, unsigned int flags,
+		       const struct rplb_datagram **datagrams, size_t *count);
+
 /* Explains an error, errno or -errno, with its remedy. Returns a constant string, never NULL. */
 const char *rplb_explain(int error);
 

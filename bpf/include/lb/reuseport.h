@@ -43,6 +43,7 @@ enum lb_reuseport_key {
 struct lb_reuseport_constants {
 	__u32 key; /* enum lb_reuseport_key */
 	__u32 capacity;
+	__u32 slots;		       /* lb_reuseport_slots(capacity) */
 	__u32 flows;		       /* entries of the map `flows`; 0: the program does not use it */
 	struct lb_payload_key payload; /* of LB_REUSEPORT_PAYLOAD; else zero */
 };
@@ -54,18 +55,29 @@ LB_INLINE int lb_reuseport_is_hashed(__u32 key)
 	       key == LB_REUSEPORT_PAYLOAD;
 }
 
+/* Slots of a hashed table: a power of two, and those of the daemon's table for as many receivers (limits.h) if the
+ * capacity is one too. It does not depend on the count, so that a resize moves few sources. */
+LB_INLINE __u32 lb_reuseport_slots(__u32 capacity)
+{
+	__u32 slots = LB_SLOTS_MIN;
+
+	while (slots < capacity * LB_SLOTS_PER_DOWNSTREAM)
+		slots *= 2;
+	return slots;
+}
+
 /* Map `slots`, one value: the slot table. The library writes it while the program reads, which is safe since each
  * owner is valid before and after, and the kernel copies whole words. */
 struct lb_reuseport_table {
 	__u64 seed;    /* of the hash; the map `nonce` shows it */
 	__u64 seed_v4; /* lb_hash_high(seed, 0) */
 	__u32 count;   /* members that the group is meant to have; the map `size` shows it */
-	__u32 slots;   /* how many bytes of `owner` are in use */
-	__u16 owner[LB_SLOTS_MIN];
+	__u32 slots;   /* how many entries of `owner` are in use */
 	/* Which place has the current socket of a slot: 0 is udp_balancing_targets or
 	 * tcp_balancing_targets, 1 is udp_second_place or tcp_second_place. A kernel's socket is in
 	 * one such map at most, so the current one never moves: the byte changes instead. */
 	__u8 place[LB_REUSEPORT_PROTOCOLS][LB_MEMBERS_MAX];
+	__u16 owner[LB_SLOTS_MAX];
 };
 
 /* Map `counters`, per CPU, written by the program: a row a slot, then LB_REUSEPORT_LEFT and LB_REUSEPORT_FLOWS. Summed
@@ -116,11 +128,11 @@ struct lb_reuseport_member {
 };
 
 _Static_assert(sizeof(struct lb_reuseport_table) ==
-		       24 + 2 * LB_SLOTS_MIN + LB_REUSEPORT_PROTOCOLS * LB_MEMBERS_MAX,
+		       24 + 2 * LB_SLOTS_MAX + LB_REUSEPORT_PROTOCOLS * LB_MEMBERS_MAX,
 	       "no hidden padding");
 _Static_assert(sizeof(struct lb_reuseport_counters) == 24, "three words");
 _Static_assert(sizeof(struct lb_reuseport_group) == 64, "no hidden padding");
-_Static_assert(sizeof(struct lb_reuseport_constants) == 20, "no hidden padding");
+_Static_assert(sizeof(struct lb_reuseport_constants) == 24, "no hidden padding");
 _Static_assert(sizeof(struct lb_reuseport_member) == 32, "no hidden padding");
 _Static_assert((LB_MEMBERS_MAX & (LB_MEMBERS_MAX - 1)) == 0, "a slot is masked");
 
