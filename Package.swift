@@ -200,7 +200,8 @@ let benchmarks: [Target] = [
     yardstick("firstpacket"),
     yardstick("xskreference", libraries: ["xdp", "bpf"]),
     .target(
-        name: "CSteering", path: "Benchmarks/CSteering", cSettings: strictBenchmarkC,
+        name: "CSteering", dependencies: ["CReusePortLB"], path: "Benchmarks/CSteering",
+        cSettings: strictBenchmarkC,
         linkerSettings: [.linkedLibrary("bpf")]),
     .target(
         name: "CForwarding", path: "Benchmarks/CForwarding",

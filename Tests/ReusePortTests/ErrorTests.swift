@@ -83,9 +83,10 @@ extension ReusePortTests.ErrorTests {
         }
         #expect(try code(place.options(existingOnly: true)) == .notFound)
         #expect(try code(place.options()) == .notFound)
-        for count in [129, -1, 1 << 40] {
+        for count in [1025, -1, 1 << 40] {
             #expect(try code(place.options(count: count)) == .outOfRange, "\(count)")
         }
+        #expect(try code(GroupOptions(count: 129, pinRoot: place.pins.path)) == .outOfRange)
         for name in ["", "a/b", "a.b", String(repeating: "x", count: 65)] {
             #expect(try code(place.options(count: 1), name: name) == .invalid, "'\(name)'")
         }

@@ -56,11 +56,22 @@ extension ReusePortTests.GroupTests {
     func lifetime() throws {
         let place = try Place()
         let endpoint = try Endpoint.free()
-        let held = try join(place, endpoint)
-        let look = try ReusePortGroup("g", place.options(existingOnly: true))
-        #expect(try look.members().count == 1)
-        try held.leave()
+        do {
+            let holder = Holder(try join(place, endpoint))
+            let look = try ReusePortGroup("g", place.options(existingOnly: true))
+            #expect(try look.members().count == 1)
+            try holder.membership.leave()
+            #expect(try look.members() == [])
+            #expect(Probe.udpSockets(at: endpoint.port) == 1)
+        }
         #expect(Probe.udpSockets(at: endpoint.port) == 0)
+    }
+
+    /// As a service of a program keeps a membership.
+    private final class Holder: Sendable {
+        let membership: Membership
+
+        init(_ membership: consuming Membership) { self.membership = membership }
     }
 
     private func join(_ place: Place, _ endpoint: Endpoint) throws -> Membership {

@@ -21,7 +21,7 @@ extension ReusePortTests.ReplaceTests {
         let datagrams = membership.datagrams()
         return Task {
             var received: [[UInt8]] = []
-            for try await datagram in datagrams { received.append(datagram.bytes) }
+            for try await batch in datagrams { received += batch.map(\.bytes) }
             return received
         }
     }

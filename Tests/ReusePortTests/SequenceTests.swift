@@ -27,8 +27,8 @@ extension ReusePortTests.SequenceTests {
         let sender = try Traffic(to: try socket.bound)
         for payload in [[1, 2, 3], [], [UInt8](repeating: 7, count: 9)] { sender.send(payload) }
         var received: [Datagram] = []
-        for try await datagram in socket.datagrams(maximumBytes: 8) {
-            received.append(datagram)
+        for try await batch in socket.datagrams(maximumBytes: 8) {
+            received += batch
             if received.count == 3 { break }
         }
         #expect(
@@ -48,7 +48,7 @@ extension ReusePortTests.SequenceTests {
         let sender = try Traffic(to: try socket.bound)
         sender.send([1])
         var iterator = socket.datagrams().makeAsyncIterator()
-        #expect(try await iterator.next()?.source == sender.source)
+        #expect(try await iterator.next()?.first?.source == sender.source)
     }
 
     @Test(
@@ -65,12 +65,11 @@ extension ReusePortTests.SequenceTests {
         let lost = Int(socket.kernelDrops)
         #expect(lost > total / 2, "\(lost) of \(total)")
         var numbers: [UInt64] = []
-        while numbers.count < total - lost, let datagram = try await iterator.next() {
+        while numbers.count < total - lost, let batch = try await iterator.next() {
             // The sequence number in the stamp.
-            let number = datagram.bytes.withUnsafeBytes {
-                $0.loadUnaligned(fromByteOffset: 8, as: UInt64.self)
+            numbers += batch.indices.map { index in
+                batch.withBytes(index) { $0.unsafeLoadUnaligned(fromByteOffset: 8, as: UInt64.self) }
             }
-            numbers.append(number)
         }
         // All others are read in order, without duplicates.
         #expect(numbers.count + lost == total && numbers == numbers.sorted())
@@ -84,7 +83,7 @@ extension ReusePortTests.SequenceTests {
         let sequence = socket.datagrams()
         let waiting = Task {
             var count = 0
-            for try await _ in sequence { count += 1 }
+            for try await batch in sequence { count += batch.count }
             return count
         }
         try await eventually("the reader waits") { Probe.threads(named: Self.reader) == 1 }
@@ -125,10 +124,16 @@ extension ReusePortTests.SequenceTests {
         let sender = try Traffic(to: try socket.bound)
         for round in UInt8(0)..<20 {
             sender.send([round])
-            var iterator = socket.datagrams(untilEmpty: true).makeAsyncIterator()
-            #expect(try await iterator.next()?.bytes == [round])
-            #expect(try await iterator.next() == nil)
-            #expect(try await iterator.next() == nil)
+            let sequence = socket.datagrams()
+            let task = Task {
+                var iterator = sequence.makeAsyncIterator()
+                let first = try await iterator.next()?.map(\.bytes)
+                withUnsafeCurrentTask { $0?.cancel() }
+                let more = [try await iterator.next(), try await iterator.next()]
+                return (first, more.compactMap { $0 }.count)
+            }
+            let (first, more) = try await task.value
+            #expect(first == [[round]] && more == 0)
         }
         try await Self.ended()
     }
@@ -140,11 +145,11 @@ extension ReusePortTests.SequenceTests {
         #expect(Probe.udpSockets(at: endpoint.port) == 1)
         let sender = try Traffic(to: endpoint)
         sender.send([9])
-        func first() async throws -> Datagram? {
+        func first() async throws -> DatagramBatch? {
             var iterator = sequence.makeAsyncIterator()
             return try await iterator.next()
         }
-        #expect(try await first()?.bytes == [9])
+        #expect(try await first()?.map(\.bytes) == [[9]])
         try await Self.ended()
     }
 
@@ -155,7 +160,7 @@ extension ReusePortTests.SequenceTests {
         let sequence = socket.datagrams()
         let count = Task {
             var count = 0
-            for try await _ in sequence { count += 1 }
+            for try await batch in sequence { count += batch.count }
             return count
         }
         try await eventually("the reader waits") { Probe.threads(named: Self.reader) == 1 }
@@ -181,22 +186,27 @@ extension ReusePortTests.SequenceTests {
         try await eventually("descriptors are as before") { Probe.descriptors() <= before }
     }
 
-    @Test("the queue is read to its end after retiring, also in a cancelled task")
+    @Test("draining leaves the slot and reads the queue to its end, also in a cancelled task")
     func draining() async throws {
         let group = try ReusePortGroup(private: GroupOptions(count: 2))
         let socket = try ReusePortSocket(boundTo: try .free())
         let membership = try group.join(socket, slot: 0)
         let sender = try Traffic(to: try socket.bound)
         for _ in 0..<150 { sender.send([1]) }
-        try membership.retire()
-        let rest = socket.datagrams(untilEmpty: true)
+        let rest = membership.drain()
         let task = Task {
             withUnsafeCurrentTask { $0?.cancel() }
             var count = 0
-            for try await _ in rest { count += 1 }
+            for try await batch in rest { count += batch.count }
             return count
         }
         #expect(try await task.value == 150)
+        #expect(try group.members() == [])
+        // What comes later is no longer this socket's.
+        sender.send([2])
+        var batch = ReceiveBatch()
+        #expect(try socket.receive(into: &batch, waits: false) == 0)
+        for try await _ in membership.drain() { Issue.record("the queue is empty") }
     }
 
     @Test("a member's sequence that is cancelled retires, delivers what is queued, and ends")
@@ -211,9 +221,9 @@ extension ReusePortTests.SequenceTests {
         let task = Task {
             var iterator = sequence.makeAsyncIterator()
             var count = 0
-            while try await iterator.next() != nil {
-                count += 1
-                if count == 3 { withUnsafeCurrentTask { $0?.cancel() } }
+            while let batch = try await iterator.next() {
+                count += batch.count
+                withUnsafeCurrentTask { $0?.cancel() }
             }
             let isOver = try await iterator.next() == nil
             return isOver ? count : -1
@@ -234,5 +244,53 @@ extension ReusePortTests.SequenceTests {
         task.cancel()
         try await task.value
         try await Self.ended()
+    }
+
+    @Test("merged datagrams arrive as those that were sent, stamped and in order")
+    func merged() async throws {
+        let group = try ReusePortGroup(private: GroupOptions(count: 1))
+        let socket = try ReusePortSocket(boundTo: try .free(), receiveBuffer: Sink.bufferBytes)
+        try socket.prepare([.gro, .timestamps, .drops])
+        let membership = try group.join(socket, slot: 0)
+        let sender = try Traffic(to: try socket.bound)
+        var now = timespec()
+        clock_gettime(CLOCK_REALTIME, &now)
+        let before = UInt64(now.tv_sec) * 1_000_000_000 + UInt64(now.tv_nsec)
+        for train in 0..<8 {
+            let bytes = (0..<50).flatMap { [UInt8](repeating: UInt8(50 * train % 200 + $0), count: 64) }
+            #expect(sender.sendSuperPacket(bytes, segment: 64) == 50)
+        }
+        var numbers: [UInt8] = []
+        var most = 0
+        for try await batch in membership.drain(batch: 4) {
+            most = max(most, batch.count)
+            for index in batch.indices {
+                #expect(batch.length(index) == 64 && !batch.isTruncated(index))
+                #expect(batch.source(index) == sender.source)
+                #expect(batch.kernelDrops(index) == 0)
+            }
+            for datagram in batch {
+                #expect(Set(datagram.bytes).count == 1)
+                #expect(datagram.receivedNanoseconds.map { $0 >= before } == true)
+                numbers.append(datagram.bytes[0])
+            }
+        }
+        #expect(numbers == (0..<400).map { UInt8($0 % 200) })
+        #expect(most == 200, "one call receives four trains")
+        // The kernel's program saw each train as one packet.
+        #expect(try group.counters(slot: 0).selected == 8)
+    }
+
+    @Test("batches that a consumer keeps are not overwritten")
+    func kept() async throws {
+        let socket = try ReusePortSocket(boundTo: try .free())
+        let sender = try Traffic(to: try socket.bound)
+        var iterator = socket.datagrams(batch: 1).makeAsyncIterator()
+        var kept: [DatagramBatch] = []
+        for number in UInt8(0)..<20 {
+            sender.send([number])
+            kept.append(try #require(try await iterator.next()))
+        }
+        #expect(kept.flatMap { $0.map(\.bytes) } == (0..<20).map { [$0] })
     }
 }

@@ -12,7 +12,9 @@ func collect(slot: Int, at endpoint: Endpoint, pinRoot: String?) async throws ->
     let socket = try ReusePortSocket(boundTo: endpoint, receiveBuffer: 4 << 20)
     let membership = try group.join(socket, slot: slot)
     var bytes = 0
-    for try await datagram in membership.datagrams() { bytes += datagram.bytes.count }
+    for try await batch in membership.datagrams() {
+        for index in batch.indices { bytes += batch.length(index) }
+    }
     return bytes
 }
 
@@ -21,8 +23,8 @@ func receive(slot: Int) async throws {
     let socket = try ReusePortSocket(boundTo: Endpoint(parsing: "127.0.0.1:2055"))
     let group = try ReusePortGroup("netflow", GroupOptions(count: 3))
     let membership = try group.join(socket, slot: slot)
-    for try await datagram in membership.datagrams() {
-        print(datagram.source, datagram.bytes.count)
+    for try await batch in membership.datagrams() {
+        for datagram in batch { print(datagram.source, datagram.bytes.count) }
     }
 }
 

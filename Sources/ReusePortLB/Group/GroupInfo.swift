@@ -84,22 +84,17 @@ public struct Membership: ~Copyable, Sendable {
     ///
     /// - Throws: `.timedOut` when another process holds the group's lock; the socket is then still in
     ///   its slot until it is closed.
-    public consuming func leave() throws(ReusePortError) { try handle.leave() }
+    public borrowing func leave() throws(ReusePortError) { try handle.leave() }
 
     /// Leaves the slot and stops the socket from receiving, so that its queue can be read to the end and the socket
     /// closed without losing a datagram. UDP only; the socket cannot join again. The call waits some 10 ms for
     /// datagrams on their way into the queue.
     ///
-    /// ``datagrams(batch:maximumBytes:batchesAhead:)`` does this when its task is cancelled. To do it by hand when no
-    /// other sequence reads the socket:
-    ///
-    /// ```swift
-    /// try membership.retire()
-    /// for try await datagram in socket.datagrams(untilEmpty: true) { store(datagram) }
-    /// ```
+    /// ``datagrams(batch:maximumBytes:batchesAhead:)`` does this when its task is cancelled, and ``drain(batch:maximumBytes:)``
+    /// at once.
     ///
     /// - Throws: as ``leave()``; `.wrongSocket` for a TCP listener.
-    public consuming func retire() throws(ReusePortError) { try handle.retire() }
+    public borrowing func retire() throws(ReusePortError) { try handle.retire() }
 
     /// Whether another live socket has replaced this one in its slot.
     ///

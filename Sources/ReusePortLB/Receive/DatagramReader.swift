@@ -14,24 +14,21 @@ final class DatagramReader: Sendable {
         let maximumBytes: Int
         /// Batches that may be read before the task asks for them; at least 1.
         let ahead: Int
-        /// Ends when the queue is empty instead of waiting.
-        var untilEmpty = false
         /// The slot to retire from when the task is cancelled, before the queue is read to its end.
         var slot: SlotHandle?
-
-        /// Whether the end of the task ends the reading at once.
-        var endsAtOnce: Bool { !untilEmpty && slot == nil }
+        /// Retires at once.
+        var drains = false
     }
 
-    typealias Outcome = Result<[Datagram]?, ReusePortError>
+    typealias Outcome = Result<DatagramBatch?, ReusePortError>
 
     private struct State {
-        var ready: [[Datagram]] = []
+        var ready: [DatagramBatch] = []
         var waiting: CheckedContinuation<Outcome, Never>?
         /// Reading has ended.
         var isEnded = false
-        /// The task was cancelled: the member retires from its slot.
-        var isRetiring = false
+        /// The member retires from its slot, by a plan or because the task was cancelled.
+        var isRetiring: Bool
         /// The thread waits for room.
         var isPaused = false
         var error: ReusePortError?
@@ -40,12 +37,13 @@ final class DatagramReader: Sendable {
     private let socket: SocketHandle
     private let plan: Plan
     private let line: WakeLine
-    private let state = Mutex(State())
+    private let state: Mutex<State>
 
     init(_ socket: SocketHandle, _ plan: Plan) throws(ReusePortError) {
         self.socket = socket
         self.plan = plan
         line = try WakeLine()
+        state = Mutex(State(isRetiring: plan.drains))
     }
 
     // MARK: The task's side
@@ -75,8 +73,7 @@ final class DatagramReader: Sendable {
     }
 
     private func cancel() {
-        if plan.endsAtOnce { return end(dropping: true) }
-        guard plan.slot != nil else { return }
+        if plan.slot == nil { return end(dropping: true) }
         state.withLock { $0.isRetiring = true }
         line.ring()
     }
@@ -111,9 +108,9 @@ final class DatagramReader: Sendable {
 
     /// The thread's main function.
     func run() {
-        var batch = ReceiveBatch(capacity: plan.batch, maximumBytes: plan.maximumBytes)
+        var pool = BatchPool(plan)
         // Nothing more arrives in the queue.
-        var isLast = plan.untilEmpty
+        var isLast = false
         var hasRetired = false
         var failure: ReusePortError?
         var watch = ReplacementWatch(plan.slot)
@@ -125,22 +122,22 @@ final class DatagramReader: Sendable {
                 do throws(ReusePortError) { try plan.slot?.retire() } catch { failure = error }
                 (hasRetired, isLast) = (true, true)
             case .pause: _ = line.wait(or: -1, milliseconds: watch.pollMilliseconds)
-            case .read: read(&batch, &isLast, failure, watch.pollMilliseconds)
+            case .read: read(pool.free(), &isLast, failure, watch.pollMilliseconds)
             }
         }
     }
 
     /// - Parameter failure: the error to report at the end of the queue.
     private func read(
-        _ batch: inout ReceiveBatch, _ isLast: inout Bool, _ failure: ReusePortError?,
+        _ memory: BatchMemory, _ isLast: inout Bool, _ failure: ReusePortError?,
         _ milliseconds: Int32
     ) {
-        let code = socket.receive(into: &batch, atMost: nil, waits: false)
+        let code = memory.batch.receive(from: socket.descriptor, atMost: nil, waits: false)
         if code < 0 {
             let place = socket.endpoint.map { "\($0)" } ?? "a socket"
             end(error: ReusePortError("receive at", place, errno: -code))
-        } else if batch.count > 0 {
-            hand(over: (0..<batch.count).map { batch.datagram($0) })
+        } else if memory.batch.count > 0 {
+            hand(over: DatagramBatch(memory: memory))
         } else if isLast {
             end(error: failure)
         } else {
@@ -148,7 +145,7 @@ final class DatagramReader: Sendable {
         }
     }
 
-    private func hand(over datagrams: [Datagram]) {
+    private func hand(over datagrams: DatagramBatch) {
         let waiting = state.withLock { state in
             defer { state.waiting = nil }
             if state.waiting == nil, !state.isEnded { state.ready.append(datagrams) }
@@ -192,22 +189,6 @@ private struct ReplacementWatch {
         }
         self.slot = nil
         return true
-    }
-}
-
-/// A received datagram.
-public struct Datagram: Hashable, Sendable {
-    /// The payload; cut when ``isTruncated``.
-    public let bytes: [UInt8]
-    /// The sender's address.
-    public let source: Endpoint
-    /// Whether the datagram was longer than the buffer.
-    public let isTruncated: Bool
-
-    public init(bytes: [UInt8], source: Endpoint, isTruncated: Bool = false) {
-        self.bytes = bytes
-        self.source = source
-        self.isTruncated = isTruncated
     }
 }
 

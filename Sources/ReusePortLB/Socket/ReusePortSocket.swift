@@ -56,6 +56,16 @@ public struct ReusePortSocket: ~Copyable, Sendable {
     /// SK_MEMINFO_DROPS; Linux 4.12). It wraps around after 2^32.
     public var kernelDrops: UInt64 { UInt64(max(0, cnet_socket_drops(handle.descriptor))) }
 
+    /// Lets the kernel merge, stamp or count for ``receive(into:atMost:waits:)`` and for sequences of datagrams. It
+    /// cannot be undone.
+    ///
+    /// - Throws: with the errno of setsockopt(2).
+    public borrowing func prepare(_ options: ReceiveOptions) throws(ReusePortError) {
+        try check(
+            rplb_socket_prepare(descriptor, options.rawValue), "prepare",
+            endpoint.map { "the socket at \($0)" } ?? "a socket", RPLB_CALL_SOCKET)
+    }
+
     /// Ends a wait in ``receive(into:atMost:waits:)``, now and in every later call once the queue is empty; sequences
     /// of datagrams end then too. The queue can still be read. May be called from any thread.
     public borrowing func wakeReceiver() {
@@ -66,11 +76,12 @@ public struct ReusePortSocket: ~Copyable, Sendable {
 
 extension ReusePortSocket {
     /// Reads the socket's queue in one recvmmsg(2). It may block its thread; a task should use
-    /// ``datagrams(batch:maximumBytes:batchesAhead:untilEmpty:)``. Allocates nothing.
+    /// ``datagrams(batch:maximumBytes:batchesAhead:)``. Allocates nothing.
     ///
     /// - Parameters:
     ///   - batch: is overwritten.
-    ///   - limit: most datagrams to receive; nil: as many as the batch has room for.
+    ///   - limit: most datagrams to receive, or packets that the kernel has merged; nil: as many as the batch has room
+    ///     for.
     ///   - waits: whether to wait for the first datagram. ``wakeReceiver()`` also ends the wait.
     /// - Returns: how many datagrams were received; 0 when the queue is empty or the wait was ended.
     /// - Throws: with the errno of recvmmsg(2); an interrupted call is repeated.
@@ -78,32 +89,11 @@ extension ReusePortSocket {
     public borrowing func receive(
         into batch: inout ReceiveBatch, atMost limit: Int? = nil, waits: Bool = true
     ) throws(ReusePortError) -> Int {
-        let code = handle.receive(into: &batch, atMost: limit, waits: waits)
+        let code = batch.receive(from: descriptor, atMost: limit, waits: waits)
         if code < 0 {
             let place = endpoint.map { "\($0)" } ?? "a socket"
             throw ReusePortError("receive at", place, errno: -code)
         }
         return batch.count
-    }
-}
-
-extension SocketHandle {
-    /// 0 and a count in the batch, or -errno.
-    func receive(into batch: inout ReceiveBatch, atMost limit: Int?, waits: Bool) -> Int32 {
-        let wanted = min(max(limit ?? batch.capacity, 1), batch.capacity)
-        let flags = (waits ? CNET_WAIT_FOR_ONE : CNET_DONT_WAIT) | CNET_TRUNCATED
-        while true {
-            batch.rearm(wanted)
-            // SAFETY: `wanted` is within the batch, whose messages lead to memory that it owns.
-            let result = unsafe cnet_receive_batch(
-                descriptor, batch.messages, UInt32(wanted), Int32(flags))
-            if result == -EINTR { continue }
-            if result == -EAGAIN { return 0 }
-            guard result >= 0 else { return result }
-            batch.count = Int(result)
-            // A call that wakeReceiver() ended reports one message without a source.
-            if result == 1, unsafe batch.messages[0].header.msg_namelen == 0 { batch.count = 0 }
-            return 0
-        }
     }
 }
