@@ -2,6 +2,7 @@
 /* bare.c: the baseline: a program that hashes the source, looks up a table and selects a socket, and no more. */
 #include <errno.h>
 #include <linux/bpf.h>
+#include <string.h>
 #include <unistd.h>
 
 #include <bpf/bpf.h>
@@ -93,12 +94,26 @@ static int load_program(int table, int sockets)
 	return fd < 0 ? -errno : fd;
 }
 
-int steering_bare_program(const struct steering *bench)
+/* The group's map of UDP sockets: a socket is in one such map at most. */
+static int sockets_of_group(void)
+{
+	for (int fd = 3; fd < 1024; fd++) {
+		struct bpf_map_info info;
+		uint32_t bytes = sizeof(info);
+
+		memset(&info, 0, sizeof(info));
+		if (!bpf_obj_get_info_by_fd(fd, &info, &bytes) &&
+		    info.type == BPF_MAP_TYPE_REUSEPORT_SOCKARRAY &&
+		    !strcmp(info.name, "udp_balancing_t"))
+			return fd;
+	}
+	return -ENOENT;
+}
+
+int steering_bare_program(void)
 {
 	int table = bpf_map_create(BPF_MAP_TYPE_ARRAY, "bare_table", 4, 4, 1 << TABLE_BITS, NULL);
-	int sockets = bpf_map_create(BPF_MAP_TYPE_REUSEPORT_SOCKARRAY, "bare_sockets", 4, 8,
-				     STEERING_MEMBERS, NULL);
-	int result = table < 0 || sockets < 0 ? -errno : 0;
+	int sockets = sockets_of_group(), result = table < 0 ? -errno : sockets < 0 ? sockets : 0;
 
 	for (uint32_t slot = 0; slot < 1 << TABLE_BITS && !result; slot++) {
 		uint32_t owner = slot % STEERING_MEMBERS;
@@ -106,17 +121,9 @@ int steering_bare_program(const struct steering *bench)
 		if (bpf_map_update_elem(table, &slot, &owner, BPF_ANY))
 			result = -errno;
 	}
-	for (uint32_t member = 0; member < STEERING_MEMBERS && !result; member++) {
-		uint64_t socket = (uint64_t)bench->members[member];
-
-		if (bpf_map_update_elem(sockets, &member, &socket, BPF_ANY))
-			result = -errno;
-	}
 	if (!result)
 		result = load_program(table, sockets);
 	if (table >= 0)
 		close(table);
-	if (sockets >= 0)
-		close(sockets);
 	return result;
 }

@@ -80,7 +80,7 @@ int steering_cost(const struct steering *bench, int rounds, struct steering_cost
 {
 	int programs[STEERING_PROGRAMS] = {
 		[STEERING_GROUP] = steering_group_program(),
-		[STEERING_BARE] = steering_bare_program(bench),
+		[STEERING_BARE] = steering_bare_program(),
 		[STEERING_EMPTY] = steering_empty_program(),
 	};
 	int stats, error = 0;

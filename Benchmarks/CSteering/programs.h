@@ -7,8 +7,8 @@
 
 /* The program of the open group; do not close it. */
 int steering_group_program(void);
-/* A program that chooses a member in the simplest way; its sockets must be in no group. Close it after use. */
-int steering_bare_program(const struct steering *bench);
+/* A program that chooses among the open group's members in the simplest way; close it after use. */
+int steering_bare_program(void);
 /* A program that leaves the choice to the kernel; close it after use. */
 int steering_empty_program(void);
 int steering_attach(int member, int program);

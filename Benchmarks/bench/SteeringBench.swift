@@ -69,10 +69,11 @@ struct SteeringBench {
         var options = GroupOptions(count: 2, key: kind.key)
         options.flows = kind.flows
         let group = try ReusePortGroup(private: options)
-        let members = (try group.join(first, slot: 0), try group.join(second, slot: 1))
+        let memberOfFirst = try group.join(first, slot: 0)
+        let memberOfSecond = try group.join(second, slot: 1)
         let figures = try body()
-        try members.0.leave()
-        try members.1.leave()
+        try memberOfFirst.leave()
+        try memberOfSecond.leave()
         return figures
     }
 
