@@ -389,6 +389,30 @@ int rplb_slot_of_payload(struct rplb_group *group, int protocol, const struct so
 			 const struct sockaddr *destination, const void *payload, size_t bytes,
 			 uint32_t *slot, struct rplb_member *member);
 
+struct rplb_label {
+	const char *name;
+	const char *value;
+};
+
+/* One sample of a metric, named as Prometheus expects it. Its pointers are valid during the call. */
+struct rplb_sample {
+	const char *name; /* such as reuseportlb_selected_packets_total */
+	const char *help;
+	int is_counter; /* else a gauge */
+	const struct rplb_label *labels; /* `group` first, then `slot`, `state` */
+	size_t label_count;
+	uint64_t value;
+};
+
+typedef void (*rplb_sample_fn)(void *context, const struct rplb_sample *sample);
+
+/*
+ * Calls `each` with the group's samples: slots, members by state, the counters of each slot, packets left to the kernel,
+ * flows missed, and drops, queue and buffer of each UDP member's socket if the members are in the caller's network
+ * namespace. `each` must not call the library.
+ */
+int rplb_samples(struct rplb_group *group, rplb_sample_fn each, void *context);
+
 /* What the kernel does for the reader of a UDP socket. */
 enum rplb_prepare {
 	/* Datagrams of one sender come merged (UDP_GRO, Linux 5.0), which makes bursts cheap. Whoever reads such a socket
@@ -468,7 +492,8 @@ enum rplb_call {
 	RPLB_CALL_JOIN,	   /* rplb_join, rplb_replace, rplb_attach */
 	RPLB_CALL_LEAVE,   /* rplb_leave, rplb_retire, rplb_retire_replaced, rplb_is_replaced */
 	RPLB_CALL_RESIZE,  /* rplb_resize */
-	RPLB_CALL_REPORT,  /* rplb_info, rplb_counters, rplb_left_to_kernel, rplb_flows_missed, rplb_members */
+	RPLB_CALL_REPORT,  /* rplb_info, rplb_counters, rplb_left_to_kernel, rplb_flows_missed, rplb_members,
+			      rplb_samples */
 	RPLB_CALL_ADOPT,   /* rplb_adopt */
 };
 
