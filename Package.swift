@@ -24,6 +24,7 @@ let strictC: [CSetting] = [.treatAllWarnings(as: .error)]
 let strictBenchmarkC = strictC + [.define("_GNU_SOURCE")]
 
 let kernelModes: TargetDependencyCondition = .when(traits: ["KernelModes"])!
+let programs: TargetDependencyCondition = .when(traits: ["Programs"])!
 
 let cLayer: [Target] = [
     .target(
@@ -56,7 +57,7 @@ let systemLayer: [Target] = [
     .target(
         name: "LinuxNet",
         dependencies: [
-            "CDatapath", "CNet", "FanoutCore", .product(name: "Logging", package: "swift-log"),
+            "CDatapath", "CNet", "FanoutCore", .product(name: "Logging", package: "swift-log", condition: programs),
         ],
         swiftSettings: strict),
     .target(
@@ -74,6 +75,18 @@ let systemLayer: [Target] = [
         swiftSettings: strict),
 ]
 
+// For users of the library who have a metrics backend.
+let libraryExtras: [Target] = [
+    .target(
+        name: "ReusePortLBMetrics",
+        dependencies: [
+            "ReusePortLB",
+            .product(
+                name: "CoreMetrics", package: "swift-metrics", condition: .when(traits: ["Metrics"])),
+        ],
+        swiftSettings: strict)
+]
+
 // What several planes stand on.
 let sharedLayer: [Target] = [
     // The hooks of the kernel modes, their life cycle, and the host's network as they see it.
@@ -81,7 +94,7 @@ let sharedLayer: [Target] = [
         name: "KernelForwarding",
         dependencies: [
             "BPFRuntime", "CDatapath", "CLibMNL", "CNet", "FanoutCore", "LinuxNet",
-            .product(name: "Logging", package: "swift-log"),
+            .product(name: "Logging", package: "swift-log", condition: programs),
         ],
         swiftSettings: strict)
 ]
@@ -91,7 +104,7 @@ let planesAndInputs: [Target] = [
         name: "UserspacePlane",
         dependencies: [
             "CDatapath", "CNet", "FanoutCore", "LinuxNet",
-            .product(name: "Logging", package: "swift-log"),
+            .product(name: "Logging", package: "swift-log", condition: programs),
         ],
         swiftSettings: strict),
     .target(
@@ -99,7 +112,7 @@ let planesAndInputs: [Target] = [
         dependencies: [
             "BPFRuntime", "CDatapath", "FanoutCore", "KernelForwarding", "KernelPrograms",
             "LinuxNet",
-            .product(name: "Logging", package: "swift-log"),
+            .product(name: "Logging", package: "swift-log", condition: programs),
         ],
         swiftSettings: strict),
     .target(
@@ -107,7 +120,7 @@ let planesAndInputs: [Target] = [
         dependencies: [
             "BPFRuntime", "CDatapath", "CNet", "FanoutCore", "KernelForwarding", "KernelPrograms",
             "LinuxNet", "XDPSockets",
-            .product(name: "Logging", package: "swift-log"),
+            .product(name: "Logging", package: "swift-log", condition: programs),
         ],
         swiftSettings: strict),
     .target(
@@ -115,7 +128,7 @@ let planesAndInputs: [Target] = [
         dependencies: [
             "BPFRuntime", "CDatapath", "FanoutCore", "KernelForwarding", "KernelPrograms",
             "LinuxNet",
-            .product(name: "Logging", package: "swift-log"),
+            .product(name: "Logging", package: "swift-log", condition: programs),
         ],
         swiftSettings: strict),
     .target(
@@ -126,21 +139,21 @@ let planesAndInputs: [Target] = [
         name: "FanoutDiscovery",
         dependencies: [
             "CNet", "FanoutCore", "LinuxNet", "YAML",
-            .product(name: "AsyncHTTPClient", package: "async-http-client"),
-            .product(name: "Logging", package: "swift-log"),
-            .product(name: "NIOCore", package: "swift-nio"),
-            .product(name: "NIOHTTP1", package: "swift-nio"),
-            .product(name: "NIOSSL", package: "swift-nio-ssl"),
+            .product(name: "AsyncHTTPClient", package: "async-http-client", condition: programs),
+            .product(name: "Logging", package: "swift-log", condition: programs),
+            .product(name: "NIOCore", package: "swift-nio", condition: programs),
+            .product(name: "NIOHTTP1", package: "swift-nio", condition: programs),
+            .product(name: "NIOSSL", package: "swift-nio-ssl", condition: programs),
         ],
         swiftSettings: strict),
     .target(
         name: "FanoutMetrics",
         dependencies: [
             "FanoutCore", "LinuxNet",
-            .product(name: "Logging", package: "swift-log"),
-            .product(name: "NIOCore", package: "swift-nio"),
-            .product(name: "NIOPosix", package: "swift-nio"),
-            .product(name: "NIOHTTP1", package: "swift-nio"),
+            .product(name: "Logging", package: "swift-log", condition: programs),
+            .product(name: "NIOCore", package: "swift-nio", condition: programs),
+            .product(name: "NIOPosix", package: "swift-nio", condition: programs),
+            .product(name: "NIOHTTP1", package: "swift-nio", condition: programs),
         ],
         resources: [
             .embedInCode("Page/page.html"), .embedInCode("Page/page.css"),
@@ -153,7 +166,7 @@ let controlLayer: [Target] = [
     .target(
         name: "FanoutControl",
         dependencies: [
-            "FanoutCore", "LinuxNet", .product(name: "Logging", package: "swift-log"),
+            "FanoutCore", "LinuxNet", .product(name: "Logging", package: "swift-log", condition: programs),
         ],
         swiftSettings: strict)
 ]
@@ -170,24 +183,25 @@ let applications: [Target] = [
             .target(name: "ReusePortLB", condition: kernelModes),
             .target(name: "TCPlane", condition: kernelModes),
             .target(name: "XDPNATPlane", condition: kernelModes),
-            .product(name: "ArgumentParser", package: "swift-argument-parser"),
-            .product(name: "Logging", package: "swift-log"),
-            .product(name: "UnixSignals", package: "swift-service-lifecycle"),
+            .product(name: "ArgumentParser", package: "swift-argument-parser", condition: programs),
+            .product(name: "Logging", package: "swift-log", condition: programs),
+            .product(name: "UnixSignals", package: "swift-service-lifecycle", condition: programs),
         ],
         swiftSettings: strict, plugins: ["BuildStamp"]),
     .executableTarget(
         name: "collector",
         dependencies: [
-            "FanoutCore", "LinuxNet", "ReusePortLB",
-            .product(name: "ArgumentParser", package: "swift-argument-parser"),
-            .product(name: "UnixSignals", package: "swift-service-lifecycle"),
+            "FanoutCore", "FanoutMetrics", "LinuxNet", "ReusePortLB",
+            .product(name: "ArgumentParser", package: "swift-argument-parser", condition: programs),
+            .product(name: "Logging", package: "swift-log", condition: programs),
+            .product(name: "UnixSignals", package: "swift-service-lifecycle", condition: programs),
         ],
         swiftSettings: strict),
     .executableTarget(
         name: "publisher",
         dependencies: [
             "CNet", "FanoutCore", "LinuxNet",
-            .product(name: "ArgumentParser", package: "swift-argument-parser"),
+            .product(name: "ArgumentParser", package: "swift-argument-parser", condition: programs),
         ],
         swiftSettings: strict, plugins: ["BuildStamp"]),
 ]
@@ -252,13 +266,13 @@ let tests: [Target] = [
         name: "FanoutControlSocketTests",
         dependencies: [
             "FanoutControl", "FanoutCore", "LabNet", "LinuxNet",
-            .product(name: "Logging", package: "swift-log"),
+            .product(name: "Logging", package: "swift-log", condition: programs),
         ],
         swiftSettings: strictTests),
     .testTarget(
         name: "FanoutMetricsTests",
         dependencies: [
-            "FanoutMetrics", "FanoutCore", .product(name: "Logging", package: "swift-log"),
+            "FanoutMetrics", "FanoutCore", .product(name: "Logging", package: "swift-log", condition: programs),
         ],
         swiftSettings: strictTests),
     // What several suites share: sockets and processes to test with, and the promises of every plane.
@@ -271,7 +285,7 @@ let tests: [Target] = [
     .target(
         name: "LabNet",
         dependencies: [
-            "CNet", "FanoutCore", "LinuxNet", .product(name: "Logging", package: "swift-log"),
+            "CNet", "FanoutCore", "LinuxNet", .product(name: "Logging", package: "swift-log", condition: programs),
         ],
         path: "Tests/LabNet", swiftSettings: strictTests),
     .target(
@@ -281,7 +295,7 @@ let tests: [Target] = [
         name: "UserspacePlaneTests",
         dependencies: [
             "CNet", "FanoutCore", "LabNet", "LinuxNet", "PlaneContract", "UserspacePlane",
-            .product(name: "Logging", package: "swift-log"),
+            .product(name: "Logging", package: "swift-log", condition: programs),
         ],
         swiftSettings: strictTests),
     .testTarget(
@@ -290,7 +304,7 @@ let tests: [Target] = [
             "BPFRuntime", "CDatapath", "CLibBPF", "FanoutCore", "KernelForwarding",
             "KernelPrograms",
             "LabNet", "LinuxNet", "PlaneContract", "TCPlane",
-            .product(name: "Logging", package: "swift-log"),
+            .product(name: "Logging", package: "swift-log", condition: programs),
         ],
         swiftSettings: strictTests),
     .testTarget(
@@ -299,7 +313,7 @@ let tests: [Target] = [
             "AFXDPPlane", "BPFRuntime", "CDatapath", "CLibBPF", "FanoutCore", "KernelForwarding",
             "KernelPrograms", "LabNet", "LinuxNet", "PlaneContract", "TCPlane",
             "UserspacePlane", "XDPSockets",
-            .product(name: "Logging", package: "swift-log"),
+            .product(name: "Logging", package: "swift-log", condition: programs),
         ],
         swiftSettings: strictTests),
     .testTarget(
@@ -307,7 +321,7 @@ let tests: [Target] = [
         dependencies: [
             "BPFRuntime", "CDatapath", "FanoutCore", "KernelForwarding", "KernelPrograms", "LabNet",
             "LinuxNet", "PlaneContract", "XDPNATPlane",
-            .product(name: "Logging", package: "swift-log"),
+            .product(name: "Logging", package: "swift-log", condition: programs),
         ],
         swiftSettings: strictTests),
     .testTarget(
@@ -318,26 +332,26 @@ let tests: [Target] = [
         name: "ClusterLab",
         dependencies: [
             "FanoutCore", "LabNet",
-            .product(name: "NIOCore", package: "swift-nio"),
-            .product(name: "NIOHTTP1", package: "swift-nio"),
-            .product(name: "NIOPosix", package: "swift-nio"),
-            .product(name: "NIOSSL", package: "swift-nio-ssl"),
+            .product(name: "NIOCore", package: "swift-nio", condition: programs),
+            .product(name: "NIOHTTP1", package: "swift-nio", condition: programs),
+            .product(name: "NIOPosix", package: "swift-nio", condition: programs),
+            .product(name: "NIOSSL", package: "swift-nio-ssl", condition: programs),
         ],
         path: "Tests/ClusterLab", swiftSettings: strictTests),
     .testTarget(
         name: "FanoutDiscoveryTests",
         dependencies: [
             "ClusterLab", "FanoutControl", "FanoutCore", "FanoutDiscovery", "LabNet", "LinuxNet",
-            .product(name: "Logging", package: "swift-log"),
-            .product(name: "NIOCore", package: "swift-nio"),
-            .product(name: "NIOPosix", package: "swift-nio"),
+            .product(name: "Logging", package: "swift-log", condition: programs),
+            .product(name: "NIOCore", package: "swift-nio", condition: programs),
+            .product(name: "NIOPosix", package: "swift-nio", condition: programs),
         ],
         swiftSettings: strictTests),
     .testTarget(
         name: "FanoutControlTests",
         dependencies: [
             "FanoutControl", "FanoutCore", "LabNet",
-            .product(name: "Logging", package: "swift-log"),
+            .product(name: "Logging", package: "swift-log", condition: programs),
         ],
         swiftSettings: strictTests),
     .testTarget(
@@ -351,7 +365,13 @@ let tests: [Target] = [
         name: "ReusePortTests",
         dependencies: [
             "CDatapath", "CLibBPF", "CNet", "FanoutCore", "GoldenVectors", "LabNet", "LinuxNet",
-            "ReusePortLB",
+            "ReusePortLB", "ReusePortLBMetrics",
+            .product(name: "CoreMetrics", package: "swift-metrics", condition: .when(traits: ["Metrics"])),
+            .product(
+                name: "MetricsTestKit", package: "swift-metrics",
+                condition: .when(traits: ["Metrics"])),
+            .product(
+                name: "ServiceLifecycle", package: "swift-service-lifecycle", condition: programs),
         ],
         swiftSettings: strictTests),
     .testTarget(
@@ -402,6 +422,7 @@ let package = Package(
         .executable(name: "udp-fanout", targets: ["udp-fanout"]),
         .executable(name: "collector", targets: ["collector"]),
         .library(name: "ReusePortLB", targets: ["ReusePortLB"]),
+        .library(name: "ReusePortLBMetrics", targets: ["ReusePortLBMetrics"]),
         .executable(name: "publisher", targets: ["publisher"]),
         // For Fuzz, which tries the reader of configurations by itself.
         .library(name: "FanoutConfig", targets: ["FanoutConfig"]),
@@ -410,17 +431,22 @@ let package = Package(
         .trait(
             name: "KernelModes",
             description: "Link libbpf and libmnl, for the modes that run in the kernel."),
-        .default(enabledTraits: ["KernelModes"]),
+        .trait(
+            name: "Programs",
+            description: "Resolve what the programs and the tests need, but not ReusePortLB."),
+        .trait(name: "Metrics", description: "Resolve swift-metrics, for ReusePortLBMetrics."),
+        .default(enabledTraits: ["KernelModes", "Programs", "Metrics"]),
     ],
     dependencies: [
         .package(url: "https://github.com/apple/swift-argument-parser", from: "1.5.0"),
         .package(url: "https://github.com/apple/swift-log", from: "1.10.0"),
+        .package(url: "https://github.com/apple/swift-metrics", from: "2.5.0"),
         .package(url: "https://github.com/apple/swift-nio", from: "2.80.0"),
         .package(url: "https://github.com/apple/swift-nio-ssl", from: "2.30.0"),
         .package(url: "https://github.com/swift-server/async-http-client", from: "1.25.0"),
         .package(url: "https://github.com/swift-server/swift-service-lifecycle", from: "2.6.0"),
     ],
-    targets: cLayer + pure + systemLayer + sharedLayer + planesAndInputs + controlLayer
+    targets: cLayer + pure + systemLayer + libraryExtras + sharedLayer + planesAndInputs + controlLayer
         + applications + benchmarks + tests + [
             .plugin(name: "BPFObjects", capability: .buildTool()),
             .plugin(name: "BuildStamp", capability: .buildTool()),

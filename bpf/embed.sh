@@ -16,7 +16,7 @@ object=${object%.bpf}.bpf.o
 
 cd "$folder"
 if ! printf '#include <bpf/bpf_helpers.h>\n' | "$clang" "$@" -E -x c - -o /dev/null 2>/dev/null; then
-    echo "error: <bpf/bpf_helpers.h> is missing: install libbpf-dev (make setup), or build with --disable-default-traits --product udp-fanout for userspace mode alone" >&2
+    echo "error: <bpf/bpf_helpers.h> is missing: install libbpf-dev (make setup), or build with --traits Programs --product udp-fanout for userspace mode alone" >&2
     exit 1
 fi
 # linux/types.h wants asm/types.h, which Debian keeps in the folder of the host's architecture.

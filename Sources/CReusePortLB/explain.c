@@ -112,7 +112,10 @@ static const struct text of_all[] = {
 	{0, EPROTONOSUPPORT,
 	 "what is pinned there was made by another version or another program: end its members and "
 	 "remove the folder, or choose another name"},
-	{0, EOPNOTSUPP, "this kernel was built without sk_reuseport programs"},
+	{RPLB_CALL_OPEN, EOPNOTSUPP, "this kernel was built without sk_reuseport programs"},
+	{0, EOPNOTSUPP,
+	 "the group runs on the classic fallback program, which has no slots and counters: close the "
+	 "socket to leave; as root or with CAP_BPF and CAP_NET_ADMIN, create the group for all of it"},
 	{0, ENOEXEC, "the kernel or libbpf refused the program; the log says why"},
 	{0, ETIMEDOUT,
 	 "another process has held the group's lock for 5 seconds: look for one that is stopped"},

@@ -22,8 +22,10 @@ const char *rplb_version(void)
 int rplb_group_lock(struct rplb_group *group, int *lock)
 {
 	struct lb_reuseport_group record;
-	int error;
+	int error = rplb_check(group);
 
+	if (error)
+		return error;
 	pthread_mutex_lock(&group->mutex);
 	*lock = -1;
 	if (group->folder < 0)
@@ -125,7 +127,7 @@ static int check_options(const char *name, const struct rplb_options *options)
 	if (options->pin_root && options->pin_root[0] != '/')
 		return -EINVAL;
 	if (options->key > RPLB_KEY_CPU || (options->mode & ~(mode_t)0666) ||
-	    (options->flags & ~(unsigned int)(RPLB_EXISTING | RPLB_MOUNT)))
+	    (options->flags & ~(unsigned int)(RPLB_EXISTING | RPLB_MOUNT | RPLB_FALLBACK)))
 		return -EINVAL;
 	if (check_payload(options))
 		return -EINVAL;
@@ -271,6 +273,17 @@ int rplb_group_open(const char *name, const struct rplb_options *given, struct r
 	if (!group)
 		return -ENOMEM;
 	error = name ? open_pinned(group, options) : create(group, options);
+	if (error && rplb_classic_suits(options, error)) {
+		group->is_classic = true;
+		group->capacity = options->count;
+		rplb_log(group, RPLB_LOG_ERROR,
+			 "group %s: fallback to a classic program, since the BPF program cannot be loaded "
+			 "(%s): it chooses by source address among the sockets in the order of binding; a "
+			 "source moves when a member ends, and there are no slots, counters or fallback "
+			 "members",
+			 name ? name : "without a name", strerror(-error));
+		error = 0;
+	}
 	if (error) {
 		rplb_group_close(group);
 		return error;

@@ -6,6 +6,7 @@
 #ifndef REUSEPORT_LB_INTERNAL_H
 #define REUSEPORT_LB_INTERNAL_H
 
+#include <errno.h>
 #include <pthread.h>
 #include <stdbool.h>
 
@@ -51,6 +52,7 @@ struct rplb_group {
 	int program;
 	int maps[RPLB_MAPS];
 	uint32_t capacity; /* slots */
+	bool is_classic;   /* RPLB_FALLBACK: there is no program and no map */
 	/* The count that the first join through this handle sets; 0: unchanged. */
 	uint32_t wanted;
 	/* The caller's options, with copies of the pin root and the seed, without the object. */
@@ -94,6 +96,16 @@ int rplb_folder_remove(const char *root, const char *name);
 int rplb_folder_is_used(int folder);
 
 /* pins.c; the caller holds the folder's lock. */
+/* Whether a function that needs the maps can be called: 0, -EINVAL without a group, -EOPNOTSUPP for the fallback. */
+static inline int rplb_check(const struct rplb_group *group)
+{
+	return !group ? -EINVAL : group->is_classic ? -EOPNOTSUPP : 0;
+}
+
+/* Whether the fallback replaces a group that could not be opened. */
+bool rplb_classic_suits(const struct rplb_options *options, int error);
+int rplb_classic_attach(const struct rplb_group *group, int fd);
+
 char *rplb_pin_path(const char *root, const char *name, const char *pin);
 /* Reads the record of the pinned group: -ENOENT when the folder is empty, -EPROTONOSUPPORT when its content
  * is not of this version. */

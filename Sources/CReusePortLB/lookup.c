@@ -169,9 +169,12 @@ int rplb_slot_of_payload(struct rplb_group *group, int protocol, const struct so
 	uint32_t key, first = 0, zero = 0;
 	int error;
 
-	if (!group || !source || !slot || !member || bytes > UINT16_MAX ||
+	if (!source || !slot || !member || bytes > UINT16_MAX ||
 	    (protocol != IPPROTO_UDP && protocol != IPPROTO_TCP))
 		return -EINVAL;
+	error = rplb_check(group);
+	if (error)
+		return error;
 	table = malloc(sizeof(*table));
 	if (!table)
 		return -ENOMEM;

@@ -238,7 +238,11 @@ static int join(struct rplb_group *group, int fd, uint32_t slot, bool replaces)
 	struct rplb_socket socket;
 	int error = group ? rplb_socket_inspect(fd, &socket) : -EINVAL;
 
-	return error ? error : rplb_join_as(group, fd, &socket, slot, replaces);
+	if (error)
+		return error;
+	if (group->is_classic && !replaces)
+		return slot < group->capacity ? rplb_classic_attach(group, fd) : -ERANGE;
+	return rplb_join_as(group, fd, &socket, slot, replaces);
 }
 
 int rplb_join(struct rplb_group *group, int fd, uint32_t slot)
@@ -254,8 +258,10 @@ int rplb_replace(struct rplb_group *group, int fd, uint32_t slot)
 int rplb_is_replaced(struct rplb_group *group, int fd)
 {
 	struct rplb_socket socket;
-	int error = group ? rplb_socket_inspect(fd, &socket) : -EINVAL;
+	int error = rplb_check(group);
 
+	if (!error)
+		error = rplb_socket_inspect(fd, &socket);
 	if (!error)
 		error = check_replaced(group, &socket);
 	return !error ? 1 : error == -EAGAIN ? 0 : error;
@@ -265,11 +271,10 @@ int rplb_is_replaced(struct rplb_group *group, int fd)
 static int leave(struct rplb_group *group, int fd, bool replaced)
 {
 	struct rplb_socket socket;
-	int lock, error;
+	int lock, error = rplb_check(group);
 
-	if (!group)
-		return -EINVAL;
-	error = rplb_socket_inspect(fd, &socket);
+	if (!error)
+		error = rplb_socket_inspect(fd, &socket);
 	if (error)
 		return error;
 	error = rplb_group_lock(group, &lock);
@@ -356,12 +361,11 @@ int rplb_retire_replaced(struct rplb_group *group, int fd)
 int rplb_attach(struct rplb_group *group, int fd)
 {
 	struct rplb_socket socket;
-	int error;
+	int error = group ? rplb_socket_inspect(fd, &socket) : -EINVAL;
 
-	if (!group)
-		return -EINVAL;
-	error = rplb_socket_inspect(fd, &socket);
-	return error ? error : attach(group, fd);
+	if (error)
+		return error;
+	return group->is_classic ? rplb_classic_attach(group, fd) : attach(group, fd);
 }
 
 static int read_member(const struct rplb_group *group, int protocol, uint32_t slot, uint32_t place,
@@ -412,8 +416,8 @@ int rplb_members(struct rplb_group *group, struct rplb_member *members, size_t c
 	uint8_t current[LB_MEMBERS_MAX];
 	size_t total = 0;
 
-	if (!group || !found || (capacity && !members))
-		return -EINVAL;
+	if (!found || (capacity && !members) || rplb_check(group))
+		return group && group->is_classic ? -EOPNOTSUPP : -EINVAL;
 	for (uint32_t i = 0; i < 2 * group->capacity; i++) {
 		uint32_t slot = i % group->capacity;
 		int protocol = protocols[i / group->capacity];

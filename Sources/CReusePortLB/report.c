@@ -38,8 +38,8 @@ int rplb_counters(struct rplb_group *group, uint32_t slot, struct rplb_counters 
 	struct lb_reuseport_counters sum = {0};
 	int error;
 
-	if (!group || !counters)
-		return -EINVAL;
+	if (!counters || rplb_check(group))
+		return counters ? rplb_check(group) : -EINVAL;
 	if (slot >= group->capacity)
 		return -ERANGE;
 	error = read_row(group, slot, &sum);
@@ -63,15 +63,15 @@ static int read_missed(const struct rplb_group *group, uint32_t row, uint64_t *p
 
 int rplb_left_to_kernel(struct rplb_group *group, uint64_t *packets)
 {
-	if (!group || !packets)
-		return -EINVAL;
+	if (!packets || rplb_check(group))
+		return packets ? rplb_check(group) : -EINVAL;
 	return read_missed(group, LB_REUSEPORT_LEFT(group->capacity), packets);
 }
 
 int rplb_flows_missed(struct rplb_group *group, uint64_t *packets)
 {
-	if (!group || !packets)
-		return -EINVAL;
+	if (!packets || rplb_check(group))
+		return packets ? rplb_check(group) : -EINVAL;
 	return read_missed(group, LB_REUSEPORT_FLOWS(group->capacity), packets);
 }
 
@@ -103,6 +103,13 @@ int rplb_info(struct rplb_group *group, struct rplb_info *info)
 
 	if (!group || !info)
 		return -EINVAL;
+	if (group->is_classic) {
+		*info = (struct rplb_info){.count = group->capacity,
+					   .key = RPLB_KEY_SOURCE_IP,
+					   .capacity = group->capacity,
+					   .is_fallback = 1};
+		return 0;
+	}
 	error = rplb_record_read(group, &record);
 	if (!error)
 		error = rplb_count_read(group, &found.count);

@@ -39,16 +39,19 @@ public enum SmallFile {
         }
     }
 
-    /// Replaces the file at `path` atomically: readers find either the old or the new content. Only the process's user
-    /// may read it.
+    /// Replaces the file at `path` atomically: readers find either the old or the new content.
     ///
+    /// - Parameter permissions: of the new file; by default only the process's user may read it.
     /// - Throws: the kernel's error; the old file is then unchanged.
-    public static func replace(_ path: String, with bytes: [UInt8]) throws(SystemError) {
+    public static func replace(
+        _ path: String, with bytes: [UInt8], permissions: UInt32 = 0o600
+    ) throws(SystemError) {
         let beside = "\(path).new"
         // Remove the remains of an interrupted call.
         remove(beside)
         // SAFETY: the kernel reads the path up to its NUL.
-        let file = unsafe open(beside, O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC, 0o600)
+        let file = unsafe open(
+            beside, O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC, permissions)
         guard file >= 0 else { throw SystemError("open \(beside)", code: errno) }
         defer { close(file) }
         var written = 0

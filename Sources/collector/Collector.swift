@@ -20,8 +20,7 @@ struct Collector: AsyncParsableCommand {
         version: "\(ReusePortGroup.libraryVersion) (BPF ABI \(ReusePortGroup.abiVersion))",
         subcommands: [
             ReceiveCommand.self, ExecCommand.self, AdoptCommand.self, CreateCommand.self,
-            StatusCommand.self,
-            ExplainCommand.self, DestroyCommand.self,
+            StatusCommand.self, MetricsCommand.self, ExplainCommand.self, DestroyCommand.self,
         ],
         defaultSubcommand: ReceiveCommand.self)
 

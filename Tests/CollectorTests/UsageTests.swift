@@ -68,6 +68,8 @@ extension CollectorTests.UsageTests {
             (["create", "x", "--count", "1", "--mode", "9"], "octal"),
             (["create", "x", "--count", "1", "--mode", "0777"], "octal"),
             (["create", "x", "--count", "1", "--owner", "no such user"], "no such user"),
+            (["metrics", "--interval", "5"], "--textfile"),
+            (["metrics", "--listen", "9100"], "address:port"),
             (["destroy"], "<name>"),
             (["status", "--stray"], "stray"),
             (["help", "bogus"], "unknown command 'bogus'"),

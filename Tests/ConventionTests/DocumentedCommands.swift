@@ -49,8 +49,8 @@ enum DocumentedCommands {
             Entry("\(daemon) check --config config.yaml", "docs/userspace.md", "check --config"),
             Entry("\(daemon) --config config.yaml", "docs/userspace.md", "udp-fanout --config"),
             Entry(
-                "swift build -c release --static-swift-stdlib --disable-default-traits"
-                    + " --product udp-fanout", make, "--disable-default-traits --product udp-fanout"
+                "swift build -c release --static-swift-stdlib --traits Programs"
+                    + " --product udp-fanout", make, "--traits Programs --product udp-fanout"
             ),
         ] + collectors + cLibrary + kernels + labs + nats
 

@@ -86,6 +86,12 @@ enum rplb_flags {
 	RPLB_EXISTING = 1 << 0,
 	/* Mount a BPF file system (mode 0711) at the pin root if there is none, which needs root. */
 	RPLB_MOUNT = 1 << 1,
+	/* Without the privilege to create the group, choose by source address with a classic BPF program, and say so at
+	 * RPLB_LOG_ERROR. The sockets on the port are then numbered in the order of binding, all processes must name the
+	 * same count, and the kernel chooses by its own hash while there are fewer sockets. When a member ends, sources
+	 * of others move too. rplb_join, rplb_attach and rplb_info work; to leave, close the socket. Not for a group with
+	 * another key or with flows. */
+	RPLB_FALLBACK = 1 << 2,
 };
 
 /* The levels of log lines. */
@@ -161,6 +167,8 @@ struct rplb_group;
  * -EBUSY            a lower count would cut off a live member
  * -EPROTONOSUPPORT  another version of this library, or another program, made the pins
  * -EOPNOTSUPP       the kernel has no sk_reuseport programs (Linux 4.19)
+ *
+ * Other functions return -EOPNOTSUPP for a group on RPLB_FALLBACK that cannot do what they do.
  * -ENOEXEC          the kernel (Linux 5.6 or later is required) or libbpf refused the program; the
  *                   log has the cause
  * -ETIMEDOUT        another process has held the group's lock for 5 seconds
@@ -318,6 +326,7 @@ struct rplb_info {
 	struct rplb_payload_key payload;
 	uint32_t capacity;
 	uint32_t flows; /* how many flows it remembers; 0: none */
+	int is_fallback; /* RPLB_FALLBACK */
 };
 
 /* Reports the properties of a group. */

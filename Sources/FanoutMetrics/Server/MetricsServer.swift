@@ -48,13 +48,37 @@ public actor MetricsServer {
         readiness: @escaping @Sendable () async -> String? = { nil },
         snapshot: @escaping @Sendable () async -> DaemonSnapshot
     ) async throws(MetricsServerError) -> MetricsServer {
+        try await start(
+            bind: bind, path: path, names: names, logger: logger, limits: limits,
+            liveness: liveness, readiness: readiness
+        ) { Content.daemon(await snapshot()) }
+    }
+
+    /// The same for a page of metrics alone.
+    ///
+    /// - Parameter page: the page in the text format; called as a snapshot is.
+    public static func start(
+        bind: Endpoint, path: String, logger: Logger, page: @escaping @Sendable () async -> String
+    ) async throws(MetricsServerError) -> MetricsServer {
+        try await start(
+            bind: bind, path: path, names: [], logger: logger, limits: Limits(),
+            liveness: { nil }, readiness: { nil }
+        ) { Content.page(await page()) }
+    }
+
+    private static func start(
+        bind: Endpoint, path: String, names: [String], logger: Logger, limits: Limits,
+        liveness: @escaping @Sendable () -> String?,
+        readiness: @escaping @Sendable () async -> String?,
+        content: @escaping @Sendable () async -> Content
+    ) async throws(MetricsServerError) -> MetricsServer {
         do {
             let loop = group.next()
             let shared = try await loop.submit {
                 let table = ConnectionTable(capacity: limits.connections)
                 let scrapes = ScrapeQueue(
                     eventLoop: loop.assumeIsolated(), table: table, metricsPath: path,
-                    snapshot: snapshot)
+                    content: content)
                 let shared = Shared(
                     table: table, scrapes: scrapes, limits: limits, path: path,
                     names: ServerNames(names),
@@ -137,6 +161,12 @@ extension MetricsServer {
         let names: ServerNames
         let liveness: @Sendable () -> String?
         let readiness: @Sendable () async -> String?
+    }
+
+    /// What responses are made of.
+    enum Content: Sendable {
+        case daemon(DaemonSnapshot)
+        case page(String)
     }
 
     /// A new connection without room; closes its channel.

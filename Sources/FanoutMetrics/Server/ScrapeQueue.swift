@@ -14,19 +14,19 @@ final class ScrapeQueue {
     private let eventLoop: NIOIsolatedEventLoop
     private let table: ConnectionTable
     private let metricsPath: String
-    private let snapshot: @Sendable () async -> DaemonSnapshot
+    private let content: @Sendable () async -> MetricsServer.Content
     /// Clients that wait for the running snapshot, if any, and for the next one.
     private var served: [ObjectIdentifier: Order]?
     private var waiting: [ObjectIdentifier: Order] = [:]
 
     init(
         eventLoop: NIOIsolatedEventLoop, table: ConnectionTable, metricsPath: String,
-        snapshot: @escaping @Sendable () async -> DaemonSnapshot
+        content: @escaping @Sendable () async -> MetricsServer.Content
     ) {
         self.eventLoop = eventLoop
         self.table = table
         self.metricsPath = metricsPath
-        self.snapshot = snapshot
+        self.content = content
     }
 
     /// Calls `deliver` on the event loop with the document, later.
@@ -46,23 +46,31 @@ final class ScrapeQueue {
     private func start() {
         served = waiting
         waiting = [:]
-        let snapshot = self.snapshot
-        let taken = eventLoop.nonisolated().makeFutureWithTask { await snapshot() }
+        let content = self.content
+        let taken = eventLoop.nonisolated().makeFutureWithTask { await content() }
         taken.assumeIsolated().whenSuccess { self.finish($0) }
     }
 
     /// Renders on the server's own thread, once for all clients that share the snapshot and the resource. HTML
     /// pages are rendered for each client, since each has its own nonce.
-    private func finish(_ snapshot: DaemonSnapshot) {
+    private func finish(_ content: MetricsServer.Content) {
         let orders = served ?? [:]
         served = nil
         var rendered: [Document: Response] = [:]
         for (document, deliver) in orders.values {
-            let response = rendered[document] ?? render(document, of: snapshot)
+            let response = rendered[document] ?? render(document, of: content)
             if document.isShared { rendered[document] = response }
             deliver(response)
         }
         if served == nil, !waiting.isEmpty { start() }
+    }
+
+    private func render(_ document: Document, of content: MetricsServer.Content) -> Response {
+        switch content {
+        case .daemon(let snapshot): render(document, of: snapshot)
+        case .page(let text):
+            document == .metrics ? Response(metrics: ByteBuffer(string: text)) : .notFound
+        }
     }
 
     private func render(_ document: Document, of snapshot: DaemonSnapshot) -> Response {

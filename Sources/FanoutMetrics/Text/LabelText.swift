@@ -5,9 +5,9 @@
 /// The format has three escapes: `\\`, `\"` and `\n`. Other characters are allowed, so control characters in a name
 /// would affect a terminal. They are made visible: the value then contains the text `\x1b` or `\u202e`, with its
 /// backslash escaped for the format.
-enum LabelText {
+public enum LabelText {
     /// Appends `value`, escaped, without the quotes around it. O(length).
-    static func append(_ value: String, to out: inout [UInt8]) {
+    public static func append(_ value: String, to out: inout [UInt8]) {
         if value.utf8.allSatisfy(isPlain) {
             out.append(contentsOf: value.utf8)
             return

@@ -58,6 +58,7 @@ internal import KernelPrograms
         unsafe native.owner_group = options.ownerGroup ?? .max
         unsafe native.mode = options.mode ?? 0
         if options.existingOnly { unsafe native.flags |= RPLB_EXISTING.rawValue }
+        if options.allowsFallback { unsafe native.flags |= RPLB_FALLBACK.rawValue }
         if options.mountsFileSystem { unsafe native.flags |= RPLB_MOUNT.rawValue }
         if let log {
             unsafe native.log = LogBox.receive

@@ -18,6 +18,8 @@ public struct GroupInfo: Hashable, Sendable {
     public let capacity: Int
     /// How many flows it remembers; 0: none.
     public let flows: Int
+    /// Whether a classic program chooses (``GroupOptions/allowsFallback``).
+    public let isFallback: Bool
 }
 
 /// The counters of a slot since the group was created, UDP and TCP together.

@@ -35,6 +35,11 @@ public struct GroupOptions: Sendable {
     public var mode: UInt32?
     /// Never create a group: fail with ``ReusePortError/Code/notFound`` when there is none.
     public var existingOnly = false
+    /// Without the privilege to create the group, choose by source address with a classic BPF program, and report it to
+    /// ``log`` as an error. The sockets on the port are then numbered in the order of binding, all processes must name
+    /// the same count, and when a member ends, sources of others move too. Joining, attaching and
+    /// ``ReusePortGroup/info()`` work; to leave, close the socket. Not for another key, or with ``flows``.
+    public var allowsFallback = false
     /// Mount a BPF file system at the pin root when there is none (needs root).
     public var mountsFileSystem = false
     /// The compiled program to load instead of the embedded one; an ELF object.

@@ -172,7 +172,8 @@ extension ReusePortGroup {
         return GroupInfo(
             count: Int(info.count), key: key, seed: info.seed,
             address: Endpoint(storage: info.address), abi: Int(info.abi),
-            capacity: Int(info.capacity), flows: Int(info.flows))
+            capacity: Int(info.capacity), flows: Int(info.flows),
+            isFallback: info.is_fallback != 0)
     }
 
     /// The counters of one slot.
