@@ -370,6 +370,9 @@ let tests: [Target] = [
             .product(
                 name: "MetricsTestKit", package: "swift-metrics",
                 condition: .when(traits: ["Metrics"])),
+            .product(name: "Logging", package: "swift-log", condition: programs),
+            .product(name: "NIOCore", package: "swift-nio", condition: programs),
+            .product(name: "NIOPosix", package: "swift-nio", condition: programs),
             .product(
                 name: "ServiceLifecycle", package: "swift-service-lifecycle", condition: programs),
         ],

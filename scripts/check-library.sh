@@ -70,6 +70,32 @@ front_unconfigured() {
     make help | grep '^build '
 }
 
+# A private network and BPF file system, as the tests of the bindings expect.
+privately() {
+    unshare --mount --net sh -c 'ip link set lo up && mount -t bpf bpf /sys/fs/bpf && exec "$@"' sh "$@"
+}
+
+# The installed library from C++, Go and Python.
+bindings() {
+    local usr=$work/usr
+    export PKG_CONFIG_PATH=$usr/pc LD_LIBRARY_PATH=$usr/lib GOCACHE=$work/go GOFLAGS=-mod=mod
+    g++ -std=c++11 -Wall -Wextra -Werror -pedantic "$source/Tests/CReusePortLBTests/header.cpp" \
+        -o "$work/header" $(pkg-config --cflags --libs reuseportlb)
+    "$work/header"
+    [ "$(id -u)" -eq 0 ] || return 0
+    (cd "$source/bindings/go" && [ -z "$(gofmt -l .)" ] && go vet ./... &&
+        privately go test -count=1 ./...)
+    REUSEPORTLB_LIBRARY=$usr/lib/libreuseportlb.so.1 \
+        unshare --mount --net /usr/bin/python3 -B "$source/bindings/python/test_reuseport_lb.py"
+    pip_install "$source/bindings/python" "$work/pip"
+}
+
+# pip from the tree; without a network if setuptools is there.
+pip_install() {
+    /usr/bin/python3 -m pip install --quiet --no-build-isolation --no-deps --target "$2" "$1"
+    [ -f "$2/reuseport_lb.py" ]
+}
+
 front_configured() {
     cd "$source"
     ./configure --prefix="$work/usr" --with-pkgconfigdir="$work/usr/pc"
@@ -79,6 +105,7 @@ front_configured() {
     [ -f "$work/usr/pc/reuseportlb.pc" ]
     [ -e "$work/usr/lib/libreuseportlb.so" ]
     [ "$(PKG_CONFIG_PATH=$work/usr/pc pkg-config --modversion reuseportlb)" = "$1" ]
+    (bindings)
     make uninstall
     [ -z "$(find "$work/usr" ! -type d)" ]
     make help | grep '^build '

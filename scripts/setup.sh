@@ -42,6 +42,7 @@ packages_for() {
         ;;
     library-test)
         packages_for library
+        echo golang-go g++ python3-pip python3-setuptools       # the bindings
         echo valgrind binutils git                      # git knows which files are sources
         ;;
     test)

@@ -43,8 +43,8 @@ public struct ReusePortError: Error, Equatable, Sendable {
         case settingsDiffer
         /// The pins were made by another version, or by another program.
         case otherVersion
-        /// The kernel is too old (Linux 4.19 is required).
-        case kernelTooOld
+        /// The kernel is too old (Linux 4.19 is required), or the group is a fallback (``GroupOptions/allowsFallback``).
+        case unsupported
         /// The kernel or libbpf refused the program; ``GroupOptions/log`` has the reason.
         case programRefused
         /// Another process has held the group's lock for too long.
@@ -113,7 +113,7 @@ extension ReusePortError.Code {
             case EACCES: .accessDenied
             case ESTALE: .settingsDiffer
             case EPROTONOSUPPORT: .otherVersion
-            case EOPNOTSUPP: .kernelTooOld
+            case EOPNOTSUPP: .unsupported
             case ENOEXEC: .programRefused
             case ETIMEDOUT: .timedOut
             case ENOTSOCK, EPROTOTYPE, EBADF: .wrongSocket

@@ -175,6 +175,42 @@ extension CollectorTests.ExecTests {
         #expect(counts.allSatisfy { !$0.isEmpty } && counts[0].count + counts[1].count == 32)
     }
 
+    @Test("with --store, what arrives between kill -9 and the next start waits for it")
+    func stored() async throws {
+        let (pins, endpoint) = (try BPFFileSystem(), try Endpoint.free())
+        let stranger = try await Stranger(isStatic: true)
+        let manager = try NotifySocket(stranger.folder)
+        let words = [
+            "exec", "--group", "g", "--count", "3", "--slot", "1", "--listen", "\(endpoint)",
+            "--pin-root", pins.path, "--listen-fds", "--store", "--", stranger.path,
+            "\(endpoint.address)", "\(endpoint.port)", "passed",
+        ]
+        func start() throws -> ChildProcess {
+            try ChildProcess(
+                Files.product("collector"), words, environment: ["NOTIFY_SOCKET": manager.path],
+                passing: manager.kept)
+        }
+        func cookies() async throws -> [UInt64] {
+            try #require(try await StatusReport(pins).groups.first?.slots)[1].members.map(\.cookie)
+        }
+        let first = try start()
+        try await Self.isBound(first)
+        let cookie = try await cookies()
+        #expect(manager.kept.count == 1 && cookie.count == 1)
+        await first.end()
+        let sources = (1...32 as ClosedRange<UInt32>).map { IPAddress.loopback($0) }
+        for source in sources { try Traffic(to: endpoint, from: source).send([1]) }
+        #expect(try await cookies() == cookie)
+        let second = try start()
+        try await Self.isBound(second)
+        for source in sources { try Traffic(to: endpoint, from: source).send([1]) }
+        #expect(try await cookies() == cookie && manager.kept.count == 1)
+        second.send(SIGTERM)
+        #expect(try await second.exit() == .exited(0))
+        #expect(Stranger.counts(second).values.allSatisfy { $0 == 2 })
+        #expect(Stranger.counts(second).count == 32)
+    }
+
     @Test("a refusal names the reason and the remedy, and starts nothing")
     func refused() async throws {
         let (pins, endpoint) = (try BPFFileSystem(), try Endpoint.free())
@@ -195,7 +231,7 @@ extension CollectorTests.ExecTests {
             let errors = process.record.state.errors.joined()
             #expect(errors.hasPrefix("collector: run ") && errors.contains(reason), "\(errors)")
         }
-        for flags in [["--stop", "99"], ["--replace", "--slot", "auto"]] {
+        for flags in [["--store"], ["--stop", "99"], ["--replace", "--slot", "auto"]] {
             let process = try Self.exec("0", endpoint, pins, flags, ["true"])
             #expect(try await process.exit() == .exited(2), "\(flags)")
         }

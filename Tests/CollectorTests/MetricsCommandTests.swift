@@ -20,12 +20,17 @@ extension CollectorTests.MetricsCommandTests {
         let membership: Membership
 
         init() throws {
-            pins = try BPFFileSystem()
-            socket = try ReusePortSocket(boundTo: try .free())
-            group = try ReusePortGroup("a", GroupOptions(count: 2, pinRoot: pins.path))
-            membership = try group.join(socket, slot: 0)
+            let pins = try BPFFileSystem()
+            let endpoint = try Endpoint.free()
+            let socket = try ReusePortSocket(boundTo: endpoint)
+            let group = try ReusePortGroup("a", GroupOptions(count: 2, pinRoot: pins.path))
+            let membership = try group.join(socket, slot: 0)
             _ = try ReusePortGroup("b", GroupOptions(count: 3, pinRoot: pins.path))
-            try Traffic(to: try #require(socket.endpoint)).send([1])
+            try Traffic(to: endpoint).send([1])
+            self.pins = pins
+            self.socket = socket
+            self.group = group
+            self.membership = membership
         }
     }
 

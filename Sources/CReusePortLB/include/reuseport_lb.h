@@ -141,7 +141,8 @@ struct rplb_options {
 	uint32_t flows;
 };
 
-/* Options with these members, as in &RPLB_OPTIONS(.count = 3); the others have their defaults. */
+/* Options with these members, as in &RPLB_OPTIONS(.count = 3); the others have their defaults. In C++: rplb_options
+ * options{}; options.size = sizeof(options); */
 #define RPLB_OPTIONS(...) ((struct rplb_options){.size = sizeof(struct rplb_options), __VA_ARGS__})
 
 /* An open group. */
@@ -167,11 +168,11 @@ struct rplb_group;
  * -EBUSY            a lower count would cut off a live member
  * -EPROTONOSUPPORT  another version of this library, or another program, made the pins
  * -EOPNOTSUPP       the kernel has no sk_reuseport programs (Linux 4.19)
- *
- * Other functions return -EOPNOTSUPP for a group on RPLB_FALLBACK that cannot do what they do.
  * -ENOEXEC          the kernel (Linux 5.6 or later is required) or libbpf refused the program; the
  *                   log has the cause
  * -ETIMEDOUT        another process has held the group's lock for 5 seconds
+ *
+ * With RPLB_FALLBACK, what the classic program cannot do fails with -EOPNOTSUPP in the other functions.
  */
 int rplb_group_open(const char *name, const struct rplb_options *options,
 		    struct rplb_group **group);
@@ -332,7 +333,8 @@ struct rplb_info {
 /* Reports the properties of a group. */
 int rplb_info(struct rplb_group *group, struct rplb_info *info);
 
-/* The counters of a slot since the group was created, UDP and TCP together. */
+/* The counters of a slot since the group was created, UDP and TCP together. They count packets as the kernel delivers
+ * them: datagrams that the kernel has merged (GRO, UDP_SEGMENT) count once. */
 struct rplb_counters {
 	uint64_t selected; /* packets that the member took as first choice */
 	uint64_t fallback; /* packets that it took as fallback for one that was gone */

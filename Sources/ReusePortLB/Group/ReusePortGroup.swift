@@ -34,7 +34,7 @@ public struct ReusePortGroup: ~Copyable, Sendable {
     ///   - options: a new group needs at least a count.
     /// - Throws: `.notFound` without a count, or when only an existing group would do; `.outOfRange` with
     ///   a count out of range; `.noBPFFileSystem`, `.notPermitted`, `.accessDenied`, `.settingsDiffer`, `.busy`,
-    ///   `.otherVersion`, `.kernelTooOld`, `.timedOut`, `.invalid`.
+    ///   `.otherVersion`, `.unsupported`, `.timedOut`, `.invalid`.
     public init(
         _ name: String, _ options: GroupOptions = GroupOptions()
     ) throws(ReusePortError) {

@@ -49,6 +49,13 @@ struct ExecCommand: AsyncParsableCommand {
             discussion: "For programs that take it, also statically linked ones."))
     var listenFds = false
 
+    @Flag(
+        help: ArgumentHelp(
+            "With --listen-fds, in a systemd unit: datagrams wait in the socket while the program restarts.",
+            discussion: "The socket is in the unit's descriptor store (FileDescriptorStoreMax=1) and holds the slot "
+                + "until the unit stops or fails, which its start limit bounds."))
+    var store = false
+
     @Argument(parsing: .postTerminator, help: "The program and its arguments, after --.")
     var command: [String] = []
 
@@ -57,6 +64,9 @@ struct ExecCommand: AsyncParsableCommand {
         guard stop == nil || place.replace else { throw ValidationError("--stop needs --replace") }
         guard stop.map({ $0 > 1 }) ?? true else {
             throw ValidationError("--stop takes the pid of a process")
+        }
+        guard !store || (listenFds && !place.replace) else {
+            throw ValidationError("--store needs --listen-fds, and excludes --replace")
         }
         guard (0...86_400).contains(stopTimeout) else {
             throw ValidationError("--stop-timeout takes seconds, 0 to 86400")
@@ -106,12 +116,35 @@ struct ExecCommand: AsyncParsableCommand {
     }
 
     private func joinedSocket(in group: borrowing ReusePortGroup) throws -> ReusePortSocket {
+        let manager = ServiceNotification()
+        if store {
+            guard manager.isManaged else {
+                throw ExecError(
+                    "keep the socket", "there is no service manager (NOTIFY_SOCKET); leave out --store")
+            }
+            if let kept = keptSocket() {
+                let isMember = try group.members().contains { $0.cookie == kept.cookie }
+                if isMember { return kept }
+                manager.forget(Self.label)
+            }
+        }
         let socket = try ReusePortSocket(boundTo: listen)
         let descriptor = socket.descriptor
         try place.slot.take(in: group, count: place.count) { number in
             try group.adopt(descriptor: descriptor, slot: number, replacing: place.replace)
         }
+        if store { manager.keep([descriptor], as: Self.label) }
         return socket
+    }
+
+    private static let label = "reuseportlb"
+
+    /// The socket of the program's previous run. One at another address, or in no slot any more, is not used.
+    private func keptSocket() -> ReusePortSocket? {
+        let kept = PassedDescriptors().all.first { $0.name == Self.label }
+        guard let kept else { return nil }
+        let socket = ReusePortSocket(adopting: kept.descriptor)
+        return socket.endpoint == listen ? consume socket : nil
     }
 
     private var adoptWords: [String] { ["adopt"] + place.words }
