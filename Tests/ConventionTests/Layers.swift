@@ -63,6 +63,7 @@ enum Layers {
         "FanoutConfig": adapter(["YAML"]),
         "FanoutDiscovery": adapter(nio.union(["AsyncHTTPClient", "YAML"])),
         "FanoutMetrics": adapter(nio),
+        "ReusePortLBMetrics": adapter(["CoreMetrics"]),
         // 5: control
         "FanoutControl": Rule(
             layer: 5, imports: system.union(["FanoutCore", "LinuxNet", "Logging"])),
