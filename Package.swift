@@ -57,7 +57,8 @@ let systemLayer: [Target] = [
     .target(
         name: "LinuxNet",
         dependencies: [
-            "CDatapath", "CNet", "FanoutCore", .product(name: "Logging", package: "swift-log", condition: programs),
+            "CDatapath", "CNet", "FanoutCore",
+            .product(name: "Logging", package: "swift-log", condition: programs),
         ],
         swiftSettings: strict),
     .target(
@@ -82,7 +83,8 @@ let libraryExtras: [Target] = [
         dependencies: [
             "ReusePortLB",
             .product(
-                name: "CoreMetrics", package: "swift-metrics", condition: .when(traits: ["Metrics"])),
+                name: "CoreMetrics", package: "swift-metrics", condition: .when(traits: ["Metrics"])
+            ),
         ],
         swiftSettings: strict)
 ]
@@ -166,7 +168,8 @@ let controlLayer: [Target] = [
     .target(
         name: "FanoutControl",
         dependencies: [
-            "FanoutCore", "LinuxNet", .product(name: "Logging", package: "swift-log", condition: programs),
+            "FanoutCore", "LinuxNet",
+            .product(name: "Logging", package: "swift-log", condition: programs),
         ],
         swiftSettings: strict)
 ]
@@ -272,7 +275,8 @@ let tests: [Target] = [
     .testTarget(
         name: "FanoutMetricsTests",
         dependencies: [
-            "FanoutMetrics", "FanoutCore", .product(name: "Logging", package: "swift-log", condition: programs),
+            "FanoutMetrics", "FanoutCore",
+            .product(name: "Logging", package: "swift-log", condition: programs),
         ],
         swiftSettings: strictTests),
     // What several suites share: sockets and processes to test with, and the promises of every plane.
@@ -285,7 +289,8 @@ let tests: [Target] = [
     .target(
         name: "LabNet",
         dependencies: [
-            "CNet", "FanoutCore", "LinuxNet", .product(name: "Logging", package: "swift-log", condition: programs),
+            "CNet", "FanoutCore", "LinuxNet",
+            .product(name: "Logging", package: "swift-log", condition: programs),
         ],
         path: "Tests/LabNet", swiftSettings: strictTests),
     .target(
@@ -366,7 +371,9 @@ let tests: [Target] = [
         dependencies: [
             "CDatapath", "CLibBPF", "CNet", "FanoutCore", "GoldenVectors", "LabNet", "LinuxNet",
             "ReusePortLB", "ReusePortLBMetrics",
-            .product(name: "CoreMetrics", package: "swift-metrics", condition: .when(traits: ["Metrics"])),
+            .product(
+                name: "CoreMetrics", package: "swift-metrics", condition: .when(traits: ["Metrics"])
+            ),
             .product(
                 name: "MetricsTestKit", package: "swift-metrics",
                 condition: .when(traits: ["Metrics"])),
@@ -449,7 +456,8 @@ let package = Package(
         .package(url: "https://github.com/swift-server/async-http-client", from: "1.25.0"),
         .package(url: "https://github.com/swift-server/swift-service-lifecycle", from: "2.6.0"),
     ],
-    targets: cLayer + pure + systemLayer + libraryExtras + sharedLayer + planesAndInputs + controlLayer
+    targets: cLayer + pure + systemLayer + libraryExtras + sharedLayer + planesAndInputs
+        + controlLayer
         + applications + benchmarks + tests + [
             .plugin(name: "BPFObjects", capability: .buildTool()),
             .plugin(name: "BuildStamp", capability: .buildTool()),

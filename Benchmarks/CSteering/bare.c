@@ -43,8 +43,10 @@ static struct bpf_insn load(uint8_t to, uint8_t from, int16_t at)
 
 static struct bpf_insn store(int16_t at, uint8_t from)
 {
-	return (struct bpf_insn){
-		.code = BPF_STX | BPF_MEM | BPF_W, .dst_reg = BPF_REG_10, .src_reg = from, .off = at};
+	return (struct bpf_insn){.code = BPF_STX | BPF_MEM | BPF_W,
+				 .dst_reg = BPF_REG_10,
+				 .src_reg = from,
+				 .off = at};
 }
 
 static int load_program(int table, int sockets)

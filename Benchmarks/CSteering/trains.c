@@ -62,8 +62,8 @@ static int round_of(struct rplb_batch *batch, int sender, int receiver, double *
 	}
 	begin = cpu_time();
 	do {
-		int error = rplb_receive_batch(batch, receiver, 0, RPLB_DONT_WAIT, &datagrams,
-					       &count);
+		int error =
+			rplb_receive_batch(batch, receiver, 0, RPLB_DONT_WAIT, &datagrams, &count);
 
 		if (error)
 			return error;

@@ -20,7 +20,8 @@ static const struct text of_calls[] = {
 	 "pin root is an absolute path, a payload key has 1 to 20 bytes, a build without a program "
 	 "needs one given"},
 	{RPLB_CALL_OPEN, ERANGE,
-	 "a group's count is 1 to its capacity, which is 128 unless its creator gives it up to 1024"},
+	 "a group's count is 1 to its capacity, which is 128 unless its creator gives it up to "
+	 "1024"},
 	{RPLB_CALL_OPEN, ENOENT, "there is no such group; a new one needs a count"},
 	{RPLB_CALL_OPEN, EBUSY,
 	 "a live member is in a slot at or above that count: end it first, or give a higher "
@@ -55,7 +56,8 @@ static const struct text of_calls[] = {
 	{RPLB_CALL_LEAVE, ENOENT, "the socket is in no slot, or the group has been destroyed"},
 
 	{RPLB_CALL_RESIZE, ERANGE,
-	 "a group's count is 1 to its capacity, which is 128 unless its creator gave it up to 1024"},
+	 "a group's count is 1 to its capacity, which is 128 unless its creator gave it up to "
+	 "1024"},
 	{RPLB_CALL_RESIZE, EBUSY,
 	 "a live member is in a slot at or above that count: end it first"},
 	{RPLB_CALL_RESIZE, ENOENT, "the group has been destroyed since it was opened"},
@@ -87,7 +89,9 @@ static const struct text of_all[] = {
 	 "an argument is malformed: a group's name has 1 to 64 characters without '/' and '.', a "
 	 "pin root is an absolute path, a payload key has 1 to 20 bytes, a build without a program "
 	 "needs one given"},
-	{0, ERANGE, "the slot is not below the group's count, or the count is not 1 to the group's capacity (128 by "
+	{0, ERANGE,
+	 "the slot is not below the group's count, or the count is not 1 to the group's capacity "
+	 "(128 by "
 	 "default, at most 1024)"},
 	{0, ENODEV,
 	 "the pin root is on no BPF file system: name a folder on one, or make one with "
@@ -104,7 +108,8 @@ static const struct text of_all[] = {
 	 "creator name the owner, and chmod 711 the root; of a socket: its port is below "
 	 "net.ipv4.ip_unprivileged_port_start"},
 	{0, ESTALE,
-	 "the group exists with another key, payload key, seed, capacity or number of flows: use the "
+	 "the group exists with another key, payload key, seed, capacity or number of flows: use "
+	 "the "
 	 "same, or destroy it first"},
 	{0, EBUSY,
 	 "a live member prevents it: the socket is in a slot already, or a member would be "
@@ -114,8 +119,10 @@ static const struct text of_all[] = {
 	 "remove the folder, or choose another name"},
 	{RPLB_CALL_OPEN, EOPNOTSUPP, "this kernel was built without sk_reuseport programs"},
 	{0, EOPNOTSUPP,
-	 "the group runs on the classic fallback program, which has no slots and counters: close the "
-	 "socket to leave; as root or with CAP_BPF and CAP_NET_ADMIN, create the group for all of it"},
+	 "the group runs on the classic fallback program, which has no slots and counters: close "
+	 "the "
+	 "socket to leave; as root or with CAP_BPF and CAP_NET_ADMIN, create the group for all of "
+	 "it"},
 	{0, ENOEXEC, "the kernel or libbpf refused the program; the log says why"},
 	{0, ETIMEDOUT,
 	 "another process has held the group's lock for 5 seconds: look for one that is stopped"},

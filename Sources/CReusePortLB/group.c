@@ -277,9 +277,12 @@ int rplb_group_open(const char *name, const struct rplb_options *given, struct r
 		group->is_classic = true;
 		group->capacity = options->count;
 		rplb_log(group, RPLB_LOG_ERROR,
-			 "group %s: fallback to a classic program, since the BPF program cannot be loaded "
-			 "(%s): it chooses by source address among the sockets in the order of binding; a "
-			 "source moves when a member ends, and there are no slots, counters or fallback "
+			 "group %s: fallback to a classic program, since the BPF program cannot be "
+			 "loaded "
+			 "(%s): it chooses by source address among the sockets in the order of "
+			 "binding; a "
+			 "source moves when a member ends, and there are no slots, counters or "
+			 "fallback "
 			 "members",
 			 name ? name : "without a name", strerror(-error));
 		error = 0;

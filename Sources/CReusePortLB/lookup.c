@@ -120,8 +120,8 @@ static int read_key(const struct rplb_group *group, const struct lb_reuseport_ta
 static int read_member(struct rplb_group *group, const struct lb_reuseport_table *table,
 		       int protocol, uint32_t slot, struct rplb_member *member)
 {
-	enum lb_reuseport_protocol row = protocol == IPPROTO_TCP ? LB_REUSEPORT_TCP
-								 : LB_REUSEPORT_UDP;
+	enum lb_reuseport_protocol row =
+		protocol == IPPROTO_TCP ? LB_REUSEPORT_TCP : LB_REUSEPORT_UDP;
 	struct rplb_member list[LB_PLACES];
 	size_t found = 0;
 	int error = rplb_slot_read(group, protocol, slot, table->place[row][slot], list, &found);

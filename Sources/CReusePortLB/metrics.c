@@ -133,8 +133,8 @@ struct output {
 	void *context;
 };
 
-static void give(const struct output *output, const struct metric *metric,
-		 struct rplb_label *more, size_t count, uint64_t value)
+static void give(const struct output *output, const struct metric *metric, struct rplb_label *more,
+		 size_t count, uint64_t value)
 {
 	struct rplb_label labels[3] = {{"group", output->group->name ? output->group->name : ""}};
 	struct rplb_sample sample = {.name = metric->name,
@@ -210,7 +210,8 @@ static void give_queues(const struct output *output, const struct state *state)
 {
 	static const struct metric metrics[] = {
 		{"reuseportlb_socket_drops_total",
-		 "Datagrams that the kernel dropped at a member's socket, mostly because its buffer was "
+		 "Datagrams that the kernel dropped at a member's socket, mostly because its "
+		 "buffer was "
 		 "full.",
 		 1},
 		{"reuseportlb_socket_queue_bytes",

@@ -23,7 +23,7 @@ static const struct {
 	const char *name;
 	uint32_t type;
 	uint32_t value_bytes;
-	uint32_t entries;  /* and for each slot: */
+	uint32_t entries; /* and for each slot: */
 	uint32_t per_slot;
 } maps[RPLB_MAPS] = {
 	[RPLB_MAP_GROUP] = {"group", BPF_MAP_TYPE_ARRAY, sizeof(struct lb_reuseport_group), 1, 0},

@@ -43,8 +43,10 @@ public final class GroupMetrics: Sendable {
                 count(key, sample.value)
             } else {
                 gauges.withLock { gauges in
-                    let gauge = gauges[key] ?? Gauge(
-                        label: key.name, dimensions: Self.dimensions(key), factory: factory)
+                    let gauge =
+                        gauges[key]
+                        ?? Gauge(
+                            label: key.name, dimensions: Self.dimensions(key), factory: factory)
                     gauge.record(sample.value)
                     gauges[key] = gauge
                 }

@@ -78,8 +78,8 @@ static void without_privilege(void)
 		  "without the flag, no group is created without privilege");
 	lab_error(open_as(RPLB_OPTIONS(.count = SOCKETS, .flags = RPLB_FALLBACK), &group), 0,
 		  "with it, there is a fallback");
-	lab_ok(strstr(heard, "fallback") != NULL && strstr(heard, "EPERM") == NULL, "that says so (%s)",
-	       heard);
+	lab_ok(strstr(heard, "fallback") != NULL && strstr(heard, "EPERM") == NULL,
+	       "that says so (%s)", heard);
 	for (int i = 0; i < SOCKETS; i++) {
 		fds[i] = lab_udp(PORT);
 		lab_error(rplb_join(group, fds[i], SOCKETS), -ERANGE, "a slot is below the count");

@@ -46,7 +46,8 @@ static void malformed(void)
 	refuse(-EINVAL, "g", RPLB_OPTIONS(.count = 2, .mode = 01600),
 	       "a mode is made of read and write permissions");
 	refuse(-ENOENT, "g", RPLB_OPTIONS(.count = 0), "without a count no group is created");
-	refuse(-ERANGE, "g", RPLB_OPTIONS(.count = RPLB_CAPACITY + 1), "a count is the capacity at most");
+	refuse(-ERANGE, "g", RPLB_OPTIONS(.count = RPLB_CAPACITY + 1),
+	       "a count is the capacity at most");
 	lab_error(rplb_group_open("full", &RPLB_OPTIONS(.count = RPLB_CAPACITY), &group), 0,
 		  "a count may be 128");
 	rplb_group_close(group);

@@ -34,7 +34,9 @@ extension CollectorTests.MetricsCommandTests {
         }
     }
 
-    private static func expectPage(_ page: String, sourceLocation: SourceLocation = #_sourceLocation) {
+    private static func expectPage(
+        _ page: String, sourceLocation: SourceLocation = #_sourceLocation
+    ) {
         for line in [
             "# TYPE reuseportlb_selected_packets_total counter",
             "# TYPE reuseportlb_members gauge",
@@ -44,7 +46,8 @@ extension CollectorTests.MetricsCommandTests {
             "reuseportlb_readable{group=\"a\"} 1",
             "reuseportlb_socket_drops_total{group=\"a\",slot=\"0\",state=\"current\"} 0",
         ] {
-            #expect(page.contains(line + "\n"), "\(line) in \(page)", sourceLocation: sourceLocation)
+            #expect(
+                page.contains(line + "\n"), "\(line) in \(page)", sourceLocation: sourceLocation)
         }
         // Each metric's samples are in one block.
         let heads = page.split(separator: "\n").filter { $0.hasPrefix("# TYPE") }
@@ -66,7 +69,9 @@ extension CollectorTests.MetricsCommandTests {
         #expect(ending == .exited(0), "\(check.record.state.errors)")
         let named = try await CollectorUnderTest.run(["metrics", "b", "--pin-root", two.pins.path])
         #expect(!named.output.contains { $0.contains("group=\"a\"") })
-        let missing = try await CollectorUnderTest.run(["metrics", "c", "--pin-root", two.pins.path])
+        let missing = try await CollectorUnderTest.run([
+            "metrics", "c", "--pin-root", two.pins.path,
+        ])
         #expect(missing.code == 1)
         #expect(missing.errors.contains { $0.contains("group c") }, "\(missing.errors)")
     }

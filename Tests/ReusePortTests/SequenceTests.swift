@@ -68,7 +68,9 @@ extension ReusePortTests.SequenceTests {
         while numbers.count < total - lost, let batch = try await iterator.next() {
             // The sequence number in the stamp.
             numbers += batch.indices.map { index in
-                batch.withBytes(index) { $0.unsafeLoadUnaligned(fromByteOffset: 8, as: UInt64.self) }
+                batch.withBytes(index) {
+                    $0.unsafeLoadUnaligned(fromByteOffset: 8, as: UInt64.self)
+                }
             }
         }
         // All others are read in order, without duplicates.
@@ -257,7 +259,9 @@ extension ReusePortTests.SequenceTests {
         clock_gettime(CLOCK_REALTIME, &now)
         let before = UInt64(now.tv_sec) * 1_000_000_000 + UInt64(now.tv_nsec)
         for train in 0..<8 {
-            let bytes = (0..<50).flatMap { [UInt8](repeating: UInt8(50 * train % 200 + $0), count: 64) }
+            let bytes = (0..<50).flatMap {
+                [UInt8](repeating: UInt8(50 * train % 200 + $0), count: 64)
+            }
             #expect(sender.sendSuperPacket(bytes, segment: 64) == 50)
         }
         var numbers: [UInt8] = []

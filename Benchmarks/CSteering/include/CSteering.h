@@ -36,7 +36,8 @@ enum steering_program {
 /* Nanoseconds a run in each round; `rounds` elements each. */
 struct steering_cost {
 	double *nanoseconds[STEERING_PROGRAMS];
-	uint32_t verified[STEERING_PROGRAMS]; /* instructions that the verifier has followed (Linux 5.16) */
+	uint32_t verified
+		[STEERING_PROGRAMS]; /* instructions that the verifier has followed (Linux 5.16) */
 };
 
 /* The programs' run time per packet as the kernel measures it (kernel.bpf_stats_enabled). Rounds alternate. */

@@ -326,7 +326,7 @@ struct rplb_info {
 	struct sockaddr_storage address;
 	struct rplb_payload_key payload;
 	uint32_t capacity;
-	uint32_t flows; /* how many flows it remembers; 0: none */
+	uint32_t flows;	 /* how many flows it remembers; 0: none */
 	int is_fallback; /* RPLB_FALLBACK */
 };
 
@@ -409,7 +409,7 @@ struct rplb_label {
 struct rplb_sample {
 	const char *name; /* such as reuseportlb_selected_packets_total */
 	const char *help;
-	int is_counter; /* else a gauge */
+	int is_counter;			 /* else a gauge */
 	const struct rplb_label *labels; /* `group` first, then `slot`, `state` */
 	size_t label_count;
 	uint64_t value;
@@ -426,8 +426,8 @@ int rplb_samples(struct rplb_group *group, rplb_sample_fn each, void *context);
 
 /* What the kernel does for the reader of a UDP socket. */
 enum rplb_prepare {
-	/* Datagrams of one sender come merged (UDP_GRO, Linux 5.0), which makes bursts cheap. Whoever reads such a socket
-	 * without rplb_receive_batch gets several datagrams as one. Where the network card or a sender on this host
+	/* Datagrams of one sender come merged (UDP_GRO, Linux 5.0), which makes bursts cheap. Other ways to read
+	 * the socket than rplb_receive_batch then return several datagrams as one. Where the network card or a sender on this host
 	 * merges them, the group's counters count a merged packet once. */
 	RPLB_GRO = 1,
 	/* rplb_datagram.received_ns (SO_TIMESTAMPNS). */
@@ -475,7 +475,9 @@ struct rplb_datagram {
 	uint32_t drops;
 };
 
-enum rplb_receive { RPLB_DONT_WAIT = 1 };
+enum rplb_receive {
+	RPLB_DONT_WAIT = 1
+};
 
 /*
  * Receives what waits in a UDP socket in one recvmmsg(2), and splits merged datagrams without copying them. It waits for
@@ -503,9 +505,9 @@ enum rplb_call {
 	RPLB_CALL_JOIN,	   /* rplb_join, rplb_replace, rplb_attach */
 	RPLB_CALL_LEAVE,   /* rplb_leave, rplb_retire, rplb_retire_replaced, rplb_is_replaced */
 	RPLB_CALL_RESIZE,  /* rplb_resize */
-	RPLB_CALL_REPORT,  /* rplb_info, rplb_counters, rplb_left_to_kernel, rplb_flows_missed, rplb_members,
+	RPLB_CALL_REPORT, /* rplb_info, rplb_counters, rplb_left_to_kernel, rplb_flows_missed, rplb_members,
 			      rplb_samples */
-	RPLB_CALL_ADOPT,   /* rplb_adopt */
+	RPLB_CALL_ADOPT, /* rplb_adopt */
 };
 
 /* Explains an error of one call with its remedy. Returns a constant string, never NULL. */

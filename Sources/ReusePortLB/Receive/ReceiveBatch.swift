@@ -6,7 +6,7 @@ internal import Glibc
 /// What the kernel does for the reader of a UDP socket (``ReusePortSocket/prepare(_:)``).
 public struct ReceiveOptions: OptionSet, Hashable, Sendable {
     /// Datagrams of one sender come merged (UDP_GRO, Linux 5.0), which makes bursts cheap; a ``ReceiveBatch`` splits
-    /// them. Whoever reads such a socket by other means gets several datagrams as one.
+    /// them. Other ways to read the socket then return several datagrams as one.
     ///
     /// Where the network card or a sender on this host merges them, the group's counters count a merged packet once.
     public static let gro = ReceiveOptions(rawValue: RPLB_GRO.rawValue)

@@ -19,7 +19,8 @@ struct CreateCommand: ParsableCommand {
     var name: String
 
     @Option(
-        name: .customLong("count"), help: ArgumentHelp("Slots, 1 to the capacity.", valueName: "number"))
+        name: .customLong("count"),
+        help: ArgumentHelp("Slots, 1 to the capacity.", valueName: "number"))
     var count: Int
 
     @Option(help: ArgumentHelp("The user that may join: a name or uid.", valueName: "user"))

@@ -52,7 +52,8 @@ struct ExecCommand: AsyncParsableCommand {
     @Flag(
         help: ArgumentHelp(
             "With --listen-fds, in a systemd unit: datagrams wait in the socket while the program restarts.",
-            discussion: "The socket is in the unit's descriptor store (FileDescriptorStoreMax=1) and holds the slot "
+            discussion:
+                "The socket is in the unit's descriptor store (FileDescriptorStoreMax=1) and holds the slot "
                 + "until the unit stops or fails, which its start limit bounds."))
     var store = false
 
@@ -120,7 +121,8 @@ struct ExecCommand: AsyncParsableCommand {
         if store {
             guard manager.isManaged else {
                 throw ExecError(
-                    "keep the socket", "there is no service manager (NOTIFY_SOCKET); leave out --store")
+                    "keep the socket",
+                    "there is no service manager (NOTIFY_SOCKET); leave out --store")
             }
             if let kept = keptSocket() {
                 let isMember = try group.members().contains { $0.cookie == kept.cookie }

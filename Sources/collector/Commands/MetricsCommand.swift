@@ -35,7 +35,8 @@ struct MetricsCommand: AsyncParsableCommand {
 
     @Option(
         help: ArgumentHelp(
-            "Replace this file with them, such as a .prom file of node_exporter.", valueName: "path"))
+            "Replace this file with them, such as a .prom file of node_exporter.", valueName: "path"
+        ))
     var textfile: String?
 
     @Option(
@@ -164,7 +165,8 @@ struct GroupPage: Sendable {
                 LabelText.append(label.value, to: &value)
                 return "\(label.name)=\"\(String(decoding: value, as: UTF8.self))\""
             }
-            blocks[sample.name]? += "\(sample.name){\(labels.joined(separator: ","))} \(sample.value)\n"
+            blocks[sample.name]? +=
+                "\(sample.name){\(labels.joined(separator: ","))} \(sample.value)\n"
         }
         return order.compactMap { blocks[$0] }.joined()
     }

@@ -33,7 +33,9 @@ struct ReceiveCommand: AsyncParsableCommand {
     var index: Int
 
     @Argument(
-        help: "The number of slots, 1 to the group's capacity; a group with another count is resized.")
+        help:
+            "The number of slots, 1 to the group's capacity; a group with another count is resized."
+    )
     var count: Int
 
     @Option(

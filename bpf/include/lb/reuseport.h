@@ -43,8 +43,8 @@ enum lb_reuseport_key {
 struct lb_reuseport_constants {
 	__u32 key; /* enum lb_reuseport_key */
 	__u32 capacity;
-	__u32 slots;		       /* lb_reuseport_slots(capacity) */
-	__u32 flows;		       /* entries of the map `flows`; 0: the program does not use it */
+	__u32 slots; /* lb_reuseport_slots(capacity) */
+	__u32 flows; /* entries of the map `flows`; 0: the program does not use it */
 	struct lb_payload_key payload; /* of LB_REUSEPORT_PAYLOAD; else zero */
 };
 
