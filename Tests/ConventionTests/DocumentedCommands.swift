@@ -91,8 +91,11 @@ enum DocumentedCommands {
             Entry(
                 "apt-get install autoconf automake libtool make gcc pkg-config clang llvm"
                     + " libbpf-dev linux-libc-dev", "scripts/setup.sh", "apt-get install"),
+            Entry("pip install bindings/python", library, "pip install"),
             Entry("bpftool map dump name udp_balancing_t", walk, "map dump name udp_balancing_t"),
         ]
+
+    private static let metrics = "Tests/CollectorTests/MetricsCommandTests.swift"
 
     private static let collectors: [Entry] =
         (0..<3).map {
@@ -119,6 +122,12 @@ enum DocumentedCommands {
             Entry(
                 "collector explain quic 192.0.2.7 --payload 40a0a1a2a3a4a5a6",
                 "Tests/CollectorTests/AdoptTests.swift", "explain quic 192.0.2.7"),
+            Entry(
+                "collector metrics --listen 127.0.0.1:9101", metrics, "\"metrics\", \"--listen\""),
+            Entry(
+                "collector metrics --textfile"
+                    + " /var/lib/prometheus/node-exporter/collector.prom --interval 15",
+                metrics, "\"metrics\", \"--textfile\""),
             Entry(
                 "collector 192.0.2.1 2055 0 3 --replace",
                 "Tests/CollectorTests/FailoverTests.swift",

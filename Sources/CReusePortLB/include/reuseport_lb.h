@@ -468,7 +468,7 @@ struct rplb_datagram {
 	uint32_t kept;	 /* at `bytes` */
 	uint32_t length; /* of the datagram; above `kept` if it was cut */
 	const struct sockaddr *source;
-	/* When the kernel received it, CLOCK_REALTIME; 0 without RPLB_TIMESTAMPS. */
+	/* When the kernel received it, nanoseconds since 1970; 0 without RPLB_TIMESTAMPS. */
 	uint64_t received_ns;
 	/* Datagrams that the kernel had dropped at the socket before it queued this one; wraps around at 2^32. 0 without
 	 * RPLB_DROPS. */
