@@ -4,6 +4,7 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <linux/filter.h>
+#include <string.h>
 #include <sys/socket.h>
 #include <unistd.h>
 
@@ -58,8 +59,12 @@ int rplb_classic_attach(const struct rplb_group *group, int fd)
 		BPF_STMT(BPF_ALU | BPF_MOD | BPF_K, group->options.count),
 		BPF_STMT(BPF_RET | BPF_A, 0),
 	};
-	struct sock_fprog program = {.len = sizeof(code) / sizeof(*code), .filter = code};
+	struct sock_fprog program;
 
+	/* An initialiser need not write the padding, which valgrind would report. */
+	memset(&program, 0, sizeof(program));
+	program.len = sizeof(code) / sizeof(*code);
+	program.filter = code;
 	if (setsockopt(fd, SOL_SOCKET, SO_ATTACH_REUSEPORT_CBPF, &program, sizeof(program)))
 		return errno == EINVAL ? -ENOPROTOOPT : -errno;
 	return 0;
