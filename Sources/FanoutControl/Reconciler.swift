@@ -190,6 +190,7 @@ public actor Reconciler {
         try await health?.follow(goal.health, found)
         let healthy = found.applying(view.drains)
             .applying(await health?.view() ?? HealthView())
+            .withStandbys()
         var slowStart = slowStart
         let active = slowStart.lay(over: healthy, at: now())
         return Resolved(

@@ -124,6 +124,37 @@ extension DaemonTests.ControlTests {
         }
     }
 
+    @Test("a backup gets datagrams only while no other receiver is ready")
+    func backup() async throws {
+        let sinks = try tallyingSinks(2)
+        let port = try Ports.free()
+        let config = """
+            listeners:
+              - name: in
+                bind: "127.0.0.1:\(port)"
+                downstream:
+                  - {name: first, address: "127.0.0.1:\(sinks.ports[0])"}
+                  - {name: spare, address: "127.0.0.1:\(sinks.ports[1])", backup: true}
+            settings: {workers: 1}
+
+            """
+        try await DaemonUnderTest.running(config) { daemon in
+            let traffic = try Traffic(to: Endpoint(.loopback, port: port))
+            for _ in 0..<10 { traffic.send([1]) }
+            try await eventually("the first gets all") { sinks[0].arrivals == 10 }
+            #expect(try daemon.receiver("spare")?.state == .standby)
+            #expect(try daemon.receiver("spare")?.weightInForce == 0)
+            #expect(try await daemon.command(["drain", "first"]).code == 0)
+            for _ in 0..<10 { traffic.send([1]) }
+            try await eventually("the backup gets all") { sinks[1].arrivals == 10 }
+            #expect(try daemon.receiver("spare")?.state == .ready)
+            #expect(try await daemon.command(["undrain", "first"]).code == 0)
+            for _ in 0..<10 { traffic.send([1]) }
+            try await eventually("the first gets all again") { sinks[0].arrivals == 20 }
+            #expect(sinks[1].arrivals == 10)
+        }
+    }
+
     @Test("an unknown receiver is refused with the list of receivers")
     func unknownName() async throws {
         try await DaemonUnderTest.running(try ConfigText.simple().yaml) { daemon in

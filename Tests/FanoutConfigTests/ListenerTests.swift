@@ -26,6 +26,11 @@ struct ListenerTests {
                 + "beginning with '- '"
         ),
         (
+            "bind: 0.0.0.0:514\ndownstream: [{name: r, address: '192.0.2.9:1', backup: true}]",
+            "4:5: listeners[0].downstream: every receiver is a backup, of none; remove backup from those "
+                + "that are used first"
+        ),
+        (
             "bind: 0.0.0.0:514\n\(receiver)kubernetes: {service: s, port: 1}",
             "5:5: listeners[0].kubernetes: stands beside downstream; remove one of the two: the receivers "
                 + "come from one source"

@@ -96,9 +96,13 @@ extension Promise {
             try claim(
                 counters.downstreams.map(\.isReady), is: step.enabled, "ready receivers")
         }
-        let counters = try await course.rig.counters()
+        course.listener.downstreams[1].isOnStandby = true
+        let counters = try await course.send(10)
+        try claim(
+            counters.downstreams.map(\.packetsForwarded), is: [30, 10],
+            "datagrams for each with the second on standby")
         try claim(counters.drops.filter { $0.value > 0 }, is: [.noHealthy: 10], "drops")
-        try await eventually("all arrive") { sinks.map(\.count) == [20, 10] }
+        try await eventually("all arrive") { sinks.map(\.count) == [30, 10] }
         await course.rig.stop()
     }
 

@@ -88,6 +88,7 @@ extension DownstreamConfiguration: SectionModel {
         Key("address", \.address, .receiver, unset: .required,
             "Address and port of the receiver, unique within the listener.")
         Key("weight", \.weight, .integer(0...65535), "Share of new traffic relative to the others; 0 = draining.")
+        Key("backup", \.backup, .boolean, "Used only while no other receiver is ready.")
         Key("mac", \.mac, .macAddress, unset: "not used",
             "Legacy: checked, then ignored; the next hop comes from the routes.")
     }

@@ -26,6 +26,7 @@ struct ListenerCheck {
         for receiver in receivers { check(receiver) }
         checkUnique()
         checkWeights()
+        checkBackups()
         checkSource()
         checkProtocol()
     }
@@ -172,6 +173,15 @@ struct ListenerCheck {
                 at: address.origin, "\(address.value.address) \(fault)",
                 "write the address of one receiver")
         }
+    }
+
+    private func checkBackups() {
+        guard let place = listener.keyOrigin(\.downstreams), !receivers.isEmpty,
+            receivers.allSatisfy({ $0[\.backup]?.value == true })
+        else { return }
+        findings.error(
+            at: place, "every receiver is a backup, of none",
+            "remove backup from those that are used first")
     }
 
     private func checkWeights() {

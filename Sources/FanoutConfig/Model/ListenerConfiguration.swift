@@ -127,6 +127,8 @@ public struct DownstreamConfiguration: Equatable, Sendable {
     public var address: Endpoint
     /// Share of new traffic relative to the others, 0...65535; 0 = draining.
     public var weight: UInt16 = 1
+    /// Whether it is used only while no other receiver is ready.
+    public var backup = false
     /// A legacy key: six bytes as `02:00:00:00:00:01`, checked and then ignored.
     public var mac: String?
 
@@ -143,7 +145,9 @@ public struct DownstreamConfiguration: Equatable, Sendable {
     }
 
     /// The receiver for the data planes.
-    public var downstream: Downstream { Downstream(name: name, endpoint: address, weight: weight) }
+    public var downstream: Downstream {
+        Downstream(name: name, endpoint: address, weight: weight, isBackup: backup)
+    }
 }
 
 /// `listeners[].kubernetes`: the service whose ready endpoints are the receivers.

@@ -18,12 +18,16 @@ public struct HealthView: Equatable, Sendable {
     }
 
     /// Whether all receivers of a listener are used, because too few are healthy or all of them refuse. Receivers
-    /// of weight 0 get nothing either way and are not counted.
+    /// of weight 0 get nothing either way and are not counted; nor are backups, but a healthy one takes over when no
+    /// other receiver is healthy.
     public func opens(_ listener: Listener) -> Bool {
         let wanted = listener.downstreams.filter { $0.weight > 0 }
         if !wanted.isEmpty, wanted.allSatisfy({ refusing.contains($0.endpoint) }) { return true }
-        let healthy = wanted.count { !unhealthy.contains($0.endpoint) }
-        return healthy < wanted.count && healthy * 100 < minHealthyPercent * wanted.count
+        let others = wanted.filter { !$0.isBackup }
+        let counted = others.isEmpty ? wanted : others
+        let healthy = counted.count { !unhealthy.contains($0.endpoint) }
+        if healthy == 0, wanted.contains(where: { !unhealthy.contains($0.endpoint) }) { return false }
+        return healthy < counted.count && healthy * 100 < minHealthyPercent * counted.count
     }
 }
 

@@ -7,6 +7,8 @@ public struct DownstreamCounters: Equatable, Sendable {
     public var weight: UInt16
     /// Whether it has a share of new traffic now.
     public var isReady: Bool
+    /// Whether it is a backup that is not needed now.
+    public var isOnStandby: Bool
     /// Datagrams handed to the kernel for it.
     public var packetsForwarded: UInt64 = 0
     /// UDP payload bytes of the forwarded datagrams.
@@ -25,6 +27,7 @@ public struct DownstreamCounters: Equatable, Sendable {
         endpoint = downstream.endpoint
         weight = downstream.weight
         isReady = downstream.isReady
+        isOnStandby = downstream.isOnStandby
     }
 }
 

@@ -117,6 +117,7 @@ extension DaemonSnapshot {
                 counters: counters,
                 state: ReceiverState(
                     weight: counters.weight, isReady: counters.isReady,
+                    isOnStandby: counters.isOnStandby,
                     isDrained: drains.entries.contains(entry),
                     isWithinReach: !outOfReach.contains(counters.name)),
                 isHealthy: health?.healthStatuses[counters.endpoint],

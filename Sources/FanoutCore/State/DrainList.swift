@@ -58,7 +58,8 @@ extension Downstream {
     /// A copy with another weight.
     public func weighing(_ weight: UInt16) -> Downstream {
         var result = Downstream(
-            name: name, endpoint: endpoint, weight: weight, isEnabled: isEnabled)
+            name: name, endpoint: endpoint, weight: weight, isEnabled: isEnabled,
+            isBackup: isBackup)
         result.warmth = warmth
         return result
     }

@@ -128,6 +128,10 @@ public struct Downstream: Hashable, Sendable {
     public let weight: UInt16
     /// Whether it gets new traffic at all; false while it is unhealthy.
     public var isEnabled: Bool
+    /// Whether it gets new traffic only while no other receiver of the listener can.
+    public let isBackup: Bool
+    /// Whether it is a backup that is not needed now (`DesiredState.withStandbys`).
+    public var isOnStandby = false
     /// How many tenths of its weight count in slot tables, 1...10; fewer than 10 while `SlowStart` raises its
     /// share.
     public var warmth = Downstream.warm
@@ -135,11 +139,15 @@ public struct Downstream: Hashable, Sendable {
     /// The full weight.
     public static let warm = 10
 
-    public init(name: String, endpoint: Endpoint, weight: UInt16 = 1, isEnabled: Bool = true) {
+    public init(
+        name: String, endpoint: Endpoint, weight: UInt16 = 1, isEnabled: Bool = true,
+        isBackup: Bool = false
+    ) {
         self.name = name
         self.endpoint = endpoint
         self.weight = weight
         self.isEnabled = isEnabled
+        self.isBackup = isBackup
     }
 
     /// Endpoint and weight distinguish the receivers of a listener.
@@ -149,7 +157,7 @@ public struct Downstream: Hashable, Sendable {
     }
 
     /// Whether it has a share of new traffic.
-    public var isReady: Bool { isEnabled && weight > 0 }
+    public var isReady: Bool { isEnabled && weight > 0 && !isOnStandby }
 }
 
 /// Whether a receiver gets new traffic, and why not, as in every report.
@@ -159,6 +167,8 @@ public enum ReceiverState: String, CaseIterable, Codable, Hashable, Sendable {
     case drained
     /// Its weight in the configuration is 0.
     case weightZero = "weight_zero"
+    /// It is a backup, and another receiver is ready.
+    case standby
     /// By its probes.
     case unhealthy
     /// It has a share of new traffic, but nothing gets to it, so that share is dropped.
@@ -167,13 +177,38 @@ public enum ReceiverState: String, CaseIterable, Codable, Hashable, Sendable {
     /// - Parameters:
     ///   - weight: the active weight.
     ///   - isReady: whether it has a share of new traffic.
+    ///   - isOnStandby: whether it is a backup that is not needed now.
     ///   - isDrained: whether an operator has drained it.
     ///   - isWithinReach: whether anything gets to it.
-    public init(weight: UInt16, isReady: Bool, isDrained: Bool, isWithinReach: Bool) {
+    public init(
+        weight: UInt16, isReady: Bool, isOnStandby: Bool, isDrained: Bool, isWithinReach: Bool
+    ) {
         self =
             isDrained
             ? .drained
             : weight == 0
-                ? .weightZero : !isReady ? .unhealthy : isWithinReach ? .ready : .outOfReach
+                ? .weightZero
+                : isOnStandby
+                    ? .standby : !isReady ? .unhealthy : isWithinReach ? .ready : .outOfReach
+    }
+}
+
+extension DesiredState {
+    /// The state in which backups are on standby as long as another receiver of their listener gets new traffic.
+    public func withStandbys() -> DesiredState {
+        DesiredState(
+            listeners: listeners.map { listener in
+                guard listener.downstreams.contains(where: \.isBackup) else { return listener }
+                let isServed = listener.downstreams.contains {
+                    !$0.isBackup && $0.isEnabled && $0.weight > 0
+                }
+                var listener = listener
+                for index in listener.downstreams.indices {
+                    let downstream = listener.downstreams[index]
+                    listener.downstreams[index].isOnStandby =
+                        isServed && downstream.isBackup && downstream.isEnabled
+                }
+                return listener
+            })
     }
 }

@@ -221,6 +221,7 @@ extension StatusPage {
             case .ready: receiver.isHealthy == false ? ("warn", "probes fail") : ("good", "ready")
             case .drained: ("off", "drained")
             case .weightZero: ("off", "weight 0")
+            case .standby: ("off", "standby")
             case .unhealthy: ("bad", "unhealthy")
             case .outOfReach: ("bad", "out of reach")
             }

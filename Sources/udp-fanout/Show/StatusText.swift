@@ -95,6 +95,7 @@ struct StatusText {
             switch receiver?.state {
             case nil: line
             case .ready: receiver?.rates.refusals == nil ? line : paint.bad(line)
+            case .standby: line
             case .drained, .weightZero: paint.warn(line)
             case .unhealthy, .outOfReach: paint.bad(line)
             }

@@ -40,7 +40,7 @@ public struct ReceiverStatus: Codable, Equatable, Sendable {
     public var healthy: Bool?
     /// The weight in the configuration.
     public var weight: UInt16
-    /// The active weight; 0 while the receiver is drained or unhealthy.
+    /// The active weight; 0 while the receiver is drained, unhealthy or on standby.
     public var weightInForce: UInt16
     public var packetsForwarded: UInt64
     public var bytesForwarded: UInt64
@@ -127,7 +127,7 @@ extension ReceiverStatus {
         state = snapshot.state
         healthy = snapshot.isHealthy
         self.weight = weight
-        weightInForce = downstream.isEnabled ? downstream.weight : 0
+        weightInForce = downstream.isReady ? downstream.weight : 0
         packetsForwarded = counters.packetsForwarded
         bytesForwarded = counters.bytesForwarded
         packetsDropped = snapshot.packetsDropped
