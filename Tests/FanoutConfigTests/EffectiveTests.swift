@@ -74,6 +74,7 @@ struct EffectiveTests {
                       - name: "r"
                         address: "192.0.2.1:514"
                         weight: 1
+                        backup: false
                     settings:
                       max_packet_size: 9000
                       max_downstream: 64

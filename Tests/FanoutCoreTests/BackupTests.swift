@@ -44,7 +44,7 @@ struct BackupTests {
 
     @Test("stay backups when an operator drains them")
     func drained() {
-        let drains = DrainList(entries: [DrainList.Entry(listener: "in", downstream: "r3")])
+        let drains = DrainList([DrainList.Entry(listener: "in", downstream: "r3")])
         let state = Self.state(enabled: [false, false, true, true]).applying(drains).withStandbys()
         #expect(state.listeners[0].downstreams.map(\.isBackup) == [false, false, true, true])
         #expect(state.listeners[0].downstreams.map(\.isReady) == [false, false, false, true])

@@ -26,7 +26,9 @@ public struct HealthView: Equatable, Sendable {
         let others = wanted.filter { !$0.isBackup }
         let counted = others.isEmpty ? wanted : others
         let healthy = counted.count { !unhealthy.contains($0.endpoint) }
-        if healthy == 0, wanted.contains(where: { !unhealthy.contains($0.endpoint) }) { return false }
+        if healthy == 0, wanted.contains(where: { !unhealthy.contains($0.endpoint) }) {
+            return false
+        }
         return healthy < counted.count && healthy * 100 < minHealthyPercent * counted.count
     }
 }
