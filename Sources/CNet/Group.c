@@ -29,7 +29,8 @@ _Static_assert(CNET_LOAD_WORD == (BPF_LD | BPF_W | BPF_ABS) &&
 		       CNET_RETURN_CONSTANT == (BPF_RET | BPF_K),
 	       "the codes are the kernel's");
 _Static_assert(CNET_NETWORK_HEADER == (uint32_t)SKF_NET_OFF &&
-		       CNET_ETHER_PROTOCOL == (uint32_t)(SKF_AD_OFF + SKF_AD_PROTOCOL),
+		       CNET_ETHER_PROTOCOL == (uint32_t)(SKF_AD_OFF + SKF_AD_PROTOCOL) &&
+		       CNET_CPU == (uint32_t)(SKF_AD_OFF + SKF_AD_CPU),
 	       "the places are the kernel's");
 
 int cnet_attach_group_program(int fd, const struct cnet_instruction *program, unsigned int count)

@@ -64,6 +64,9 @@ public struct ClassicInstruction: Equatable, Sendable {
     /// The accumulator becomes the EtherType.
     public static let loadEtherType = Self(CNET_LOAD_WORD, CNET_ETHER_PROTOCOL)
 
+    /// The accumulator becomes the number of the CPU that runs the program.
+    public static let loadCPU = Self(CNET_LOAD_WORD, CNET_CPU)
+
     /// Continues if the accumulator is `value`, else skips `count` instructions.
     public static func unless(_ value: UInt32, skip count: UInt8) -> Self {
         Self(CNET_JUMP_IF_EQUAL, value, skipIfFalse: count)

@@ -17,17 +17,30 @@ public struct ClassicSteering: WorkerSteering {
         _ sockets: [Int32], of listener: Listener
     ) throws(SystemError) -> (any SteeringHold)? {
         try ReuseportGroup(member: sockets[0])
-            .attach(SteeringProgram.sourceIP(workers: sockets.count))
+            .attach(
+                listener.settings.steer == .cpu
+                    ? SteeringProgram.cpu(workers: sockets.count)
+                    : SteeringProgram.sourceIP(workers: sockets.count))
         return nil
     }
 }
 
-/// The classic BPF program that maps each source address to the index of a worker.
+/// The classic BPF programs that return the index of a worker.
+enum SteeringProgram {
+    /// The CPU that runs the program, modulo the workers.
+    ///
+    /// - Parameter workers: 1...256.
+    static func cpu(workers: Int) -> [ClassicInstruction] {
+        [.loadCPU, .modulo(UInt32(workers)), .returnAccumulator]
+    }
+}
+
+/// Each source address has one index.
 ///
 /// The words of the address are mixed one after the other into a hash of 32 bits, not added up. The index is
 /// `hash % workers`. An IPv4 client has the same index on a dual-stack socket, since the program reads the datagram
 /// and not the socket.
-enum SteeringProgram {
+extension SteeringProgram {
     /// EtherTypes (IEEE 802).
     private static let ipv4: UInt32 = 0x0800
     private static let ipv6: UInt32 = 0x86dd

@@ -152,7 +152,7 @@ final class ListenerGroup {
         ]
         // A single worker gets everything.
         if workers.count > 1 {
-            fields["steer"] = "\((steered == nil ? Steer.kernel : .sourceIP).rawValue)"
+            fields["steer"] = "\((steered == nil ? .kernel : listener.settings.steer).rawValue)"
             fields["by"] = "\(steered?.by ?? "kernel")"
         }
         logger.info("starting userspace forwarder", metadata: fields)

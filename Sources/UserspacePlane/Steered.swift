@@ -13,14 +13,14 @@ struct Steered {
 
     /// Whether there is a choice that is not left to the kernel.
     static func isWanted(for listener: Listener, workers: Int) -> Bool {
-        listener.settings.steer == .sourceIP && workers > 1
+        listener.settings.steer != .kernel && workers > 1
     }
 
     /// Sockets that were inherited with an attached program, which stays: each source keeps its socket. A socket cannot
-    /// be in the maps of two programs either (kernel: EBUSY).
+    /// be in the maps of two programs either (kernel: EBUSY); a classic program has no map.
     init?(keptBy group: ListenerGroup) {
         let listener = group.listener
-        guard Self.isWanted(for: listener, workers: group.workers.count),
+        guard listener.settings.steer == .sourceIP, group.workers.count > 1,
             !listener.settings.sharePort
         else { return nil }
         by = "inherited"
@@ -65,9 +65,9 @@ struct Steered {
         return nil
     }
 
-    /// Missing privileges are the operator's choice, and an old kernel does what it can. Any other refusal of the
-    /// kernel is a defect, so it is logged as a warning.
+    /// Missing privileges are the operator's choice, an old kernel does what it can, and inherited sockets may still be
+    /// in a program's map. Any other refusal of the kernel is a defect, so it is logged as a warning.
     private static func level(of error: SystemError) -> Logger.Level {
-        [EPERM, EACCES, EOPNOTSUPP].contains(error.code) ? .debug : .warning
+        [EPERM, EACCES, EOPNOTSUPP, EBUSY].contains(error.code) ? .debug : .warning
     }
 }

@@ -185,9 +185,14 @@ public actor UserspacePlane: DataPlane {
     ) throws(PlaneError) -> ListenerGroup {
         let isOurs = joins || joinsOurs(listener)
         var order: [Int] = []
-        if listener.settings.pinCPUs {
+        let workers = ListenerGroup.workerCount(listener)
+        if listener.settings.pinCPUs, listener.settings.steer == .cpu {
+            order = (0..<workers).map { worker in
+                cpus.first { $0 % workers == worker } ?? cpus[worker % cpus.count]
+            }
+        } else if listener.settings.pinCPUs {
             order = cpus.indices.map { cpus[(nextCPU + $0) % cpus.count] }
-            nextCPU = (nextCPU + ListenerGroup.workerCount(listener)) % cpus.count
+            nextCPU = (nextCPU + workers) % cpus.count
         }
         return try ListenerGroup(
             listener, joining: share == nil && isOurs, cpus: order, inherited: share,
@@ -245,7 +250,7 @@ extension UserspacePlane {
         groups.values.sorted { $0.listener.name < $1.listener.name }.map { group in
             ListenerSockets(
                 bind: group.listener.bind, descriptors: group.workers.map(\.descriptor),
-                isSteered: group.steered != nil)
+                isSteered: group.steered != nil && group.listener.settings.steer == .sourceIP)
         }
     }
 

@@ -131,7 +131,7 @@ extension Listener {
             // For a buffer beyond the system's limit: SO_RCVBUFFORCE of socket(7).
             if settings.receiveBufferBytes > limits.receiveBufferMax { needed.insert(.netAdmin) }
             // For the better way to steer workers; there is a fallback without it.
-            if settings.steer == .sourceIP, settings.workers != 1 {
+            if settings.steer != .kernel, settings.workers != 1 {
                 needed.formUnion(.kernelPrograms)
             }
             return needed

@@ -17,7 +17,7 @@
 
         func prepare(workers: Int, of listener: Listener) {
             // A failure recurs when the listener is steered, and is reported there.
-            let group = try? Group(workers: workers)
+            let group = try? Group(workers: workers, listener.settings.steer)
             prepared.withLock { $0[listener.name] = group }
         }
 
@@ -30,7 +30,7 @@
             do throws(ReusePortError) {
                 let group =
                     if let waiting, waiting.workers == sockets.count { waiting } else {
-                        try Group(workers: sockets.count)
+                        try Group(workers: sockets.count, listener.settings.steer)
                     }
                 return try group.seat(sockets)
             } catch {
@@ -50,10 +50,10 @@
             let workers: Int
             private let group: ReusePortGroup
 
-            init(workers: Int) throws(ReusePortError) {
+            init(workers: Int, _ steer: Steer) throws(ReusePortError) {
                 self.workers = workers
                 ReusePortSteering.reason.withLock { $0 = nil }
-                var options = GroupOptions(count: workers)
+                var options = GroupOptions(count: workers, key: steer == .cpu ? .cpu : .sourceIP)
                 options.log = { level, line in
                     guard level == .error else { return }
                     ReusePortSteering.reason.withLock { $0 = $0 ?? line }

@@ -1,8 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 
 import FanoutCore
+import Foundation
 import Glibc
 import LabNet
+import LinuxNet
 import Testing
 import Tiers
 
@@ -102,6 +104,65 @@ extension DaemonTests.SteeringTests {
             #expect(delivery.disorders > 0, "the tests above would not notice disorder")
             #expect(delivery.lost == dropped, "\(delivery)")
         }
+    }
+
+    /// The voluntary context switches of each worker, by the only CPU that it may use.
+    private static func switches(of pid: Int32) throws -> [Int: Int] {
+        var switches: [Int: Int] = [:]
+        for task in try FileManager.default.contentsOfDirectory(atPath: "/proc/\(pid)/task") {
+            let status = try String(
+                contentsOfFile: "/proc/\(pid)/task/\(task)/status", encoding: .utf8)
+            guard status.hasPrefix("Name:\tfanout-") else { continue }
+            let match = try #require(
+                status.firstMatch(
+                    of: /(?s)Cpus_allowed_list:\t(\d+)\n.*\nvoluntary_ctxt_switches:\t(\d+)/),
+                "\(status)")
+            let cpu = try #require(Int(match.output.1))
+            switches[cpu] = Int(match.output.2)
+        }
+        return switches
+    }
+
+    @Test(
+        "are chosen by the packet's CPU with steer: cpu, and run on that CPU",
+        arguments: [true, false])
+    func cpu(isPrivileged: Bool) async throws {
+        let cpus = Array(CPUAffinity.allowed.prefix(2))
+        try #require(Set(cpus.map { $0 % 2 }).count == 2)
+        let sink = try Sink()
+        let config = try Self.config(sink, settings: ["workers: 2", "steer: cpu"])
+        let daemon =
+            try isPrivileged && Privilege.isRoot
+            ? DaemonUnderTest(config.yaml) : DaemonUnderTest(unprivileged: config.yaml)
+        try await daemon.isRunning()
+        let fields = Self.started(daemon)
+        let by = isPrivileged && Privilege.isRoot ? "ebpf" : "cbpf"
+        #expect(fields["steer"] == "cpu" && fields["by"] == by, "\(fields)")
+        let target = Endpoint(.loopback, port: config.listeners[0].port)
+        let rounds = 20
+        var workers: [Set<UInt16>] = []
+        for cpu in cpus {
+            let before = try Self.switches(of: daemon.process.pid)
+            #expect(Set(before.keys) == Set(cpus))
+            let start = sink.datagrams.count
+            for round in 0..<rounds {
+                // Over loopback a datagram stays on the CPU that sends it.
+                try LinuxNet.Thread(name: "sender") {
+                    try? CPUAffinity.pinCurrentThread(to: cpu)
+                    _ = try? Traffic(to: target, from: .loopback(0x3_0000 + UInt32(round))).send([1]
+                    )
+                }.join()
+                try await eventually("it arrives") { sink.datagrams.count == start + round + 1 }
+            }
+            workers.append(Set(sink.datagrams[start...].map(\.source.port)))
+            let after = try Self.switches(of: daemon.process.pid)
+            for (other, count) in after {
+                let wakes = count - (before[other] ?? 0)
+                #expect(other == cpu ? wakes >= rounds : wakes < rounds, "CPU \(other): \(wakes)")
+            }
+        }
+        #expect(workers.allSatisfy { $0.count == 1 } && workers[0] != workers[1], "\(workers)")
+        try await daemon.stop()
     }
 
     @Test("change in number and steering under load without loss, 20 times")

@@ -166,11 +166,11 @@ struct ValueTests {
         ),
         (
             "settings: {steer: sourceip}",
-            "settings.steer: 'sourceip' is not a steer; write source_ip (or kernel)"
+            "settings.steer: 'sourceip' is not a steer; write source_ip (or kernel or cpu)"
         ),
         (
             "settings: {steer: ebpf}",
-            "settings.steer: 'ebpf' is not a steer; write source_ip or kernel"
+            "settings.steer: 'ebpf' is not a steer; write source_ip, kernel or cpu"
         ),
         (
             "settings: {tc_attach: xdp}",

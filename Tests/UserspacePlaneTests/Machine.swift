@@ -38,9 +38,12 @@ struct Machine {
     private var accumulator: UInt32 = 0
     private var x: UInt32 = 0
     private let packet: Packet
+    private let cpu: UInt32
 
-    static func run(_ program: [ClassicInstruction], on packet: Packet) throws -> UInt32 {
-        var machine = Machine(packet)
+    static func run(_ program: [ClassicInstruction], on packet: Packet, cpu: UInt32 = 0) throws
+        -> UInt32
+    {
+        var machine = Machine(packet, cpu: cpu)
         var next = 0
         while next < program.count {
             let instruction = program[next]
@@ -57,7 +60,10 @@ struct Machine {
         throw Fault(code: .max)  // ran past the end
     }
 
-    private init(_ packet: Packet) { self.packet = packet }
+    private init(_ packet: Packet, cpu: UInt32) {
+        self.packet = packet
+        self.cpu = cpu
+    }
 
     private mutating func calculate(_ instruction: ClassicInstruction) throws {
         let operand = instruction.operand
@@ -72,10 +78,11 @@ struct Machine {
         }
     }
 
-    /// Offsets of linux/filter.h: SKF_AD_OFF + SKF_AD_PROTOCOL, and from SKF_NET_OFF on.
+    /// Offsets of linux/filter.h: SKF_AD_OFF + SKF_AD_PROTOCOL, SKF_AD_OFF + SKF_AD_CPU, and from SKF_NET_OFF on.
     private func load(_ place: UInt32) throws -> UInt32 {
         let place = Int(Int32(bitPattern: place))
         if place == -0x1000 { return UInt32(packet.etherType) }
+        if place == -0x1000 + 36 { return cpu }
         let offset = place + 0x100000
         guard offset >= 0, offset + 4 <= packet.bytes.count else { throw Fault(code: 0x20) }
         return packet.bytes[offset..<offset + 4].reduce(0) { $0 << 8 | UInt32($1) }

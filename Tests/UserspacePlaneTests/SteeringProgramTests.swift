@@ -65,6 +65,15 @@ struct SteeringProgramTests {
         }
     }
 
+    @Test("gives a CPU the slot of its number", arguments: counts)
+    func cpu(workers: Int) throws {
+        for cpu in [0, 1, 2, 7, 255, 256, 1023] as [UInt32] {
+            let slot = try Machine.run(
+                SteeringProgram.cpu(workers: workers), on: Packet(v4: 1), cpu: cpu)
+            #expect(slot == cpu % UInt32(workers))
+        }
+    }
+
     @Test("distinguishes addresses with the same digits in another order")
     func order() throws {
         let program = SteeringProgram.sourceIP(workers: 256)

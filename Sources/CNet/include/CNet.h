@@ -119,6 +119,7 @@ enum cnet_opcode {
 /* Offsets of CNET_LOAD_WORD outside the payload. */
 #define CNET_NETWORK_HEADER 0xfff00000U /* plus an offset in the IP header */
 #define CNET_ETHER_PROTOCOL 0xfffff000U /* the EtherType, in host order */
+#define CNET_CPU 0xfffff024U		/* the CPU that runs the program */
 
 /* Attaches a program to the SO_REUSEPORT group of `fd` (socket(7), SO_ATTACH_REUSEPORT_CBPF; any user). Its
  * result is the index, in the kernel's array, of the socket that gets a datagram. It replaces the previous

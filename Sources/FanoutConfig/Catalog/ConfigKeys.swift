@@ -143,7 +143,7 @@ extension SettingsSection: SectionModel {
         Key("share_port", \.listener.sharePort, .boolean,
             "Whether to join an address that another process already serves.")
         Key("steer", \.listener.steer, .choice(),
-            "How the worker of a datagram is chosen: by its source address, or by the kernel for each flow.")
+            "How userspace chooses the worker of a datagram: by its source address, by the kernel for each flow, or by the CPU that took it.")
         Key("tc_attach", \.listener.tcAttach, .choice(),
             "How tc_ebpf hooks into the interface; auto = tcx where the kernel has it.")
         Key("seed", \.listener.seed, .integer(0...Int.max),

@@ -61,6 +61,9 @@ public enum Steer: String, CaseIterable, Hashable, Sendable {
     case sourceIP = "source_ip"
     /// The kernel chooses by a hash of both addresses and both ports: a source with many ports uses many workers.
     case kernel
+    /// The worker of the CPU that took the packet: the CPU modulo the workers. A source keeps its order while the card
+    /// gives its packets to one CPU, as RSS by addresses does.
+    case cpu
 }
 
 /// How `tc_ebpf` attaches to an interface. The raw value is the spelling in YAML and logs.
